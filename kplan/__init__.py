@@ -1,0 +1,1 @@
+"""Plan and apply for Apache Kafka."""

@@ -1,0 +1,1 @@
+"""Verbs, options, exit codes, terminal."""

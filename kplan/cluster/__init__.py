@@ -1,0 +1,1 @@
+"""What kplan asks of a Kafka cluster, in its own words."""

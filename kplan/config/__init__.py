@@ -1,0 +1,1 @@
+"""HCL text to resources with source ranges."""

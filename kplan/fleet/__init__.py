@@ -1,0 +1,1 @@
+"""Spark jobs over snapshots of many clusters."""

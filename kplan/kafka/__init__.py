@@ -1,0 +1,1 @@
+"""The cluster port on a real Apache Kafka."""

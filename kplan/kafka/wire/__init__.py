@@ -1,0 +1,1 @@
+"""kplan's own small blocking Kafka client."""

@@ -1,0 +1,1 @@
+"""The nouns of kplan: frozen values without I/O."""

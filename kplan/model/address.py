@@ -1,0 +1,66 @@
+"""The name a resource has in the configuration."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Self
+
+_NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
+_KEY = r'\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\]'
+_ADDRESS = re.compile(
+    rf"(?P<modules>(?:module\.{_NAME}(?:{_KEY})?\.)*)(?P<kind>{_NAME})\.(?P<name>{_NAME})(?P<key>{_KEY})?"
+)
+_MODULE = re.compile(rf"module\.({_NAME}(?:{_KEY})?)\.")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Name of one instance of a resource, `module.pay.kafka_topic.orders["eu"]`.
+
+    `module` holds one step per nested module, instance key included (`pay["eu"]`); `key` is a
+    string under `for_each`, an integer under `count`, None otherwise.
+    """
+
+    kind: str
+    name: str
+    key: str | int | None = None
+    module: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Write the address as Terraform writes it."""
+        return f"{self.block}{instance_key(self.key)}"
+
+    @property
+    def block(self) -> str:
+        """Address of the block that this instance comes from, without the instance key."""
+        modules = "".join(f"module.{step}." for step in self.module)
+        return f"{modules}{self.kind}.{self.name}"
+
+    @property
+    def sort_key(self) -> tuple[tuple[str, ...], str, str, int, str]:
+        """Order of display: by module, kind and name; numeric keys as numbers."""
+        number, text = (self.key, "") if isinstance(self.key, int) else (-1, self.key or "")
+        return (self.module, self.kind, self.name, number, text)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read what `str` writes.
+
+        Raises:
+            ValueError: the text is no resource address.
+
+        """
+        match = _ADDRESS.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} is not a resource address")
+        raw = match["key"]
+        key: str | int | None = None if raw is None else json.loads(raw[1:-1])
+        modules = tuple(_MODULE.findall(match["modules"]))
+        return cls(match["kind"], match["name"], key, modules)
+
+
+def instance_key(key: str | int | None) -> str:
+    """Write an instance key as it stands in an address: `["eu"]`, `[0]`, or nothing."""
+    if key is None:
+        return ""
+    return f"[{key}]" if isinstance(key, int) else f"[{json.dumps(key, ensure_ascii=False)}]"

@@ -1,0 +1,64 @@
+"""A problem that a person can do something about."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kplan.model.address import Address
+from kplan.model.source import SourceRange
+
+
+class Severity(StrEnum):
+    """How much a diagnostic stops: an ERROR stops the run, a WARNING does not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One problem, told the same way everywhere.
+
+    `summary` is a fixed sentence per code, without names, so that a reader learns it by sight;
+    `detail` says what and why with the particulars; `hint` is the way out. `related` holds further
+    spans with a short label each (the first declaration of a duplicate, the hops of a cycle).
+    `values` holds `(expression, description)` pairs of what the failing expression saw; sensitive
+    values are never in it.
+    """
+
+    code: str
+    severity: Severity
+    summary: str
+    detail: str = ""
+    hint: str = ""
+    address: Address | None = None
+    subject: SourceRange | None = None
+    related: tuple[tuple[str, SourceRange], ...] = ()
+    values: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def is_error(self) -> bool:
+        """Whether this problem stops the run."""
+        return self.severity is Severity.ERROR
+
+
+def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
+    """Tell whether any of the problems stops the run."""
+    return any(each.is_error for each in diagnostics)
+
+
+def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Sort for display: errors first, then by place, code and text; duplicates once."""
+    nowhere = SourceRange("", 0, 0, 0, 0)
+    return tuple(
+        sorted(
+            dict.fromkeys(diagnostics),
+            key=lambda each: (
+                not each.is_error,
+                each.subject or nowhere,
+                each.code,
+                str(each.address or ""),
+                each.detail,
+            ),
+        )
+    )

@@ -1,0 +1,165 @@
+"""The exceptions of kplan: only for what stops everything.
+
+    KplanError (exit 1)
+      UsageError            a command line that cannot be carried out
+      ConfigError           carries every Diagnostic of a configuration
+      ClusterError
+        Unreachable         nobody answers at the address (exit 7 in detail)
+        AuthError           TLS or SASL refused us (exit 7 in detail)
+        Unsupported         the cluster lacks an API
+        Unread              a kind could not be read in full
+      StateError
+        StateLocked         another run holds the lock (exit 6 in detail)
+        StateCorrupt        the file is empty, cut, foreign or damaged
+        WrongCluster        the state belongs to another cluster (exit 6 in detail)
+      StalePlan             the plan no longer fits what is there (exit 6 in detail)
+      PolicyDenied          a policy or guard refused (exit 3 in detail)
+      SandboxError          the sandbox cluster did not start or crashed
+      Interrupted           a signal stopped the run (exit 130, 143 or 129)
+
+What a person can fix in a file is a `Diagnostic`, and all of them are shown at once.
+`detailed_exit` is what `-detailed-exitcode` tells; without the flag these are all 1.
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+from kplan.model.diagnostic import Diagnostic, Severity
+
+
+class KplanError(Exception):
+    """Something stopped the run. `summary` is fixed per class, `detail` names the particulars."""
+
+    code: ClassVar[str] = "KP900"
+    summary: ClassVar[str] = "kplan cannot go on"
+    detailed_exit: ClassVar[int] = 1
+
+    def __init__(self, detail: str = "", hint: str = "") -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.hint = hint
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The problem in the form in which every problem is shown."""
+        return (Diagnostic(self.code, Severity.ERROR, self.summary, self.detail, self.hint),)
+
+
+class UsageError(KplanError):
+    """A command line that cannot be carried out."""
+
+    code = "KP901"
+    summary = "Invalid command line"
+
+
+class ConfigError(KplanError):
+    """A configuration with at least one error; it carries all of its diagnostics."""
+
+    code = "KP902"
+    summary = "Invalid configuration"
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self._diagnostics = tuple(diagnostics)
+        super().__init__("; ".join(each.summary for each in self._diagnostics))
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Every problem found."""
+        return self._diagnostics
+
+
+class ClusterError(KplanError):
+    """The cluster as a whole refused or failed."""
+
+    code = "KP910"
+    summary = "The cluster refused"
+
+
+class Unreachable(ClusterError):  # noqa: N818 - a state of the cluster, named as one
+    """Nobody answers at the bootstrap addresses within the timeout."""
+
+    code = "KP911"
+    summary = "Cannot reach the cluster"
+    detailed_exit = 7
+
+
+class AuthError(ClusterError):
+    """TLS or SASL failed: wrong password, mechanism, certificate authority or certificate."""
+
+    code = "KP912"
+    summary = "The cluster refused the connection"
+    detailed_exit = 7
+
+
+class Unsupported(ClusterError):  # noqa: N818
+    """The cluster lacks an API, or a version of one, that the operation needs."""
+
+    code = "KP913"
+    summary = "The cluster does not support this operation"
+
+
+class Unread(ClusterError):  # noqa: N818
+    """A kind of object could not be read in full; nothing may be concluded from what was read."""
+
+    code = "KP914"
+    summary = "The cluster could not be read in full"
+
+
+class StateError(KplanError):
+    """The state cannot be used."""
+
+    code = "KP920"
+    summary = "The state cannot be used"
+
+
+class StateLocked(StateError):  # noqa: N818
+    """Another run holds the lock."""
+
+    code = "KP921"
+    summary = "The state is locked"
+    detailed_exit = 6
+
+
+class StateCorrupt(StateError):  # noqa: N818
+    """The state file is empty, cut, damaged or of a newer format. It is never read as "no state"."""
+
+    code = "KP922"
+    summary = "The state file is damaged"
+
+
+class WrongCluster(StateError):  # noqa: N818
+    """State or plan belong to another cluster than the one that answers."""
+
+    code = "KP923"
+    summary = "This is another cluster"
+    detailed_exit = 6
+
+
+class StalePlan(KplanError):  # noqa: N818
+    """State, configuration or cluster moved since the plan was made."""
+
+    code = "KP930"
+    summary = "The plan is stale"
+    detailed_exit = 6
+
+
+class PolicyDenied(KplanError):  # noqa: N818
+    """A policy or a guard refused the plan."""
+
+    code = "KP940"
+    summary = "The plan was refused"
+    detailed_exit = 3
+
+
+class SandboxError(KplanError):
+    """The sandbox cluster did not start, or crashed."""
+
+    code = "KP950"
+    summary = "The sandbox failed"
+
+
+class Interrupted(KplanError):  # noqa: N818
+    """A signal stopped the run after what was in flight had been settled."""
+
+    code = "KP960"
+    summary = "Interrupted"

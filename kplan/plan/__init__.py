@@ -1,0 +1,1 @@
+"""Desired, prior and live to a plan; pure."""

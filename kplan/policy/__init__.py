@@ -1,0 +1,1 @@
+"""A plan to diagnostics: rules, access analysis, risk."""

@@ -1,0 +1,1 @@
+"""Documents (what is said) times formats (how it is written)."""

@@ -1,0 +1,1 @@
+"""A real Apache Kafka from Maven artifacts, for trying and for tests."""

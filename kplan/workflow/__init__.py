@@ -1,0 +1,1 @@
+"""The use cases: ports in, values out."""
