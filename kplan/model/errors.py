@@ -121,7 +121,7 @@ class StateLocked(StateError):  # noqa: N818
 
 
 class StateCorrupt(StateError):  # noqa: N818
-    """The state file is empty, cut, damaged or of a newer format. It is never read as "no state"."""
+    """The state file is empty, cut, damaged or of a newer format: never the same as no state."""
 
     code = "KP922"
     summary = "The state file is damaged"

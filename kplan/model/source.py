@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class SourceRange:
-    """A span of text. Lines and columns start at 1; the end is exclusive, columns count characters."""
+    """A span of text. Lines and columns (of characters) start at 1; the end is exclusive."""
 
     file: str
     line: int

@@ -1,0 +1,214 @@
+"""Kafka's error codes, and what kplan makes of each: the one table.
+
+Names and numbers are those of the Kafka protocol. Codes below -1 are kplan's own, for answers that
+never came from a broker.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kplan.model.refusal import Origin, Refusal
+
+
+class Handling(StrEnum):
+    """What apply does with a refused item."""
+
+    RETRY = "send again after a pause"
+    THROTTLED = "send again after the throttle time"
+    SPLIT = "send in smaller requests"
+    IN_DOUBT = "read the cluster, then decide"
+    CONVERGED = "the goal is reached already"
+    COMPARE = "read the cluster: the goal may be reached already"
+    DENIED = "fail: a right is missing"
+    REJECTED = "fail"
+    STALE = "fail: the object is another one than planned"
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaError:
+    """One row: `meaning` and `remedy` are what `kplan errors explain` tells."""
+
+    code: int
+    name: str
+    handling: Handling
+    meaning: str
+    remedy: str = ""
+
+
+CLIENT_TIMED_OUT = "CLIENT_TIMED_OUT"
+CLIENT_DISCONNECTED = "CLIENT_DISCONNECTED"
+CLIENT_INVALID = "CLIENT_INVALID"
+
+_ROWS = (
+    KafkaError(-185, CLIENT_TIMED_OUT, Handling.IN_DOUBT, "No answer within the request timeout."),
+    KafkaError(
+        -195, CLIENT_DISCONNECTED, Handling.IN_DOUBT, "The connection broke before the answer."
+    ),
+    KafkaError(-186, CLIENT_INVALID, Handling.REJECTED, "The client refused to send this item."),
+    KafkaError(
+        -1,
+        "UNKNOWN_SERVER_ERROR",
+        Handling.SPLIT,
+        "The broker failed on the request; one item can spoil a whole batch.",
+        "The broker's log names the exception; a broker policy may have failed.",
+    ),
+    KafkaError(1, "OFFSET_OUT_OF_RANGE", Handling.REJECTED, "The offset is not in the partition."),
+    KafkaError(
+        3,
+        "UNKNOWN_TOPIC_OR_PARTITION",
+        Handling.COMPARE,
+        "The broker does not know the topic.",
+        "It was deleted meanwhile, or is so new that this broker has not heard of it.",
+    ),
+    KafkaError(5, "LEADER_NOT_AVAILABLE", Handling.RETRY, "The partition has no leader now."),
+    KafkaError(6, "NOT_LEADER_OR_FOLLOWER", Handling.RETRY, "The leader moved."),
+    KafkaError(7, "REQUEST_TIMED_OUT", Handling.IN_DOUBT, "The controller did not finish in time."),
+    KafkaError(9, "REPLICA_NOT_AVAILABLE", Handling.RETRY, "A replica is not available."),
+    KafkaError(11, "STALE_CONTROLLER_EPOCH", Handling.RETRY, "The controller moved."),
+    KafkaError(14, "COORDINATOR_LOAD_IN_PROGRESS", Handling.RETRY, "The coordinator is loading."),
+    KafkaError(15, "COORDINATOR_NOT_AVAILABLE", Handling.RETRY, "There is no coordinator now."),
+    KafkaError(16, "NOT_COORDINATOR", Handling.RETRY, "The coordinator moved."),
+    KafkaError(
+        17,
+        "INVALID_TOPIC_EXCEPTION",
+        Handling.REJECTED,
+        "The topic name is invalid or collides with another in which . and _ are swapped.",
+    ),
+    KafkaError(
+        29,
+        "TOPIC_AUTHORIZATION_FAILED",
+        Handling.DENIED,
+        "We lack the right on the topic, or it is hidden from us.",
+        "Grant the operation on the topic (or a prefix) to the principal kplan runs as.",
+    ),
+    KafkaError(
+        30, "GROUP_AUTHORIZATION_FAILED", Handling.DENIED, "We lack the right on the group."
+    ),
+    KafkaError(
+        31,
+        "CLUSTER_AUTHORIZATION_FAILED",
+        Handling.DENIED,
+        "We lack the right on the cluster.",
+        "Grant DESCRIBE (to read ACLs) or ALTER (to write them) on the cluster.",
+    ),
+    KafkaError(
+        35,
+        "UNSUPPORTED_VERSION",
+        Handling.REJECTED,
+        "The cluster lacks the API, or offers only other versions of it.",
+    ),
+    KafkaError(36, "TOPIC_ALREADY_EXISTS", Handling.COMPARE, "The topic exists."),
+    KafkaError(
+        37,
+        "INVALID_PARTITIONS",
+        Handling.COMPARE,
+        "The partition count is invalid; a topic can only grow.",
+    ),
+    KafkaError(
+        38,
+        "INVALID_REPLICATION_FACTOR",
+        Handling.REJECTED,
+        "There are fewer brokers than replicas asked for.",
+    ),
+    KafkaError(
+        39,
+        "INVALID_REPLICA_ASSIGNMENT",
+        Handling.REJECTED,
+        "The assignment names unknown or repeated brokers, or skips a partition.",
+    ),
+    KafkaError(40, "INVALID_CONFIG", Handling.REJECTED, "A config key or value is invalid."),
+    KafkaError(41, "NOT_CONTROLLER", Handling.RETRY, "This is not the active controller."),
+    KafkaError(42, "INVALID_REQUEST", Handling.REJECTED, "The request contradicts itself."),
+    KafkaError(
+        44,
+        "POLICY_VIOLATION",
+        Handling.REJECTED,
+        "A policy of the broker refused, or the request was larger than the controller takes.",
+    ),
+    KafkaError(
+        54,
+        "SECURITY_DISABLED",
+        Handling.REJECTED,
+        "The cluster has no authorizer, so it has no ACLs.",
+        "Set authorizer.class.name on brokers and controllers.",
+    ),
+    KafkaError(
+        58, "SASL_AUTHENTICATION_FAILED", Handling.DENIED, "User name or password is wrong."
+    ),
+    KafkaError(
+        60,
+        "REASSIGNMENT_IN_PROGRESS",
+        Handling.RETRY,
+        "Replicas of the topic are being moved.",
+    ),
+    KafkaError(84, "ELECTION_NOT_NEEDED", Handling.CONVERGED, "The leader is the right one."),
+    KafkaError(
+        85, "NO_REASSIGNMENT_IN_PROGRESS", Handling.CONVERGED, "There is nothing to cancel."
+    ),
+    KafkaError(
+        89,
+        "THROTTLING_QUOTA_EXCEEDED",
+        Handling.THROTTLED,
+        "The controller mutation quota of this principal is used up for now.",
+    ),
+    KafkaError(
+        100,
+        "UNKNOWN_TOPIC_ID",
+        Handling.STALE,
+        "No topic has this id: the planned one is gone.",
+    ),
+    KafkaError(102, "BROKER_ID_NOT_REGISTERED", Handling.REJECTED, "No such broker."),
+    KafkaError(
+        114,
+        "MISMATCHED_ENDPOINT_TYPE",
+        Handling.REJECTED,
+        "A controller was asked as a broker, or a broker as a controller (KIP-919).",
+    ),
+    KafkaError(
+        115,
+        "UNSUPPORTED_ENDPOINT_TYPE",
+        Handling.REJECTED,
+        "The endpoint does not know this type of endpoint (KIP-919).",
+    ),
+    KafkaError(116, "UNKNOWN_CONTROLLER_ID", Handling.RETRY, "No such controller (KIP-919)."),
+)
+
+ERRORS = {row.name: row for row in _ROWS}
+"""Every error kplan treats knowingly, by Kafka's name."""
+
+_BY_CODE = {row.code: row for row in _ROWS}
+
+_SIZE_LIMIT_WORDS = ("excessively large", "larger than the max", "too many", "10000", "10,000")
+
+
+def refusal(
+    code: int, message: str | None = None, *, name: str = "", throttle_ms: int = 0
+) -> Refusal:
+    """Make the refusal for an error code; `name` serves codes that are not in the table."""
+    row = _BY_CODE.get(code)
+    known = row.name if row else name or f"ERROR_{code}"
+    return Refusal(known, code, message or (row.meaning if row else ""), throttle_ms)
+
+
+def client_refusal(name: str, message: str = "") -> Refusal:
+    """Make the refusal for an answer that never came from a broker."""
+    row = ERRORS[name]
+    return Refusal(name, row.code, message or row.meaning, origin=Origin.CLIENT)
+
+
+def handling(refused: Refusal) -> Handling:
+    """Tell what to do with a refused item.
+
+    POLICY_VIOLATION and INVALID_REQUEST also stand for "request too large" (KAFKA-14996), which
+    only the message tells apart from a real refusal.
+    """
+    if refused.error in {"POLICY_VIOLATION", "INVALID_REQUEST"} and is_size_limit(refused):
+        return Handling.SPLIT
+    row = ERRORS.get(refused.error)
+    return row.handling if row else Handling.REJECTED
+
+
+def is_size_limit(refused: Refusal) -> bool:
+    """Whether the text of the refusal speaks of the size of the request."""
+    text = refused.message.lower()
+    return any(words in text for words in _SIZE_LIMIT_WORDS)

@@ -1,0 +1,96 @@
+"""The port: everything kplan asks of a Kafka cluster."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from kplan.cluster.specs import (
+    AclBinding,
+    ClusterDescription,
+    ConfigAlteration,
+    ConfigEntry,
+    NewPartitions,
+    NewTopic,
+    TopicDescription,
+    TopicPreview,
+    TopicRef,
+    Verdict,
+)
+from kplan.model.refusal import Refusal
+
+
+class Cluster(Protocol):
+    """A Kafka cluster.
+
+    Every method is one request (or as few as the protocol allows) for all of its items; answers
+    are matched by name, never by position. An item that is missing from an answer had none. Names
+    in one call are unique: the caller sees to that. Reads raise `Unread` when the list as a whole
+    was refused, `Unreachable` and `AuthError` when nobody can be asked. Writes never raise for a
+    broken connection or an expired timeout: their items are then answered with an in-doubt refusal
+    (`CLIENT_TIMED_OUT`, `CLIENT_DISCONNECTED` of `cluster/errors.py`). Methods may be called from
+    several threads at once.
+    """
+
+    def describe(self) -> ClusterDescription:
+        """Tell cluster id and registered brokers (DescribeCluster, KIP-700), and who we are."""
+        ...
+
+    def topics(
+        self, names: Collection[str] | None = None, *, broker: int | None = None
+    ) -> Mapping[str, TopicDescription | Refusal]:
+        """Describe the named topics, or all that we may see (Metadata).
+
+        `broker` asks that very broker. An unknown name is answered UNKNOWN_TOPIC_OR_PARTITION, one
+        that is hidden from us TOPIC_AUTHORIZATION_FAILED. Nothing is ever created by asking.
+        """
+        ...
+
+    def topic_configs(
+        self, names: Collection[str], *, broker: int | None = None
+    ) -> Mapping[str, Mapping[str, ConfigEntry] | Refusal]:
+        """Read every effective config of the named topics (DescribeConfigs); `broker` as above."""
+        ...
+
+    def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
+        """List all ACLs (DescribeAcls). `broker` asks that very broker.
+
+        Raises:
+            Unread: no right to describe the cluster, or no authorizer is configured.
+
+        """
+        ...
+
+    def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
+        """Ask what would come of creating the topics (CreateTopics, validate only; KIP-525)."""
+        ...
+
+    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
+        """Create topics."""
+        ...
+
+    def create_partitions(
+        self, specs: Sequence[NewPartitions], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Grow topics (KIP-195)."""
+        ...
+
+    def alter_topic_configs(
+        self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Set and reset single config keys of topics (KIP-339)."""
+        ...
+
+    def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
+        """Delete topics, by topic id where one is given; answered by name."""
+        ...
+
+    def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+        """Add ACLs; adding one that exists is a success."""
+        ...
+
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+        """Delete exactly these ACLs; an absent one is a success."""
+        ...
+
+    def close(self) -> None:
+        """Free sockets and threads."""
+        ...

@@ -1,0 +1,119 @@
+"""What is sent to a cluster and what it answers, in Kafka's words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kplan.model.refusal import Refusal
+from kplan.model.snapshot import Broker
+
+Assignment = tuple[tuple[int, ...], ...]
+"""Replicas per partition, in order of partition; the first replica is the preferred leader."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDescription:
+    """Who answers. `principal` is how the cluster sees us, "" where that cannot be told."""
+
+    cluster_id: str
+    brokers: tuple[Broker, ...]
+    principal: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """A topic as brokers serve it. `leaderless` counts partitions without a leader."""
+
+    name: str
+    topic_id: str
+    assignment: Assignment
+    is_internal: bool = False
+    leaderless: int = 0
+
+
+class ConfigSource(StrEnum):
+    """Where a config value comes from (KIP-226); only TOPIC is the topic's own."""
+
+    TOPIC = "topic"
+    DYNAMIC_BROKER = "dynamic broker"
+    DYNAMIC_DEFAULT_BROKER = "dynamic default broker"
+    STATIC_BROKER = "static broker"
+    DEFAULT = "default"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """One effective config value. A sensitive value is never sent by Kafka and is None here."""
+
+    value: str | None
+    source: ConfigSource
+    is_sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create.
+
+    With `assignment` the counts follow from it and stay None; None counts stand for the broker's
+    defaults (KIP-464).
+    """
+
+    name: str
+    partitions: int | None = None
+    replication_factor: int | None = None
+    assignment: Assignment | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPreview:
+    """What a broker would make of a `NewTopic`; counts are None where it does not tell."""
+
+    partitions: int | None = None
+    replication_factor: int | None = None
+    config: Mapping[str, ConfigEntry] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewPartitions:
+    """A topic to grow to `total` partitions; `assignment` holds the replicas of the new ones."""
+
+    name: str
+    total: int
+    assignment: Assignment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigAlteration:
+    """Keys to set and keys to reset to the broker's default (IncrementalAlterConfigs, KIP-339)."""
+
+    name: str
+    set: Mapping[str, str] = field(default_factory=dict)
+    delete: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRef:
+    """A topic to delete. With a topic id only that very incarnation is deleted (KIP-516)."""
+
+    name: str
+    topic_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AclBinding:
+    """An ACL in the words of the protocol: `TOPIC`, `LITERAL`, `READ`, `ALLOW` (KIP-140, 290)."""
+
+    resource_type: str
+    resource_name: str
+    pattern_type: str
+    principal: str
+    host: str
+    operation: str
+    permission: str
+
+
+Verdict = Refusal | None
+"""None: carried out. A missing entry in a mapping of verdicts: no answer came, outcome unknown."""

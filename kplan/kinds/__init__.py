@@ -1,0 +1,7 @@
+"""One file per sort of Kafka object; `KINDS` is the whole list."""
+
+from kplan.kinds.acl import AclKind
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.topic import TopicKind
+
+KINDS: tuple[ResourceKind, ...] = (AclKind(), TopicKind())

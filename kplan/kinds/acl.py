@@ -1,0 +1,233 @@
+"""`kafka_acl`: one access control entry."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Annotated
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.specs import AclBinding, Verdict
+from kplan.kinds.acl_rules import acl_problems
+from kplan.kinds.base import Problem, Resolved
+from kplan.kinds.schema import Attribute
+from kplan.model.plan import Action, Change, Step
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Live, Reading
+
+DELETE = Step(10, "delete_acls")
+SWAP_OUT = Step(20, "delete_acls")
+SWAP_IN = Step(21, "create_acls")
+ADD = Step(30, "create_acls")
+
+RESOURCE_TYPES: Mapping[str, str] = {
+    "TOPIC": "Topic",
+    "GROUP": "Group",
+    "CLUSTER": "Cluster",
+    "TRANSACTIONAL_ID": "TransactionalID",
+    "DELEGATION_TOKEN": "DelegationToken",
+    "USER": "User",
+}
+OPERATIONS: Mapping[str, str] = {
+    "ALL": "All",
+    "READ": "Read",
+    "WRITE": "Write",
+    "CREATE": "Create",
+    "DELETE": "Delete",
+    "ALTER": "Alter",
+    "DESCRIBE": "Describe",
+    "CLUSTER_ACTION": "ClusterAction",
+    "DESCRIBE_CONFIGS": "DescribeConfigs",
+    "ALTER_CONFIGS": "AlterConfigs",
+    "IDEMPOTENT_WRITE": "IdempotentWrite",
+    "CREATE_TOKENS": "CreateTokens",
+    "DESCRIBE_TOKENS": "DescribeTokens",
+    "TWO_PHASE_COMMIT": "TwoPhaseCommit",
+}
+PATTERN_TYPES: Mapping[str, str] = {"LITERAL": "Literal", "PREFIXED": "Prefixed"}
+PERMISSIONS: Mapping[str, str] = {"ALLOW": "Allow", "DENY": "Deny"}
+
+
+@dataclass(frozen=True, slots=True)
+class Acl:
+    """An ACL in the words of Terraform's Kafka provider."""
+
+    resource_name: Annotated[
+        str, Attribute('Name or prefix of the resource; "*" stands for all.', replaces=True)
+    ]
+    resource_type: Annotated[
+        str,
+        Attribute("Sort of resource.", replaces=True, choices=tuple(RESOURCE_TYPES.values())),
+    ]
+    acl_principal: Annotated[
+        str, Attribute('Who, as "User:name"; "User:*" is everyone.', replaces=True)
+    ]
+    acl_host: Annotated[str, Attribute('Address the client comes from; "*" is any.', replaces=True)]
+    acl_operation: Annotated[
+        str, Attribute("What may be done.", replaces=True, choices=tuple(OPERATIONS.values()))
+    ]
+    acl_permission_type: Annotated[
+        str, Attribute("Allow or Deny.", replaces=True, choices=tuple(PERMISSIONS.values()))
+    ]
+    resource_pattern_type_filter: Annotated[
+        str,
+        Attribute(
+            "Whether the name is literal or a prefix (KIP-290).",
+            replaces=True,
+            choices=tuple(PATTERN_TYPES.values()),
+        ),
+    ] = "Literal"
+
+
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "resource_type": RESOURCE_TYPES,
+    "resource_pattern_type_filter": PATTERN_TYPES,
+    "acl_operation": OPERATIONS,
+    "acl_permission_type": PERMISSIONS,
+}
+
+
+class AclKind:
+    """ACLs: deleted and added by all seven parts, deletes first (K4-45)."""
+
+    name = "kafka_acl"
+    noun = "ACL"
+    schema = Acl
+    is_replaceable = True
+
+    def identify(self, value: Acl) -> Identity:
+        """Name an ACL by its seven parts, in the order of the provider's import id."""
+        return Identity(
+            "|".join(
+                part.replace("\\", "\\\\").replace("|", "\\|")
+                for part in (
+                    value.acl_principal,
+                    value.acl_host,
+                    value.acl_operation,
+                    value.acl_permission_type,
+                    value.resource_type,
+                    value.resource_name,
+                    value.resource_pattern_type_filter,
+                )
+            )
+        )
+
+    def normal(self, value: Acl) -> Acl:
+        """Spell the four words as the provider does, whatever their case."""
+        found = {
+            name: _spelled(getattr(value, name), words.values()) for name, words in _WORDS.items()
+        }
+        return replace(value, **found)
+
+    def check(self, value: Acl) -> Iterator[Problem]:
+        """Find what the broker refuses and the nonsense that it stores (trap 13)."""
+        return acl_problems({each.name: getattr(value, each.name) for each in fields(value)})
+
+    def check_all(
+        self,
+        declared: Collection[Identity],  # noqa: ARG002 - ACLs do not get in each other's way
+        live: Collection[Identity] = (),  # noqa: ARG002
+    ) -> Iterator[tuple[Identity, Problem]]:
+        """Find nothing: ACLs stand beside each other."""
+        return iter(())
+
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:  # noqa: ARG002 - one list holds all
+        """Read all ACLs in one request."""
+        values = (_acl(binding) for binding in cluster.acls())
+        return Reading({self.identify(value): Live(value) for value in values})
+
+    def aligned(self, live: Acl, desired: Acl) -> tuple[Mapping[str, object], Mapping[str, object]]:
+        """Write all seven parts."""
+        return _document(live), _document(desired)
+
+    def refuse(self, live: Live, desired: Acl) -> Iterator[Problem]:  # noqa: ARG002 - see docstring
+        """Refuse nothing: any ACL may be replaced by any other."""
+        return iter(())
+
+    def steps(self, change: Change) -> tuple[Step, ...]:
+        """Pure deletes first, then replacements pair by pair, then pure adds."""
+        match change.action:
+            case Action.CREATE:
+                return (ADD,)
+            case Action.DELETE:
+                return (DELETE,)
+            case Action.REPLACE:
+                return (SWAP_OUT, SWAP_IN)
+            case _:
+                return ()
+
+    def records(self, step: Step, change: Change) -> int:  # noqa: ARG002 - the same for all
+        """One record each; a delete is weighed four times, to keep requests at 500 exact filters.
+
+        Every exact filter is held against every ACL on the controller's only thread (trap 5).
+        """
+        return 4 if step.name == DELETE.name else 1
+
+    def apply(
+        self, cluster: Cluster, step: Step, changes: Sequence[Change]
+    ) -> Mapping[Identity, Verdict]:
+        """Send the deletes or the adds."""
+        is_delete = step.name == DELETE.name
+        bound = {
+            _binding(change.before if is_delete else change.after): change.identity
+            for change in changes
+        }
+        send = cluster.delete_acls if is_delete else cluster.create_acls
+        return {bound[binding]: verdict for binding, verdict in send(list(bound)).items()}
+
+    def validate(
+        self,
+        cluster: Cluster,  # noqa: ARG002 - see docstring
+        step: Step,  # noqa: ARG002
+        changes: Sequence[Change],  # noqa: ARG002
+    ) -> Mapping[Identity, Refusal | Resolved]:
+        """Say nothing: Kafka has no validate-only for ACLs (K4o-16)."""
+        return {}
+
+    def unsettled(
+        self, cluster: Cluster, broker: int, changes: Sequence[Change]
+    ) -> frozenset[Identity]:
+        """Compare with the list of this broker (K4-49)."""
+        listed = cluster.acls(broker=broker)
+        return frozenset(
+            change.identity
+            for change in changes
+            if (change.after is not None and _binding(change.after) not in listed)
+            or (change.before is not None and _binding(change.before) in listed)
+        )
+
+
+def _spelled(word: str, choices: Collection[str]) -> str:
+    plain = word.replace("_", "").casefold()
+    return next((choice for choice in choices if choice.casefold() == plain), word)
+
+
+def _document(value: Acl) -> dict[str, object]:
+    return {each.name: getattr(value, each.name) for each in fields(value)}
+
+
+def _acl(binding: AclBinding) -> Acl:
+    return Acl(
+        resource_name=binding.resource_name,
+        resource_type=RESOURCE_TYPES.get(binding.resource_type, binding.resource_type),
+        acl_principal=binding.principal,
+        acl_host=binding.host,
+        acl_operation=OPERATIONS.get(binding.operation, binding.operation),
+        acl_permission_type=PERMISSIONS.get(binding.permission, binding.permission),
+        resource_pattern_type_filter=PATTERN_TYPES.get(binding.pattern_type, binding.pattern_type),
+    )
+
+
+def _binding(value: object) -> AclBinding:
+    acl: Acl = value  # type: ignore[assignment] # a change of this kind holds ACLs
+    return AclBinding(
+        resource_type=_KAFKA_WORDS.get(acl.resource_type, acl.resource_type),
+        resource_name=acl.resource_name,
+        pattern_type=acl.resource_pattern_type_filter.upper(),
+        principal=acl.acl_principal,
+        host=acl.acl_host,
+        operation=_KAFKA_WORDS.get(acl.acl_operation, acl.acl_operation),
+        permission=acl.acl_permission_type.upper(),
+    )
+
+
+_KAFKA_WORDS = {word: kafka for words in _WORDS.values() for kafka, word in words.items()}

@@ -1,0 +1,97 @@
+"""How a kind declares its attributes: the dataclass is the schema."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from functools import cache
+from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What stands in `Annotated[...]` of a field.
+
+    `type` is the type in HCL's own notation ("string", "number", "map(string)",
+    "list(list(number))"). `replaces` marks what names the object: another value is another object.
+    `choices` lists the allowed words, compared without regard to case.
+    """
+
+    doc: str
+    type: str = "string"
+    replaces: bool = False
+    is_sensitive: bool = False
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaField:
+    """One attribute of a kind with its name and default (None where it is left out)."""
+
+    name: str
+    attribute: Attribute
+    is_required: bool
+    default: object = None
+
+
+def schema_fields(schema: type[Any]) -> tuple[SchemaField, ...]:
+    """List the attributes that a kind's dataclass declares, in order of declaration."""
+    return _fields_of(cast("Hashable", schema))
+
+
+@cache
+def _fields_of(key: Hashable) -> tuple[SchemaField, ...]:
+    schema = cast("type[Any]", key)  # mypy takes no class for hashable
+    hints = get_type_hints(schema, include_extras=True)
+    return tuple(
+        SchemaField(
+            each.name,
+            _attribute(hints[each.name]),
+            is_required=each.default is MISSING and each.default_factory is MISSING,
+            default=None if each.default is MISSING else each.default,
+        )
+        for each in fields(schema)
+    )
+
+
+def _attribute(hint: object) -> Attribute:
+    if get_origin(hint) is not Annotated:
+        raise TypeError(f"{hint!r} carries no Attribute")
+    found = [extra for extra in get_args(hint)[1:] if isinstance(extra, Attribute)]
+    return found[0]
+
+
+def document(value: object) -> dict[str, object]:
+    """Write a kind's value as plain JSON-able data under its attribute names."""
+    return {each.name: _plain(getattr(value, each.name)) for each in schema_fields(type(value))}
+
+
+def _plain(value: object) -> object:
+    match value:
+        case tuple() | list():
+            return [_plain(each) for each in value]
+        case Mapping():
+            return {key: _plain(value[key]) for key in sorted(value)}
+        case _:
+            return value
+
+
+def from_document(schema: type[Any], found: Mapping[str, object]) -> Any:  # noqa: ANN401 - any kind's value
+    """Read what `document` wrote; names that the schema does not know are left out.
+
+    Raises:
+        KeyError: a required attribute is missing.
+
+    """
+    wanted = schema_fields(schema)
+    return schema(
+        **{
+            each.name: _frozen(found[each.name])
+            for each in wanted
+            if each.is_required or each.name in found
+        }
+    )
+
+
+def _frozen(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(_frozen(each) for each in value)
+    return value

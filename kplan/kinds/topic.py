@@ -1,0 +1,341 @@
+"""`kafka_topic`: a topic with its layout and the configs it overrides."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from kplan.cluster.names import collision_key
+from kplan.cluster.port import Cluster
+from kplan.cluster.specs import (
+    Assignment,
+    ConfigAlteration,
+    ConfigEntry,
+    ConfigSource,
+    NewPartitions,
+    NewTopic,
+    TopicDescription,
+    TopicRef,
+    Verdict,
+)
+from kplan.kinds.base import Problem, Resolved
+from kplan.kinds.schema import Attribute
+from kplan.kinds.topic_rules import topic_problems
+from kplan.model.plan import Action, Change, Step
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Live, Reading
+
+CREATE = Step(40, "create_topics")
+ALTER_CONFIG = Step(50, "alter_topic_configs")
+GROW = Step(60, "create_partitions")
+DELETE = Step(90, "delete_topics")
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic. Counts left out are the broker's choice (KIP-464); an assignment implies them.
+
+    A live topic has all of them, `config` then holds only the keys the topic itself overrides.
+    """
+
+    name: Annotated[str, Attribute("Name of the topic.", replaces=True)]
+    partitions: Annotated[
+        int | None, Attribute("Number of partitions; it can only grow.", "number")
+    ] = None
+    replication_factor: Annotated[
+        int | None, Attribute("Number of replicas of each partition.", "number")
+    ] = None
+    replica_assignment: Annotated[
+        Assignment | None,
+        Attribute(
+            "Broker ids per partition, instead of the counts; the first is the preferred leader.",
+            "list(list(number))",
+        ),
+    ] = None
+    config: Annotated[
+        Mapping[str, str], Attribute("Configs the topic overrides.", "map(string)")
+    ] = field(default_factory=dict)
+
+
+class TopicKind:
+    """Topics: created, reconfigured, grown and deleted by topic id; never shrunk or renamed."""
+
+    name = "kafka_topic"
+    noun = "topic"
+    schema = Topic
+    is_replaceable = False
+
+    def identify(self, value: Topic) -> Identity:
+        """Name a topic by its name."""
+        return Identity(value.name)
+
+    def normal(self, value: Topic) -> Topic:
+        """Keep the value: topics have one spelling."""
+        return value
+
+    def check(self, value: Topic) -> Iterator[Problem]:
+        """Hold name, layout and configs against Kafka's rules (K4-17, K4-18, K4-29)."""
+        return topic_problems(
+            value.name,
+            (value.partitions, value.replication_factor),
+            value.replica_assignment,
+            value.config,
+        )
+
+    def check_all(
+        self, declared: Collection[Identity], live: Collection[Identity] = ()
+    ) -> Iterator[tuple[Identity, Problem]]:
+        """Find names that Kafka takes for the same in metrics: `a.b` and `a_b` (K4-29)."""
+        holders: dict[str, str] = {collision_key(name): name for name in sorted(live)}
+        for name in sorted(declared):
+            other = holders.setdefault(collision_key(name), name)
+            if other != name:
+                yield (
+                    name,
+                    Problem(
+                        "KP202",
+                        f'"{name}" and "{other}" differ only in "." and "_"; '
+                        "Kafka refuses the second of them.",
+                        "Rename one of the two topics.",
+                        ("name",),
+                    ),
+                )
+
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:
+        """Read all topics in one request and the configs of the wanted ones in another.
+
+        Wanted topics that the list does not show are asked for by name: a list leaves out what
+        we may not see (K117-15).
+        """
+        listed = dict(cluster.topics())
+        missing = [name for name in sorted(wanted) if name not in listed]
+        if missing:
+            listed.update(cluster.topics(missing))
+        seen = {name: each for name, each in listed.items() if not isinstance(each, Refusal)}
+        configs = cluster.topic_configs([name for name in sorted(wanted) if name in seen])
+        objects: dict[Identity, Live] = {}
+        hidden = {
+            Identity(name): each
+            for name, each in listed.items()
+            if isinstance(each, Refusal) and each.error != "UNKNOWN_TOPIC_OR_PARTITION"
+        }
+        for name, described in seen.items():
+            config = configs.get(name, {})
+            if not isinstance(config, Refusal):
+                objects[Identity(name)] = Live(_live(described, config), described.topic_id)
+            elif config.error != "UNKNOWN_TOPIC_OR_PARTITION":  # else deleted since the listing
+                hidden[Identity(name)] = config
+        return Reading(objects, hidden)
+
+    def aligned(
+        self, live: Topic, desired: Topic
+    ) -> tuple[Mapping[str, object], Mapping[str, object]]:
+        """Compare what is declared; broker defaults are never a difference (design law 5)."""
+        before: dict[str, object] = {"config": dict(live.config)}
+        after: dict[str, object] = {"config": dict(desired.config)}
+        if desired.replica_assignment is not None:
+            before["replica_assignment"] = _lists(live.replica_assignment)
+            after["replica_assignment"] = _lists(desired.replica_assignment)
+        if desired.partitions is not None:
+            before["partitions"], after["partitions"] = live.partitions, desired.partitions
+        if desired.replication_factor is not None:
+            before["replication_factor"] = live.replication_factor
+            after["replication_factor"] = desired.replication_factor
+        return before, after
+
+    def refuse(self, live: Live, desired: Topic) -> Iterator[Problem]:
+        """Refuse to shrink, and to move replicas (K4-57)."""
+        held: Topic = live.value  # type: ignore[assignment] # a Reading of this kind holds topics
+        wanted, has = _partitions(desired), held.partitions or 0
+        if wanted is not None and wanted < has:
+            yield Problem(
+                "KP211",
+                f'Topic "{desired.name}" has {has} partitions and {wanted} are declared; '
+                "Kafka cannot remove partitions, and deleting the topic would lose its records.",
+                f"Declare partitions = {has}, or create a topic with another name.",
+                ("replica_assignment",) if desired.replica_assignment else ("partitions",),
+            )
+            return
+        factor = desired.replication_factor
+        if factor is not None and factor != held.replication_factor:
+            yield Problem(
+                "KP212",
+                f'Topic "{desired.name}" has replication factor {held.replication_factor} and '
+                f"{factor} is declared; this takes a reassignment of replicas.",
+                "Reassign with kafka-reassign-partitions, then declare the factor reached; or "
+                'leave it out with lifecycle { ignore_changes = ["replication_factor"] }.',
+                ("replication_factor",),
+            )
+        declared = desired.replica_assignment
+        if declared is not None and declared[:has] != held.replica_assignment:
+            yield Problem(
+                "KP213",
+                f'Replicas of existing partitions of "{desired.name}" stand elsewhere than '
+                "declared; this takes a reassignment of replicas.",
+                "Reassign with kafka-reassign-partitions, then declare the assignment reached.",
+                ("replica_assignment",),
+            )
+
+    def steps(self, change: Change) -> tuple[Step, ...]:
+        """Create and delete are one request; an update is configs first, then partitions."""
+        match change.action:
+            case Action.CREATE:
+                return (CREATE,)
+            case Action.DELETE:
+                return (DELETE,)
+            case Action.UPDATE:
+                before, after = _pair(change)
+                grows = (_partitions(after) or 0) > (before.partitions or 0)
+                alters = before.config != after.config
+                return (ALTER_CONFIG,) * alters + (GROW,) * grows
+            case _:
+                return ()
+
+    def records(self, step: Step, change: Change) -> int:
+        """Count as the controller does: topic, partitions and configs (KAFKA-14996)."""
+        if step == CREATE:
+            topic: Topic = change.after  # type: ignore[assignment] # CREATE has an `after`
+            return 1 + (_partitions(topic) or 1) + len(topic.config)
+        if step == DELETE:
+            return 1
+        before, after = _pair(change)
+        if step == GROW:
+            return max(1, (_partitions(after) or 0) - (before.partitions or 0))
+        alteration = _alteration(before, after)
+        return len(alteration.set) + len(alteration.delete)
+
+    def apply(
+        self, cluster: Cluster, step: Step, changes: Sequence[Change]
+    ) -> Mapping[Identity, Verdict]:
+        """Send one step for many topics."""
+        if step == CREATE:
+            answers = cluster.create_topics([_new_topic(each) for each in changes])
+        elif step == DELETE:
+            answers = cluster.delete_topics([TopicRef(each.identity, each.uid) for each in changes])
+        elif step == GROW:
+            answers = cluster.create_partitions([_growth(each) for each in changes])
+        else:
+            answers = cluster.alter_topic_configs([_alteration(*_pair(each)) for each in changes])
+        return {Identity(name): answer for name, answer in answers.items()}
+
+    def validate(
+        self, cluster: Cluster, step: Step, changes: Sequence[Change]
+    ) -> Mapping[Identity, Refusal | Resolved]:
+        """Ask the broker about creates, growth and configs (K117-11); deletes cannot be asked."""
+        if step == CREATE:
+            previews = cluster.preview_topics([_new_topic(each) for each in changes])
+            return {
+                Identity(name): preview
+                if isinstance(preview, Refusal)
+                else {
+                    ("partitions",): preview.partitions,
+                    ("replication_factor",): preview.replication_factor,
+                }
+                for name, preview in previews.items()
+            }
+        if step == DELETE:
+            return {}
+        if step == GROW:
+            answers = cluster.create_partitions(
+                [_growth(each) for each in changes], validate_only=True
+            )
+        else:
+            answers = cluster.alter_topic_configs(
+                [_alteration(*_pair(each)) for each in changes], validate_only=True
+            )
+        return {Identity(name): answer or {} for name, answer in answers.items()}
+
+    def unsettled(
+        self, cluster: Cluster, broker: int, changes: Sequence[Change]
+    ) -> frozenset[Identity]:
+        """Look for topics that are absent, leaderless, too small, or still there (K4-13, K4-53)."""
+        served = cluster.topics([each.identity for each in changes], broker=broker)
+        open_ = {
+            each.identity for each in changes if not _is_served(each, served.get(each.identity))
+        }
+        altered = [
+            each
+            for each in changes
+            if each.identity not in open_ and ALTER_CONFIG in self.steps(each)
+        ]
+        if altered:
+            configs = cluster.topic_configs([each.identity for each in altered], broker=broker)
+            open_ |= {
+                each.identity
+                for each in altered
+                if not _has_config(each, configs.get(each.identity))
+            }
+        return frozenset(open_)
+
+
+def _live(described: TopicDescription, config: Mapping[str, ConfigEntry]) -> Topic:
+    sizes = [len(replicas) for replicas in described.assignment]
+    return Topic(
+        described.name,
+        partitions=len(sizes),
+        replication_factor=sizes[0] if sizes else 0,
+        replica_assignment=described.assignment,
+        config={
+            key: entry.value
+            for key, entry in sorted(config.items())
+            if entry.source is ConfigSource.TOPIC and entry.value is not None
+        },
+    )
+
+
+def _lists(assignment: Assignment | None) -> list[list[int]]:
+    return [list(replicas) for replicas in assignment or ()]
+
+
+def _partitions(topic: Topic) -> int | None:
+    return topic.partitions if topic.replica_assignment is None else len(topic.replica_assignment)
+
+
+def _pair(change: Change) -> tuple[Topic, Topic]:
+    return change.before, change.after  # type: ignore[return-value] # an UPDATE of a topic has both
+
+
+def _new_topic(change: Change) -> NewTopic:
+    topic: Topic = change.after  # type: ignore[assignment] # CREATE has an `after`
+    return NewTopic(
+        topic.name,
+        topic.partitions,
+        topic.replication_factor,
+        topic.replica_assignment,
+        topic.config,
+    )
+
+
+def _growth(change: Change) -> NewPartitions:
+    before, after = _pair(change)
+    assignment = after.replica_assignment
+    new = assignment[before.partitions or 0 :] if assignment is not None else None
+    return NewPartitions(after.name, _partitions(after) or 0, new)
+
+
+def _alteration(before: Topic, after: Topic) -> ConfigAlteration:
+    return ConfigAlteration(
+        after.name,
+        set={key: value for key, value in after.config.items() if before.config.get(key) != value},
+        delete=tuple(sorted(before.config.keys() - after.config.keys())),
+    )
+
+
+def _is_served(change: Change, described: TopicDescription | Refusal | None) -> bool:
+    if change.action is Action.DELETE:
+        if isinstance(described, Refusal):
+            return described.error == "UNKNOWN_TOPIC_OR_PARTITION"
+        return described is not None and described.topic_id != change.uid
+    if described is None or isinstance(described, Refusal):
+        return False
+    after: Topic = change.after  # type: ignore[assignment] # neither DELETE nor FORGET
+    enough = len(described.assignment) >= (_partitions(after) or 1)
+    return enough and described.leaderless == 0
+
+
+def _has_config(change: Change, config: Mapping[str, ConfigEntry] | Refusal | None) -> bool:
+    if config is None or isinstance(config, Refusal):
+        return False
+    _, after = _pair(change)
+    own = {key: entry.value for key, entry in config.items() if entry.source is ConfigSource.TOPIC}
+    return own == dict(after.config)

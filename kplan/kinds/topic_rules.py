@@ -1,0 +1,148 @@
+"""What can be said against a declared topic without asking a cluster."""
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+from kplan.cluster.names import is_internal, topic_name_fault
+from kplan.cluster.specs import Assignment
+from kplan.kinds.base import Problem
+
+TOPIC_CONFIGS = frozenset(
+    (
+        "cleanup.policy",
+        "compression.gzip.level",
+        "compression.lz4.level",
+        "compression.type",
+        "compression.zstd.level",
+        "delete.retention.ms",
+        "errors.deadletterqueue.copy.record.enable",
+        "errors.deadletterqueue.topic.name",
+        "file.delete.delay.ms",
+        "flush.messages",
+        "flush.ms",
+        "follower.replication.throttled.replicas",
+        "index.interval.bytes",
+        "internal.segment.bytes",
+        "leader.replication.throttled.replicas",
+        "local.retention.bytes",
+        "local.retention.ms",
+        "max.compaction.lag.ms",
+        "max.message.bytes",
+        "message.downconversion.enable",
+        "message.format.version",
+        "message.timestamp.after.max.ms",
+        "message.timestamp.before.max.ms",
+        "message.timestamp.difference.max.ms",
+        "message.timestamp.type",
+        "min.cleanable.dirty.ratio",
+        "min.compaction.lag.ms",
+        "min.insync.replicas",
+        "preallocate",
+        "remote.copy.disable",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+        "remote.storage.enable",
+        "retention.bytes",
+        "retention.ms",
+        "segment.bytes",
+        "segment.index.bytes",
+        "segment.jitter.ms",
+        "segment.ms",
+        "unclean.leader.election.enable",
+    )
+)
+"""Topic configs of Apache Kafka 2 to 4 (its "Topic Configs" reference). Vendors add their own."""
+
+_MAX_CONFIG_VALUE = 32_767
+
+
+def topic_problems(
+    name: str,
+    counts: tuple[int | None, int | None],
+    assignment: Assignment | None,
+    config: Mapping[str, str],
+) -> Iterator[Problem]:
+    """Check name, layout (`counts` is partitions and replication factor) and configs."""
+    yield from _name_problems(name)
+    if assignment is None:
+        yield from _count_problems(name, *counts)
+    else:
+        yield from _assignment_problems(name, counts, assignment)
+    for key, value in sorted(config.items()):
+        yield from _config_problems(key, value)
+
+
+def _name_problems(name: str) -> Iterator[Problem]:
+    if fault := topic_name_fault(name):
+        shown = name if len(name) <= 60 else f"{name[:57]}..."  # noqa: PLR2004 - one line's worth
+        yield Problem("KP201", f'"{shown}" is no topic name: {fault}.', path=("name",))
+    elif is_internal(name):
+        yield Problem(
+            "KP207",
+            f'"{name}" belongs to Kafka itself; kplan leaves such topics alone.',
+            "Remove the resource; change internal topics with Kafka's own tools.",
+            ("name",),
+        )
+
+
+def _count_problems(name: str, partitions: int | None, factor: int | None) -> Iterator[Problem]:
+    if partitions is not None and partitions < 1:
+        yield Problem(
+            "KP204", f'Topic "{name}" needs at least 1 partition, got {partitions}.',
+            path=("partitions",),
+        )  # fmt: skip
+    if factor is not None and not 1 <= factor <= 32_767:  # noqa: PLR2004 - an int16 in the protocol
+        yield Problem(
+            "KP205", f'Topic "{name}" needs at least 1 replica, got {factor}.',
+            path=("replication_factor",),
+        )  # fmt: skip
+
+
+def _assignment_problems(
+    name: str, counts: tuple[int | None, int | None], assignment: Assignment
+) -> Iterator[Problem]:
+    path = ("replica_assignment",)
+    if counts != (None, None):
+        yield Problem(
+            "KP203",
+            f'Topic "{name}" declares replica_assignment together with partitions or '
+            "replication_factor; the assignment implies both.",
+            "Keep one of the two forms.",
+            path,
+        )
+    if not assignment:
+        yield Problem("KP206", f'The assignment of topic "{name}" has no partition.', path=path)
+    elif len({len(replicas) for replicas in assignment}) > 1:
+        yield Problem(
+            "KP206",
+            f'The partitions of topic "{name}" have different numbers of replicas.',
+            "Give each partition the same number of brokers.",
+            path,
+        )
+    for partition, replicas in enumerate(assignment):
+        if not replicas or len(set(replicas)) < len(replicas) or min(replicas) < 0:
+            yield Problem(
+                "KP206",
+                f'Partition {partition} of topic "{name}" is assigned to {list(replicas)}; '
+                "broker ids must be given, distinct and not negative.",
+                path=path,
+            )
+
+
+def _config_problems(key: str, value: str) -> Iterator[Problem]:
+    if len(value.encode()) > _MAX_CONFIG_VALUE:
+        yield Problem(
+            "KP208",
+            f'The value of "{key}" has {len(value.encode())} bytes; '
+            f"Kafka takes at most {_MAX_CONFIG_VALUE}.",
+            path=("config", key),
+        )
+    if key not in TOPIC_CONFIGS:
+        near = get_close_matches(key, sorted(TOPIC_CONFIGS), n=1)
+        yield Problem(
+            "KP208",
+            f'Apache Kafka has no topic config "{key}".',
+            f'Did you mean "{near[0]}"?' if near else "Check the name; a vendor's key is fine.",
+            ("config", key),
+            is_warning=True,
+        )

@@ -1,0 +1,191 @@
+"""A plan: inert data that says what apply will do."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kplan.model.address import Address
+from kplan.model.diagnostic import Diagnostic, has_errors
+from kplan.model.resource import Identity, Path
+from kplan.model.source import SourceRange
+
+
+class Action(StrEnum):
+    """What happens to an object. FORGET drops it from the state and leaves the cluster alone."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    REPLACE = "replace"
+    DELETE = "delete"
+    FORGET = "forget"
+    NO_OP = "no-op"
+
+    @property
+    def symbol(self) -> str:
+        """The mark in the text plan."""
+        return _SYMBOLS[self]
+
+
+_SYMBOLS: Mapping[Action, str] = {
+    Action.CREATE: "+",
+    Action.UPDATE: "~",
+    Action.REPLACE: "-/+",
+    Action.DELETE: "-",
+    Action.FORGET: ".",
+    Action.NO_OP: " ",
+}
+
+
+class Risk(StrEnum):
+    """How much a reviewer should worry; UNKNOWN where the facts could not be read."""
+
+    SAFE = "safe"
+    REVIEW = "review"
+    DANGEROUS = "dangerous"
+    UNKNOWN = "unknown"
+
+
+class Reason(StrEnum):
+    """Why a change is planned, in the same words in text and JSON."""
+
+    NONE = ""
+    ADOPTED = "it already exists on the cluster and is equal: it will be adopted"
+    ADOPTED_AND_CHANGED = "it already exists on the cluster: it will be adopted and changed"
+    DELETED_OUTSIDE = "it was deleted outside of kplan"
+    RECREATED_OUTSIDE = "it was deleted and created again outside of kplan"
+    NOT_DECLARED = "it is not in configuration"
+    DESTROY = "everything is to be destroyed"
+    ALREADY_GONE = "it is gone from the cluster already"
+    REMOVED = "a removed block says to leave it on the cluster"
+    MOVED = "its address changed"
+    IDENTITY_CHANGED = "one of the attributes that name it changed"
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeChange:
+    """One attribute, before and after; None where it is absent. `sensitive` hides both values."""
+
+    path: Path
+    before: object
+    after: object
+    forces_replacement: bool = False
+    sensitive: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One action on one object.
+
+    `before` is None exactly for CREATE, `after` exactly for DELETE and FORGET. For REPLACE the
+    identity is that of `after`. `uid` is the topic id that the plan saw, "" where there is none:
+    apply touches no other incarnation. `previous` is the address before a move.
+    """
+
+    address: Address
+    kind: str
+    identity: Identity
+    action: Action
+    before: object | None
+    after: object | None
+    attributes: tuple[AttributeChange, ...] = ()
+    reason: Reason = Reason.NONE
+    uid: str = ""
+    declared_at: SourceRange | None = None
+    is_protected: bool = False
+    previous: Address | None = None
+    risk: Risk = Risk.SAFE
+    notes: tuple[str, ...] = ()
+    sensitive: frozenset[Path] = frozenset()
+
+    @property
+    def touches_cluster(self) -> bool:
+        """Whether apply sends a request for this change."""
+        return self.action not in {Action.NO_OP, Action.FORGET}
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Step:
+    """One sort of admin request, with its place in the global order (lower goes first)."""
+
+    rank: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What one admin request carries: one step for many changes of one kind."""
+
+    kind: str
+    step: Step
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputChange:
+    """An output value before (from state) and after (from configuration)."""
+
+    name: str
+    action: Action
+    before: object | None
+    after: object | None
+    is_sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BasedOn:
+    """The evidence the plan stands on; apply refuses when one of these moved."""
+
+    config_digest: str
+    lineage: str
+    serial: int
+    cluster_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What apply will do, and in which order: `batches` *are* the order.
+
+    `changes` holds every owned or declared object once, NO_OP included, in display order.
+    `is_complete` is False when targets or unread kinds narrowed the plan. `checksum` identifies
+    the actions independent of time.
+    """
+
+    based_on: BasedOn
+    changes: tuple[Change, ...]
+    batches: tuple[Batch, ...]
+    drift: tuple[Change, ...] = ()
+    outputs: tuple[OutputChange, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    unread: Mapping[str, str] = field(default_factory=dict)
+    is_complete: bool = True
+    checksum: str = ""
+    cluster: Mapping[str, str] = field(default_factory=dict)
+    created_at: str = ""
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether a diagnostic forbids to apply the plan."""
+        return has_errors(self.diagnostics)
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether apply would change cluster, ownership or outputs."""
+        return any(change.action is not Action.NO_OP for change in self.changes) or any(
+            output.action is not Action.NO_OP for output in self.outputs
+        )
+
+    @property
+    def has_adoptions(self) -> bool:
+        """Whether apply would take ownership of equal objects, or follow a move."""
+        quiet = {Reason.ADOPTED, Reason.MOVED}
+        return any(change.reason in quiet for change in self.changes)
+
+    @property
+    def is_applyable(self) -> bool:
+        """Whether apply may run and has something to do."""
+        return not self.has_errors and (self.has_changes or self.has_adoptions)
+
+    def count(self, *actions: Action) -> int:
+        """Count the changes with one of the actions."""
+        return sum(1 for change in self.changes if change.action in actions)

@@ -1,0 +1,31 @@
+"""Why an item was not carried out."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Origin(StrEnum):
+    """Who refused: the broker, kplan's own client before sending, or a policy of kplan."""
+
+    BROKER = "broker"
+    CLIENT = "client"
+    POLICY = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The answer of one item that was not carried out.
+
+    `error` is Kafka's own name (`TOPIC_ALREADY_EXISTS`), `code` its number in the protocol; a
+    client-side failure has a name of `cluster/errors.py` and a code below -1.
+    """
+
+    error: str
+    code: int
+    message: str = ""
+    throttle_ms: int = 0
+    origin: Origin = Origin.BROKER
+
+    def __str__(self) -> str:
+        """Write error and message on one line."""
+        return f"{self.error}: {self.message}" if self.message else self.error

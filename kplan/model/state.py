@@ -1,0 +1,49 @@
+"""What kplan owns, and what it last applied."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kplan.model.address import Address
+from kplan.model.resource import Identity
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """One object kplan created or adopted.
+
+    `value` is what was last applied (the kind's dataclass). `is_protected` remembers
+    `prevent_destroy` after its block is gone. `is_pending` marks an acknowledged change that not
+    every broker served yet. `declared_at` is `file:line` of the block.
+    """
+
+    address: Address
+    identity: Identity
+    value: object
+    uid: str = ""
+    is_protected: bool = False
+    is_pending: bool = False
+    declared_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutputValue:
+    """One output as last applied. A sensitive value is never stored: it is None."""
+
+    value: object
+    type: object = "dynamic"
+    is_sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Ownership of one cluster's objects by one configuration.
+
+    `lineage` is a UUID made once; `serial` grows with every write; `cluster_id` is "" until the
+    first apply.
+    """
+
+    lineage: str
+    serial: int = 0
+    cluster_id: str = ""
+    owned: Mapping[Address, Owned] = field(default_factory=dict)
+    outputs: Mapping[str, OutputValue] = field(default_factory=dict)
