@@ -1,0 +1,1 @@
+"""Values and types of the configuration language, with conversion, unification and equality."""

@@ -1,0 +1,181 @@
+"""Conversion of a value to a type, with Terraform's rules and its words for what does not fit."""
+
+from typing import TypeAlias
+
+from kplan.config.values.mismatch import mismatch
+from kplan.config.values.numbers import NumberError, number_text, parse_number
+from kplan.config.values.sensitive import mark
+from kplan.config.values.sets import make_set
+from kplan.config.values.types import concrete, has_any, type_name, type_of
+from kplan.config.values.unify import unify
+from kplan.config.values.value import (
+    BOOL,
+    NUMBER,
+    STRING,
+    AnyType,
+    ListType,
+    MapType,
+    ObjectType,
+    PrimitiveType,
+    Sensitive,
+    SetType,
+    TList,
+    TMap,
+    TupleType,
+    Type,
+    Value,
+    is_number,
+)
+
+Path: TypeAlias = tuple[str | int, ...]
+
+
+class ConversionError(ValueError):
+    """A value does not fit a type.
+
+    `path` leads from the value to the part at fault (attribute names, keys and places), `reason`
+    is about that part alone; the text is the whole sentence, path included, without a full stop.
+    """
+
+    def __init__(self, path: Path, reason: str, text: str = "") -> None:
+        super().__init__(text or reason)
+        self.path = path
+        self.reason = reason
+
+
+class _Misfit(Exception):  # noqa: N818 - never leaves this module
+    """The part at fault; `steps` grows from the innermost outwards, each as (key, as written)."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.steps: list[tuple[str | int, str]] = []
+
+
+def convert(value: Value, wanted: Type) -> Value:
+    """Bring a value to a type. Null stays null, marks stay where they are.
+
+    Raises:
+        ConversionError: some part of the value does not fit.
+
+    """
+    try:
+        return _converted(value, wanted)
+    except _Misfit as misfit:
+        steps = misfit.steps[::-1]
+        path = tuple(key for key, _ in steps)
+        written = "".join(text for _, text in steps)
+        exact = f"{written}: {misfit.reason}" if written else misfit.reason
+        whole = mismatch(type_of(value), wanted)
+        raise ConversionError(path, misfit.reason, whole or exact) from None
+
+
+def _converted(value: Value, wanted: Type) -> Value:
+    if isinstance(value, Sensitive):
+        return mark(_converted(value.value, wanted))
+    if value is None or isinstance(wanted, AnyType):
+        return value
+    match wanted:
+        case PrimitiveType():
+            return _primitive(value, wanted)
+        case ListType() | SetType():
+            return _sequence(value, wanted)
+        case MapType():
+            return _map(value, wanted)
+        case TupleType():
+            return _tuple(value, wanted)
+        case ObjectType():
+            return _object(value, wanted)
+
+
+def _primitive(value: Value, wanted: PrimitiveType) -> Value:
+    match value:
+        case bool() if wanted == BOOL:
+            return value
+        case bool() if wanted == STRING:
+            return "true" if value else "false"
+        case str():
+            return value if wanted == STRING else _parsed(value, wanted)
+        case _ if is_number(value) and wanted == NUMBER:
+            return value
+        case _ if is_number(value) and wanted == STRING:
+            return number_text(value)
+        case _:
+            raise _Misfit(f"{wanted.name} required")
+
+
+def _parsed(text: str, wanted: PrimitiveType) -> Value:
+    if wanted == NUMBER:
+        try:
+            return parse_number(text)
+        except NumberError as error:
+            raise _Misfit(str(error)) from None
+    match text:
+        case "true" | "1":
+            return True
+        case "false" | "0":
+            return False
+        case _ if text.lower() in ("true", "false"):
+            lower = text.lower()
+            raise _Misfit(f'a bool is required; to convert from string, use lowercase "{lower}"')
+        case _:
+            raise _Misfit("a bool is required")
+
+
+def _sequence(value: Value, wanted: ListType | SetType) -> Value:
+    if not isinstance(value, tuple):
+        raise _Misfit(f"{type_name(wanted)} required")
+    parts = [_part(place, f"[{place}]", each, wanted.element) for place, each in enumerate(value)]
+    kind = "list" if isinstance(wanted, ListType) else "set"
+    items, element = _agreed(parts, wanted.element, kind)
+    return TList(items, element) if kind == "list" else make_set(items, element)
+
+
+def _map(value: Value, wanted: MapType) -> Value:
+    if not isinstance(value, dict):
+        raise _Misfit(f"{type_name(wanted)} required")
+    parts = [_part(key, f'["{key}"]', value[key], wanted.element) for key in value]
+    items, element = _agreed(parts, wanted.element, "map")
+    return TMap(dict(zip(value, items, strict=True)), element)
+
+
+def _agreed(parts: list[Value], wanted: Type, kind: str) -> tuple[list[Value], Type]:
+    """Bring parts whose type was left open to one type, as elements of a collection must be."""
+    if not has_any(wanted):
+        return parts, concrete(wanted)
+    types = [type_of(each) for each in parts if each is not None]
+    element = unify(types) if types else concrete(wanted)
+    if element is None:
+        raise _Misfit(f"all {kind} elements must have the same type")
+    return [
+        each if each is None or of == element else _converted(each, element)
+        for each, of in zip(parts, map(type_of, parts), strict=True)
+    ], element
+
+
+def _tuple(value: Value, wanted: TupleType) -> Value:
+    if type(value) is not tuple or len(value) != len(wanted.elements):
+        raise _Misfit("tuple required")
+    pairs = zip(value, wanted.elements, strict=True)
+    return tuple(_part(place, f"[{place}]", each, of) for place, (each, of) in enumerate(pairs))
+
+
+def _object(value: Value, wanted: ObjectType) -> Value:
+    if not isinstance(value, dict):
+        raise _Misfit("object required")
+    step = '["{}"]' if isinstance(value, TMap) else ".{}"
+    result: dict[str, Value] = {}
+    for name in sorted(wanted.attributes):
+        if name not in value and name not in wanted.optional:
+            raise _Misfit(f'attribute "{name}" is required')
+        part = _part(name, step.format(name), value.get(name), wanted.attributes[name])
+        result[name] = wanted.defaults.get(name) if part is None else part
+    return result
+
+
+def _part(key: str | int, written: str, value: Value, wanted: Type) -> Value:
+    try:
+        return _converted(value, wanted)
+    except _Misfit as misfit:
+        misfit.steps.append((key, written))
+        raise

@@ -1,0 +1,53 @@
+"""Marks of secrecy: put on, taken off, looked for."""
+
+from kplan.config.values.value import Sensitive, TList, TMap, TSet, Value
+
+
+def is_sensitive(value: Value) -> bool:
+    """Tell whether the value itself is marked; its parts may still be."""
+    return isinstance(value, Sensitive)
+
+
+def has_sensitive(value: Value) -> bool:
+    """Tell whether the value or any part of it is marked."""
+    match value:
+        case Sensitive():
+            return True
+        case tuple():
+            return any(has_sensitive(each) for each in value)
+        case dict():
+            return any(has_sensitive(each) for each in value.values())
+        case _:
+            return False
+
+
+def mark(value: Value, *, sensitive: bool = True) -> Value:
+    """Mark the value as a whole, unless it is marked or `sensitive` is false."""
+    return Sensitive(value) if sensitive and not isinstance(value, Sensitive) else value
+
+
+def unmark(value: Value) -> tuple[Value, bool]:
+    """Take the mark off the value itself, and tell whether there was one."""
+    return (value.value, True) if isinstance(value, Sensitive) else (value, False)
+
+
+def unmark_deep(value: Value) -> tuple[Value, bool]:
+    """Take every mark off the value and its parts, and tell whether there was one."""
+    return (bare(value), True) if has_sensitive(value) else (value, False)
+
+
+def bare(value: Value) -> Value:
+    """Take every mark off the value and its parts."""
+    match value:
+        case Sensitive():
+            return bare(value.value)
+        case TList() | TSet():
+            return type(value)((bare(each) for each in value), value.element)
+        case TMap():
+            return TMap({key: bare(each) for key, each in value.items()}, value.element)
+        case tuple():
+            return tuple(bare(each) for each in value)
+        case dict():
+            return {key: bare(each) for key, each in value.items()}
+        case _:
+            return value
