@@ -11,7 +11,7 @@ from kplan.kinds.base import Problem, Resolved
 from kplan.kinds.schema import Attribute
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
-from kplan.model.resource import Identity
+from kplan.model.resource import Identity, Path
 from kplan.model.snapshot import Live, Reading
 
 DELETE = Step(10, "delete_acls")
@@ -135,9 +135,14 @@ class AclKind:
         values = (_acl(binding) for binding in cluster.acls())
         return Reading({self.identify(value): Live(value) for value in values})
 
-    def aligned(self, live: Acl, desired: Acl) -> tuple[Mapping[str, object], Mapping[str, object]]:
-        """Write all seven parts."""
-        return _document(live), _document(desired)
+    def aligned(
+        self,
+        live: Acl,
+        desired: Acl,
+        ignored: Collection[Path] = (),  # noqa: ARG002 - every part of an ACL names it
+    ) -> tuple[Acl, Acl]:
+        """Keep both: ACLs have no defaults."""
+        return live, desired
 
     def refuse(self, live: Live, desired: Acl) -> Iterator[Problem]:  # noqa: ARG002 - see docstring
         """Refuse nothing: any ACL may be replaced by any other."""
@@ -199,10 +204,6 @@ class AclKind:
 def _spelled(word: str, choices: Collection[str]) -> str:
     plain = word.replace("_", "").casefold()
     return next((choice for choice in choices if choice.casefold() == plain), word)
-
-
-def _document(value: Acl) -> dict[str, object]:
-    return {each.name: getattr(value, each.name) for each in fields(value)}
 
 
 def _acl(binding: AclBinding) -> Acl:

@@ -83,8 +83,11 @@ class ResourceKind(Protocol):
         """
         ...
 
-    def aligned(self, live: Any, desired: Any) -> tuple[Mapping[str, Any], Mapping[str, Any]]:  # noqa: ANN401
-        """Write both values as documents in which all that means the same is the same."""
+    def aligned(self, live: Any, desired: Any, ignored: Collection[Path] = ()) -> tuple[Any, Any]:  # noqa: ANN401
+        """Rewrite both so that they are equal exactly when there is nothing to do.
+
+        What is not declared, and what `ignored` covers, is taken over from live.
+        """
         ...
 
     def refuse(self, live: Live, desired: Any) -> Iterator[Problem]:  # noqa: ANN401

@@ -1,7 +1,7 @@
 """`kafka_topic`: a topic with its layout and the configs it overrides."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from kplan.cluster.names import collision_key
@@ -22,7 +22,7 @@ from kplan.kinds.schema import Attribute
 from kplan.kinds.topic_rules import topic_problems
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
-from kplan.model.resource import Identity
+from kplan.model.resource import Identity, Path
 from kplan.model.snapshot import Live, Reading
 
 CREATE = Step(40, "create_topics")
@@ -128,19 +128,19 @@ class TopicKind:
         return Reading(objects, hidden)
 
     def aligned(
-        self, live: Topic, desired: Topic
-    ) -> tuple[Mapping[str, object], Mapping[str, object]]:
+        self, live: Topic, desired: Topic, ignored: Collection[Path] = ()
+    ) -> tuple[Topic, Topic]:
         """Compare what is declared; broker defaults are never a difference (design law 5)."""
-        before: dict[str, object] = {"config": dict(live.config)}
-        after: dict[str, object] = {"config": dict(desired.config)}
-        if desired.replica_assignment is not None:
-            before["replica_assignment"] = _lists(live.replica_assignment)
-            after["replica_assignment"] = _lists(desired.replica_assignment)
-        if desired.partitions is not None:
-            before["partitions"], after["partitions"] = live.partitions, desired.partitions
-        if desired.replication_factor is not None:
-            before["replication_factor"] = live.replication_factor
-            after["replication_factor"] = desired.replication_factor
+        declared = _without(desired, ignored)
+        assignment = declared.replica_assignment
+        after = Topic(
+            desired.name,
+            _first(_partitions(declared), live.partitions),
+            _first(_factor(declared), live.replication_factor),
+            assignment,
+            _config_after(live.config, desired.config, ignored),
+        )
+        before = live if assignment is not None else replace(live, replica_assignment=None)
         return before, after
 
     def refuse(self, live: Live, desired: Topic) -> Iterator[Problem]:
@@ -283,12 +283,41 @@ def _live(described: TopicDescription, config: Mapping[str, ConfigEntry]) -> Top
     )
 
 
-def _lists(assignment: Assignment | None) -> list[list[int]]:
-    return [list(replicas) for replicas in assignment or ()]
-
-
 def _partitions(topic: Topic) -> int | None:
     return topic.partitions if topic.replica_assignment is None else len(topic.replica_assignment)
+
+
+def _factor(topic: Topic) -> int | None:
+    assignment = topic.replica_assignment
+    return len(assignment[0]) if assignment else topic.replication_factor
+
+
+def _first(declared: int | None, live: int | None) -> int | None:
+    return live if declared is None else declared
+
+
+def _without(topic: Topic, ignored: Collection[Path]) -> Topic:
+    """Leave the layout that is ignored undeclared."""
+    gone = {path[0] for path in ignored if path} | (
+        {"partitions", "replication_factor", "replica_assignment"} if () in ignored else set()
+    )
+    return replace(
+        topic,
+        partitions=None if "partitions" in gone else topic.partitions,
+        replication_factor=None if "replication_factor" in gone else topic.replication_factor,
+        replica_assignment=None if "replica_assignment" in gone else topic.replica_assignment,
+    )
+
+
+def _config_after(
+    live: Mapping[str, str], declared: Mapping[str, str], ignored: Collection[Path]
+) -> Mapping[str, str]:
+    if () in ignored or ("config",) in ignored:
+        return live
+    kept = {path[1] for path in ignored if len(path) > 1 and path[0] == "config"}
+    merged = {key: value for key, value in declared.items() if key not in kept}
+    merged.update({key: live[key] for key in kept if key in live})
+    return dict(sorted(merged.items()))
 
 
 def _pair(change: Change) -> tuple[Topic, Topic]:
