@@ -1,0 +1,136 @@
+"""Desired, prior and live to a plan: the same input gives the same bytes."""
+
+from collections.abc import Iterator, Sequence
+
+from kplan.kinds.base import ResourceKind
+from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.model.plan import Action, BasedOn, Change, Plan
+from kplan.model.snapshot import Snapshot
+from kplan.model.state import State
+from kplan.plan.batches import batches
+from kplan.plan.checksum import checksum
+from kplan.plan.drift import drift
+from kplan.plan.gone import gone
+from kplan.plan.outputs import output_changes
+from kplan.plan.ownership import ownership
+from kplan.plan.request import PlanRequest, is_targeted
+from kplan.plan.wanted import Findings, wanted
+
+_DISPLAY = {
+    Action.DELETE: 0,
+    Action.REPLACE: 1,
+    Action.UPDATE: 2,
+    Action.CREATE: 3,
+    Action.FORGET: 4,
+    Action.NO_OP: 5,
+}
+
+
+def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> Plan:
+    """Compare configuration, state and cluster, and say what to do in which order.
+
+    Nothing is planned from a kind that was not read in full, and nothing is deleted that the state
+    does not own (design laws 2 and 3). Targets narrow the result and never add to it.
+    """
+    findings = _findings(request, snapshot, kinds)
+    chosen = [each for each in findings.changes if is_targeted(each.address, request.targets)]
+    changes = tuple(sorted(chosen, key=_display_key))
+    outputs = output_changes(request)
+    diagnostics = in_order(
+        [*findings.diagnostics, *_guards(request, changes), *_untouched_targets(request, findings)]
+    )
+    return Plan(
+        based_on=BasedOn(
+            request.config_digest,
+            request.state.lineage,
+            request.state.serial,
+            snapshot.cluster_id,
+        ),
+        changes=changes,
+        batches=batches(changes, kinds, request.max_records),
+        drift=drift(request.state, snapshot, kinds),
+        outputs=outputs,
+        diagnostics=diagnostics,
+        unread=_unread(request, snapshot),
+        is_complete=not request.targets and not _unread(request, snapshot),
+        checksum=checksum(changes, outputs),
+        cluster=request.cluster,
+        created_at=request.created_at,
+    )
+
+
+def _findings(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> Findings:
+    found = Findings((), _unread_problems(request, snapshot))
+    for kind in kinds:
+        if kind.name not in snapshot.readings:
+            continue
+        reading = snapshot.readings[kind.name]
+        owners = ownership(request, kind, reading)
+        found += wanted(kind, owners, reading)
+        found += gone(kind, request, owners, reading)
+    return found
+
+
+def _unread(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
+    """Keep the unread kinds that somebody asked for."""
+    asked = {each.address.kind for each in request.resources} | _owned_kinds(request.state)
+    return {kind: reason for kind, reason in sorted(snapshot.unread.items()) if kind in asked}
+
+
+def _owned_kinds(state: State) -> set[str]:
+    return {address.kind for address in state.owned}
+
+
+def _unread_problems(request: PlanRequest, snapshot: Snapshot) -> tuple[Diagnostic, ...]:
+    return tuple(
+        Diagnostic(
+            "KP234",
+            Severity.WARNING,
+            "Kind could not be read",
+            f"{kind} objects could not be read: {reason}. Nothing is planned for them.",
+            "The rest of the plan can be applied; the run will end as incomplete.",
+        )
+        for kind, reason in _unread(request, snapshot).items()
+    )
+
+
+def _guards(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnostic]:
+    """Refuse to delete what is protected, and all that is owned because nothing is declared."""
+    for change in changes:
+        if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
+            yield Diagnostic(
+                "KP232",
+                Severity.ERROR,
+                "Object is protected from deletion",
+                f"{change.address} ({change.identity}) was declared with prevent_destroy; "
+                "the state remembers this even when the block is gone.",
+                "Declare it with prevent_destroy = false, apply, and then remove it.",
+                change.address,
+                change.declared_at,
+            )
+    if not request.resources and request.state.owned and not request.is_destroy:
+        yield Diagnostic(
+            "KP235",
+            Severity.ERROR,
+            "Nothing is declared",
+            f"The configuration declares no resource, and the state owns "
+            f"{len(request.state.owned)}; this looks like a lost configuration.",
+            "Run kplan destroy to delete everything, or check the folder.",
+        )
+
+
+def _untouched_targets(request: PlanRequest, findings: Findings) -> Iterator[Diagnostic]:
+    """Warn about targets that fit nothing: most often a typing mistake."""
+    for target in request.targets:
+        if not any(is_targeted(each.address, (target,)) for each in findings.changes):
+            yield Diagnostic(
+                "KP236",
+                Severity.WARNING,
+                "Target matches nothing",
+                f'No declared or owned resource fits -target "{target}".',
+                "kplan state list shows the addresses that are owned.",
+            )
+
+
+def _display_key(change: Change) -> tuple[object, ...]:
+    return (_DISPLAY[change.action], change.address.sort_key, change.identity)

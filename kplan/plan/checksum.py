@@ -1,0 +1,30 @@
+"""A short name for exactly these actions."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+from kplan.kinds.schema import document
+from kplan.model.plan import Action, Change, OutputChange
+
+
+def checksum(changes: Sequence[Change], outputs: Sequence[OutputChange]) -> str:
+    """Digest what apply would do, independent of time, machine and order of input."""
+    digest = hashlib.sha256()
+    for line in sorted(_line(each) for each in changes if each.action is not Action.NO_OP):
+        digest.update(line.encode())
+    for output in outputs:
+        if output.action is not Action.NO_OP:
+            digest.update(json.dumps([output.name, output.after], sort_keys=True).encode())
+    text = digest.hexdigest()[:16]
+    return "-".join(text[start : start + 4] for start in range(0, 16, 4))
+
+
+def _line(change: Change) -> str:
+    before, after = (
+        None if value is None else document(value) for value in (change.before, change.after)
+    )
+    return json.dumps(
+        [str(change.address), change.identity, change.action, change.uid, before, after],
+        sort_keys=True,
+    )

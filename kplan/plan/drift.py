@@ -1,0 +1,71 @@
+"""What changed on the cluster since kplan last applied."""
+
+from collections.abc import Sequence
+
+from kplan.kinds.base import ResourceKind
+from kplan.model.plan import Action, Change, Reason
+from kplan.model.snapshot import Live, Snapshot
+from kplan.model.state import Owned, State
+from kplan.plan.differences import differences
+
+
+def drift(state: State, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> tuple[Change, ...]:
+    """Compare every owned object with the live one, in order of address.
+
+    `before` of a drift change is what was last applied, `after` what is live; DELETE says the
+    object is gone. Objects of an unread kind, and hidden ones, are left out: nothing is known.
+    """
+    by_name = {kind.name: kind for kind in kinds}
+    found = (
+        _drifted(by_name[owned.address.kind], owned, snapshot)
+        for owned in sorted(state.owned.values(), key=lambda each: each.address.sort_key)
+        if owned.address.kind in snapshot.readings
+        and owned.identity not in snapshot.readings[owned.address.kind].hidden
+    )
+    return tuple(change for change in found if change is not None)
+
+
+def unmanaged(state: State, snapshot: Snapshot) -> dict[str, int]:
+    """Count the live objects per kind that the state does not own."""
+    owned = {(each.address.kind, each.identity) for each in state.owned.values()}
+    return {
+        kind: sum(1 for identity in reading.objects if (kind, identity) not in owned)
+        for kind, reading in sorted(snapshot.readings.items())
+    }
+
+
+def _drifted(kind: ResourceKind, owned: Owned, snapshot: Snapshot) -> Change | None:
+    live = snapshot.live(kind.name, owned.identity)
+    if live is None:
+        return _change(kind, owned, Action.DELETE, Reason.DELETED_OUTSIDE, (owned.value, None))
+    found, applied = kind.aligned(live.value, owned.value)
+    if _is_recreated(owned, live):
+        return _change(kind, owned, Action.UPDATE, Reason.RECREATED_OUTSIDE, (applied, found))
+    if found != applied:
+        return _change(kind, owned, Action.UPDATE, Reason.NONE, (applied, found))
+    return None
+
+
+def _is_recreated(owned: Owned, live: Live) -> bool:
+    return bool(owned.uid and live.uid and owned.uid != live.uid)
+
+
+def _change(
+    kind: ResourceKind,
+    owned: Owned,
+    action: Action,
+    reason: Reason,
+    pair: tuple[object, object | None],
+) -> Change:
+    before, after = pair
+    return Change(
+        owned.address,
+        kind.name,
+        owned.identity,
+        action,
+        before,
+        after,
+        attributes=() if after is None else differences(kind, before, after),
+        reason=reason,
+        uid=owned.uid,
+    )

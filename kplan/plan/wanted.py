@@ -1,0 +1,149 @@
+"""The declared side: what becomes of each resource of the configuration."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from kplan.kinds.base import Problem, ResourceKind
+from kplan.kinds.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.plan import Action, Change, Reason
+from kplan.model.resource import Identity, Resource
+from kplan.model.snapshot import Live, Reading
+from kplan.model.state import Owned
+from kplan.plan.differences import differences
+from kplan.plan.ownership import Ownership
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Changes, and problems that stand in their way."""
+
+    changes: tuple[Change, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def __add__(self, other: Self) -> Self:
+        """Put two findings together."""
+        return type(self)(self.changes + other.changes, self.diagnostics + other.diagnostics)
+
+
+def wanted(kind: ResourceKind, owners: Ownership, reading: Reading) -> Findings:
+    """Compare every declared resource of the kind with what is owned and what is live."""
+    changes: list[Change] = []
+    problems: list[Diagnostic] = []
+    for identity, resource in owners.declared.items():
+        faults = list(_faults(kind, resource, owners, reading))
+        problems += [diagnostic(resource, fault) for fault in faults]
+        if not faults:
+            live = reading.objects.get(identity)
+            changes.append(_change(kind, resource, owners, (live, reading)))
+    problems += _collisions(kind, changes, owners, reading)
+    return Findings(tuple(changes), tuple(problems))
+
+
+def diagnostic(resource: Resource, problem: Problem) -> Diagnostic:
+    """Tell a problem of a resource at the attribute that is to blame."""
+    return Diagnostic(
+        problem.code,
+        Severity.WARNING if problem.is_warning else Severity.ERROR,
+        SUMMARIES[problem.code],
+        problem.detail,
+        problem.hint,
+        resource.address,
+        resource.ranges.get(problem.path)
+        or resource.ranges.get(problem.path[:1])
+        or resource.declared_at,
+    )
+
+
+def _faults(
+    kind: ResourceKind, resource: Resource, owners: Ownership, reading: Reading
+) -> Iterator[Problem]:
+    """Say why nothing can be planned for the resource."""
+    if (refusal := reading.hidden.get(resource.identity)) is not None:
+        yield Problem(
+            "KP233",
+            f"The cluster will not show {kind.noun} {resource.identity} ({refusal}); "
+            "whether it exists is unknown.",
+            "Grant DESCRIBE and DESCRIBE_CONFIGS on it to the principal kplan runs as.",
+        )
+    elif (before := owners.renamed.get(resource.address)) and not kind.is_replaceable:
+        yield Problem(
+            "KP231",
+            f"{resource.address} was {before.identity} and now declares {resource.identity}; "
+            f"Kafka cannot rename a {kind.noun}, and deleting the old one would lose its records.",
+            "Give the new one an address of its own and keep the old block, or let go of the old "
+            f"one with: kplan state rm '{resource.address}'",
+            ("name",),
+        )
+    elif (live := reading.objects.get(resource.identity)) is not None:
+        ignored = resource.lifecycle.ignore_changes
+        _, after = kind.aligned(live.value, resource.value, ignored)
+        yield from kind.refuse(live, after)
+
+
+def _change(
+    kind: ResourceKind,
+    resource: Resource,
+    owners: Ownership,
+    seen: tuple[Live | None, Reading],
+) -> Change:
+    live, reading = seen
+    renamed = owners.renamed.get(resource.address)
+    if renamed is not None:
+        before = reading.objects[renamed.identity].value
+        return _built(kind, resource, (before, resource.value), Action.REPLACE, renamed)
+    owned = owners.by_identity.get(resource.identity)
+    if live is None:
+        return _built(kind, resource, (None, resource.value), Action.CREATE, owned)
+    pair = kind.aligned(live.value, resource.value, resource.lifecycle.ignore_changes)
+    action = Action.NO_OP if pair[0] == pair[1] else Action.UPDATE
+    return _built(kind, resource, pair, action, owned, live)
+
+
+def _built(
+    kind: ResourceKind,
+    resource: Resource,
+    pair: tuple[object | None, object],
+    action: Action,
+    owned: Owned | None,
+    live: Live | None = None,
+) -> Change:
+    before, after = pair
+    moved = owned is not None and owned.address != resource.address
+    return Change(
+        resource.address,
+        kind.name,
+        resource.identity,
+        action,
+        before,
+        after,
+        attributes=() if before is None else differences(kind, before, after, resource.sensitive),
+        reason=_reason(action, owned, live, is_moved=moved),
+        uid=live.uid if live else "",
+        declared_at=resource.declared_at,
+        is_protected=resource.lifecycle.prevent_destroy,
+        previous=owned.address if owned is not None and moved else None,
+        sensitive=resource.sensitive,
+    )
+
+
+def _reason(action: Action, owned: Owned | None, live: Live | None, *, is_moved: bool) -> Reason:
+    if action is Action.REPLACE:
+        return Reason.IDENTITY_CHANGED
+    if live is None:
+        return Reason.DELETED_OUTSIDE if owned else Reason.NONE
+    if owned is None:
+        return Reason.ADOPTED if action is Action.NO_OP else Reason.ADOPTED_AND_CHANGED
+    if owned.uid and live.uid and owned.uid != live.uid:
+        return Reason.RECREATED_OUTSIDE
+    return Reason.MOVED if is_moved else Reason.NONE
+
+
+def _collisions(
+    kind: ResourceKind, changes: Sequence[Change], owners: Ownership, reading: Reading
+) -> Iterator[Diagnostic]:
+    """Hold what is to be created against what is live (K4-29)."""
+    created: list[Identity] = [each.identity for each in changes if each.action is Action.CREATE]
+    for identity, problem in kind.check_all(created, reading.objects.keys()):
+        yield diagnostic(owners.declared[identity], problem)
