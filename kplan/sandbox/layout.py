@@ -1,0 +1,134 @@
+"""Which nodes a sandbox has, and what each one's server.properties says. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from kplan.sandbox.credentials import Credentials
+from kplan.sandbox.spec import SandboxSpec
+
+HOST = "127.0.0.1"
+RACKS = ("rack-a", "rack-b", "rack-c")
+CLIENT, CONTROLLER = "CLIENT", "CONTROLLER"
+
+
+class Role(StrEnum):
+    """What a KRaft node does; a node may do both."""
+
+    BROKER = "broker"
+    CONTROLLER = "controller"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One Kafka process: brokers are numbered from 1, nodes that are controllers only from 101."""
+
+    id: int
+    roles: tuple[Role, ...]
+    rack: str | None
+    broker_port: int | None
+    controller_port: int | None
+
+    @property
+    def is_broker(self) -> bool:
+        """Whether clients can be served here."""
+        return Role.BROKER in self.roles
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The ports it listens on."""
+        return tuple(port for port in (self.broker_port, self.controller_port) if port)
+
+
+def ports_needed(spec: SandboxSpec) -> int:
+    """Count the ports of a sandbox."""
+    return spec.brokers + (spec.own_controllers or spec.brokers)
+
+
+def nodes(spec: SandboxSpec, ports: tuple[int, ...]) -> tuple[Node, ...]:
+    """Lay out the nodes: brokers first, each in a rack when there are several."""
+    free = iter(ports)
+    combined = spec.own_controllers == 0
+    both = (Role.BROKER, Role.CONTROLLER) if combined else (Role.BROKER,)
+    brokers = [
+        Node(
+            id=number + 1,
+            roles=both,
+            rack=RACKS[number % len(RACKS)] if spec.brokers > 1 else None,
+            broker_port=next(free),
+            controller_port=next(free) if combined else None,
+        )
+        for number in range(spec.brokers)
+    ]
+    controllers = [
+        Node(101 + number, (Role.CONTROLLER,), None, None, next(free))
+        for number in range(spec.own_controllers)
+    ]
+    return (*brokers, *controllers)
+
+
+def bootstrap_servers(laid_out: tuple[Node, ...]) -> str:
+    """Return `host:port,...` of the brokers."""
+    return ",".join(f"{HOST}:{node.broker_port}" for node in laid_out if node.broker_port)
+
+
+def bootstrap_controllers(laid_out: tuple[Node, ...]) -> str:
+    """Return `host:port,...` of the controllers (KIP-919)."""
+    return ",".join(f"{HOST}:{node.controller_port}" for node in laid_out if node.controller_port)
+
+
+def server_properties(
+    node: Node,
+    laid_out: tuple[Node, ...],
+    spec: SandboxSpec,
+    credentials: Credentials,
+    folder: Path,
+) -> Mapping[str, str]:
+    """Return what one node is started with; `spec.server_properties` have the last word."""
+    protocol = credentials.protocol
+    return {
+        "node.id": str(node.id),
+        "process.roles": ",".join(node.roles),
+        "controller.quorum.voters": ",".join(
+            f"{each.id}@{HOST}:{each.controller_port}" for each in laid_out if each.controller_port
+        ),
+        "controller.listener.names": CONTROLLER,
+        "listener.security.protocol.map": f"{CLIENT}:{protocol},{CONTROLLER}:{protocol}",
+        "listeners": ",".join(_listeners(node)),
+        "log.dirs": str(folder / "data"),
+        **(_broker(node, spec) if node.is_broker else {}),
+        **(_authorizer(credentials) if spec.authorizer else {}),
+        **credentials.server,
+        **spec.server_properties,
+    }
+
+
+def _listeners(node: Node) -> list[str]:
+    named = ((CLIENT, node.broker_port), (CONTROLLER, node.controller_port))
+    return [f"{name}://{HOST}:{port}" for name, port in named if port]
+
+
+def _broker(node: Node, spec: SandboxSpec) -> Mapping[str, str]:
+    copies = str(min(spec.brokers, 3))
+    majority = str(min(spec.brokers, 2))
+    return {
+        "inter.broker.listener.name": CLIENT,
+        **({"broker.rack": node.rack} if node.rack else {}),
+        "offsets.topic.replication.factor": copies,
+        "offsets.topic.num.partitions": "4",
+        "transaction.state.log.replication.factor": copies,
+        "transaction.state.log.min.isr": majority,
+        "transaction.state.log.num.partitions": "4",
+        "share.coordinator.state.topic.replication.factor": copies,
+        "share.coordinator.state.topic.min.isr": majority,
+        "share.coordinator.state.topic.num.partitions": "4",
+        "group.initial.rebalance.delay.ms": "0",
+    }
+
+
+def _authorizer(credentials: Credentials) -> Mapping[str, str]:
+    return {
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": ";".join(credentials.super_users),
+    }

@@ -1,0 +1,143 @@
+"""Processes that outlive kplan, told apart from others that got the same number."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+POLL_S = 0.02
+
+
+class State(StrEnum):
+    """What a process does; a paused one was stopped by SIGSTOP."""
+
+    RUNNING = "running"
+    PAUSED = "paused"
+    ENDED = "ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process id and when that process began; a number alone is handed out again."""
+
+    pid: int
+    began: str
+
+
+def spawn(command: tuple[str, ...], output: Path) -> Process:
+    """Start a command in a session of its own, its output going to a file, without waiting.
+
+    A terminal's Ctrl-C does not reach it, and it lives on when kplan ends.
+    """
+    quiet = (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)
+    written = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    pid = os.posix_spawn(
+        command[0],
+        command,
+        os.environ,
+        file_actions=[
+            quiet,
+            (os.POSIX_SPAWN_OPEN, 1, os.fspath(output), written, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+        setsid=True,
+        setsigmask=(),
+        setsigdef=(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE),
+    )
+    seen = _look(pid)
+    return Process(pid, seen.began if seen else "")
+
+
+def state(process: Process) -> State:
+    """Tell what this very process does."""
+    _reap(process.pid)
+    found = _look(process.pid)
+    if found is None or found.began != process.began:
+        return State.ENDED
+    return State.PAUSED if found.code in ("T", "t") else State.RUNNING
+
+
+def is_alive(process: Process) -> bool:
+    """Tell whether this very process still runs or is paused."""
+    return state(process) is not State.ENDED
+
+
+def send(process: Process, number: signal.Signals) -> bool:
+    """Send a signal to this very process; False when it has ended."""
+    if not is_alive(process):
+        return False
+    try:
+        os.kill(process.pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def end(processes: Iterable[Process], grace_s: float) -> None:
+    """End processes: SIGTERM, and SIGKILL for those still there after `grace_s` (0: at once)."""
+    alive = [each for each in processes if is_alive(each)]
+    if grace_s > 0:
+        for each in alive:
+            send(each, signal.SIGTERM)
+            send(each, signal.SIGCONT)
+        alive = _left(alive, grace_s)
+    for each in alive:
+        send(each, signal.SIGKILL)
+    _left(alive, 10.0)
+
+
+def _left(processes: Iterable[Process], within_s: float) -> list[Process]:
+    deadline = time.monotonic() + within_s
+    alive = list(processes)
+    while (alive := [each for each in alive if is_alive(each)]) and time.monotonic() < deadline:
+        time.sleep(POLL_S)
+    return alive
+
+
+def _reap(pid: int) -> None:
+    """Take an ended child off the process table; anyone else's process is left alone."""
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    code: str
+    began: str
+
+
+def _look(pid: int) -> _Seen | None:
+    """Return the state letter and the start time of a process; None when it ended."""
+    if not Path("/proc/self/stat").exists():
+        return _look_by_ps(pid)
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # Behind the command name, which may hold spaces and brackets: state is field 3, start time 22.
+    code, *fields = stat.rpartition(")")[2].split()
+    return None if code in ("Z", "X") else _Seen(code, f"{_boot()}/{fields[18]}")
+
+
+def _boot() -> str:
+    """Name this boot: start times count from it, and begin anew with it."""
+    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def _look_by_ps(pid: int) -> _Seen | None:
+    """Do the same where there is no /proc (macOS, BSD); the start time is exact to a second."""
+    told = subprocess.run(  # noqa: S603
+        ["/bin/ps", "-o", "stat=,lstart=", "-p", str(pid)],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split(maxsplit=1)
+    if len(told) < 2 or told[0].startswith("Z"):  # noqa: PLR2004
+        return None
+    return _Seen(told[0][0], told[1].strip())

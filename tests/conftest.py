@@ -1,0 +1,3 @@
+"""What every test folder shares."""
+
+pytest_plugins = ["tests.brokers"]
