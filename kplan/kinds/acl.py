@@ -188,17 +188,24 @@ class AclKind:
         """Say nothing: Kafka has no validate-only for ACLs (K4o-16)."""
         return {}
 
-    def unsettled(
+    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+        """Look for the ACL that the step deletes or adds."""
+        if step.name == DELETE.name:
+            before: Acl = change.before  # type: ignore[assignment] # deletes have a `before`
+            return self.identify(before) not in reading.objects
+        return change.identity in reading.objects
+
+    def served(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
-    ) -> frozenset[Identity]:
+    ) -> Mapping[Identity, str]:
         """Compare with the list of this broker (K4-49)."""
         listed = cluster.acls(broker=broker)
-        return frozenset(
-            change.identity
+        return {
+            change.identity: ""
             for change in changes
-            if (change.after is not None and _binding(change.after) not in listed)
-            or (change.before is not None and _binding(change.before) in listed)
-        )
+            if (change.after is None or _binding(change.after) in listed)
+            and (change.before is None or _binding(change.before) not in listed)
+        }
 
 
 def _spelled(word: str, choices: Collection[str]) -> str:

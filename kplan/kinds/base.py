@@ -114,8 +114,12 @@ class ResourceKind(Protocol):
         """Ask the cluster whether it would carry out the step; {} where Kafka cannot be asked."""
         ...
 
-    def unsettled(
+    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+        """Whether the cluster stands where the step would have brought it."""
+        ...
+
+    def served(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
-    ) -> frozenset[Identity]:
-        """Tell which of the applied changes this broker does not serve yet."""
+    ) -> Mapping[Identity, str]:
+        """Tell which of the applied changes this broker serves, with the uid of each object."""
         ...

@@ -245,27 +245,41 @@ class TopicKind:
             )
         return {Identity(name): answer or {} for name, answer in answers.items()}
 
-    def unsettled(
+    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+        """Hold what the step is to bring about against the live topic."""
+        live = reading.objects.get(change.identity)
+        if step == DELETE:
+            # The id that was planned is gone, whatever stands under the name now.
+            return live is None and change.identity not in reading.hidden
+        if live is None:
+            return False
+        before, after = self.aligned(live.value, change.after)  # type: ignore[arg-type] # a topic
+        if step == GROW:
+            return (before.partitions or 0) >= (after.partitions or 0)
+        return before.config == after.config if step == ALTER_CONFIG else before == after
+
+    def served(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
-    ) -> frozenset[Identity]:
-        """Look for topics that are absent, leaderless, too small, or still there (K4-13, K4-53)."""
-        served = cluster.topics([each.identity for each in changes], broker=broker)
-        open_ = {
-            each.identity for each in changes if not _is_served(each, served.get(each.identity))
+    ) -> Mapping[Identity, str]:
+        """Look whether topics are there with all leaders, large enough, or gone (K4-13, K4-53)."""
+        answers = cluster.topics([each.identity for each in changes], broker=broker)
+        done = {
+            each.identity: _uid(answers.get(each.identity))
+            for each in changes
+            if _is_served(each, answers.get(each.identity))
         }
         altered = [
-            each
-            for each in changes
-            if each.identity not in open_ and ALTER_CONFIG in self.steps(each)
+            each for each in changes if each.identity in done and ALTER_CONFIG in self.steps(each)
         ]
-        if altered:
-            configs = cluster.topic_configs([each.identity for each in altered], broker=broker)
-            open_ |= {
-                each.identity
-                for each in altered
-                if not _has_config(each, configs.get(each.identity))
-            }
-        return frozenset(open_)
+        configs = (
+            cluster.topic_configs([each.identity for each in altered], broker=broker)
+            if altered
+            else {}
+        )
+        late = {
+            each.identity for each in altered if not _has_config(each, configs.get(each.identity))
+        }
+        return {name: uid for name, uid in done.items() if name not in late}
 
 
 def _live(described: TopicDescription, config: Mapping[str, ConfigEntry]) -> Topic:
@@ -348,6 +362,10 @@ def _alteration(before: Topic, after: Topic) -> ConfigAlteration:
         set={key: value for key, value in after.config.items() if before.config.get(key) != value},
         delete=tuple(sorted(before.config.keys() - after.config.keys())),
     )
+
+
+def _uid(described: TopicDescription | Refusal | None) -> str:
+    return described.topic_id if isinstance(described, TopicDescription) else ""
 
 
 def _is_served(change: Change, described: TopicDescription | Refusal | None) -> bool:
