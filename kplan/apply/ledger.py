@@ -1,0 +1,110 @@
+"""What is known of every change while a plan is carried out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Change, Plan
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity
+
+Key = tuple[str, Identity]
+
+
+@dataclass(slots=True)
+class Line:
+    """One change: what is still to be sent for it, and what became of what was sent."""
+
+    change: Change
+    steps_left: int
+    status: Status = Status.APPLIED
+    refusal: Refusal | None = None
+    note: str = ""
+    attempts: int = 0
+    started: float | None = None
+    ended: float = 0.0
+    uid: str = ""
+    is_verified: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a further step may be sent."""
+        return self.status is Status.APPLIED and self.steps_left > 0
+
+    def outcome(self) -> Outcome:
+        """Say what became of the change; steps that were never sent make it SKIPPED or FAILED."""
+        status = self.status
+        if status is Status.APPLIED and self.steps_left:
+            status = Status.SKIPPED if self.started is None else Status.FAILED
+        elapsed = 0 if self.started is None else max(0, round((self.ended - self.started) * 1000))
+        return Outcome(
+            self.change,
+            status,
+            self.refusal,
+            self.attempts,
+            elapsed,
+            self.note,
+            self.is_verified,
+            self.uid,
+        )
+
+
+@dataclass(slots=True)
+class Ledger:
+    """All lines, by kind and identity."""
+
+    lines: dict[Key, Line] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan) -> "Ledger":
+        """Open a line for every change of the plan's batches."""
+        ledger = cls()
+        for batch in plan.batches:
+            for change in batch.changes:
+                line = ledger.lines.setdefault(key(change), Line(change, 0))
+                line.steps_left += 1
+        return ledger
+
+    def line(self, change: Change) -> Line:
+        """Give the line of a change."""
+        return self.lines[key(change)]
+
+    def start(self, changes: Sequence[Change], now: float) -> None:
+        """Note that a request with these changes goes out."""
+        for change in changes:
+            line = self.line(change)
+            line.attempts += 1
+            line.started = now if line.started is None else line.started
+
+    def close(self, change: Change, now: float, *, note: str = "") -> Line:
+        """Note that a step was carried out."""
+        line = self.line(change)
+        line.steps_left -= 1
+        line.ended = now
+        line.note = note or line.note
+        return line
+
+    def fail(self, change: Change, now: float, status: Status, refusal: Refusal) -> Line:
+        """Note that a step was refused, or that nobody knows."""
+        line = self.line(change)
+        line.ended, line.status, line.refusal = now, status, refusal
+        return line
+
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Say what became of every change, in order of the plan's batches."""
+        return tuple(line.outcome() for line in self.lines.values())
+
+
+def key(change: Change) -> Key:
+    """Tell changes apart; an address can hold two of them (the old object and the new one)."""
+    return change.kind, change.identity
+
+
+def with_hint(refusal: Refusal, text: str) -> Refusal:
+    """Add a sentence to the broker's message."""
+    return replace(refusal, message=f"{refusal.message.rstrip('. ')}. {text}".lstrip(". "))
+
+
+def is_last(line: Line) -> bool:
+    """Whether nothing more will be sent for the change."""
+    return not line.is_open

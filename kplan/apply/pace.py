@@ -1,0 +1,89 @@
+"""How patient an apply is, and what it is given to work with."""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from kplan.cluster.port import Cluster
+from kplan.kinds.base import ResourceKind
+from kplan.model.outcome import Outcome
+from kplan.model.plan import Batch, Change
+
+
+class Clock(Protocol):
+    """Time, so that tests need none."""
+
+    def now(self) -> float:
+        """Seconds on a clock that never goes back."""
+        ...
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Bounds of waiting, in seconds. All are positive: Kafka 4 has no "do not wait" (trap 1).
+
+    `settle_s`: how long an item without an answer is looked for before it is called unknown.
+    `visible_s`: how long apply waits for every broker to serve what was applied.
+    `total_s`: after this no request is sent any more.
+    """
+
+    max_attempts: int = 6
+    first_pause_s: float = 0.2
+    max_pause_s: float = 5.0
+    settle_s: float = 20.0
+    visible_s: float = 120.0
+    total_s: float = 3_600.0
+    waits_for_visibility: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse bounds that cannot be kept."""
+        if min(self.max_attempts, self.settle_s, self.visible_s, self.total_s) <= 0:
+            raise ValueError("bounds of an apply must be greater than 0")
+
+    def pause(self, attempt: int, jitter: random.Random) -> float:
+        """Seconds to wait before send number `attempt` + 1: exponential, with full jitter above."""
+        ceiling = min(self.max_pause_s, self.first_pause_s * 2.0 ** (attempt - 1))
+        return ceiling / 2 + jitter.random() * ceiling / 2
+
+
+class Watcher(Protocol):
+    """Who wants to know how the apply goes: the progress display and the journal."""
+
+    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Hear of changes that are about to be sent; a journal writes its intent here."""
+        ...
+
+    def finished(self, outcome: Outcome) -> None:
+        """Hear what became of one change."""
+        ...
+
+    def settling(self, waiting: int, total: int) -> None:
+        """Hear how many applied changes are not served by every broker yet."""
+        ...
+
+
+def never() -> bool:
+    """Never ask to stop."""
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What an apply works with. `is_stopped` is asked before every request."""
+
+    cluster: Cluster
+    kinds: Sequence[ResourceKind]
+    clock: Clock
+    watcher: Watcher
+    pace: Pace = Pace()
+    is_stopped: Callable[[], bool] = never
+    jitter: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - no secret
+
+    def kind(self, name: str) -> ResourceKind:
+        """Give the kind of that name."""
+        return next(kind for kind in self.kinds if kind.name == name)

@@ -1,0 +1,126 @@
+"""One batch: sent, answered, sent again where that helps, looked up where no answer came."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kplan.apply.ledger import Ledger, is_last
+from kplan.apply.pace import Means
+from kplan.apply.settle import settle
+from kplan.cluster.errors import (
+    CLIENT_INVALID,
+    CLIENT_TIMED_OUT,
+    Handling,
+    client_refusal,
+    handling,
+)
+from kplan.cluster.specs import Verdict
+from kplan.model.errors import ClusterError
+from kplan.model.outcome import Status
+from kplan.model.plan import Batch, Change
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity
+
+Chunk = tuple[Change, ...]
+
+
+@dataclass(slots=True)
+class Answers:
+    """The items of one request, sorted by what is to be done with them next."""
+
+    again: list[Change] = field(default_factory=list)
+    smaller: list[tuple[Change, Refusal]] = field(default_factory=list)
+    doubtful: list[tuple[Change, Refusal]] = field(default_factory=list)
+    pause_s: float = 0.0
+
+
+def send(batch: Batch, ledger: Ledger, means: Means, deadline: float) -> None:
+    """Send the batch until each of its items has an outcome for this step.
+
+    Items that ask for patience are sent again together; a request that is too large, or spoilt by
+    one of its items, is halved until the guilty item stands alone (traps 3 and 4).
+    """
+    queue: deque[Chunk] = deque([batch.changes])
+    while queue:
+        changes = tuple(each for each in queue.popleft() if ledger.line(each).is_open)
+        if not changes:
+            continue
+        if means.is_stopped() or means.clock.now() >= deadline:
+            return
+        sorted_out = _ask(batch, changes, ledger, means)
+        resend = settle(batch, sorted_out.doubtful, ledger, means)
+        queue.extendleft(reversed(_halves(changes, sorted_out.smaller, ledger, means)))
+        again = tuple(sorted_out.again) + resend
+        if again:
+            means.clock.sleep(sorted_out.pause_s)
+            queue.append(again)
+
+
+def _ask(batch: Batch, changes: Chunk, ledger: Ledger, means: Means) -> Answers:
+    means.watcher.sending(batch, changes)
+    ledger.start(changes, means.clock.now())
+    found = Answers()
+    verdicts = _verdicts(batch, changes, means)
+    for change in changes:
+        if change.identity not in verdicts:
+            found.doubtful.append((change, client_refusal(CLIENT_TIMED_OUT, "No answer came.")))
+        elif (refused := verdicts[change.identity]) is None:
+            _done(change, ledger, means)
+        else:
+            _sort(change, refused, found, ledger, means)
+    return found
+
+
+def _verdicts(batch: Batch, changes: Chunk, means: Means) -> Mapping[Identity, Verdict]:
+    """Send one request. What refuses the call as a whole refuses each of its items."""
+    try:
+        return means.kind(batch.kind).apply(means.cluster, batch.step, changes)
+    except ClusterError as failure:
+        refused = client_refusal(CLIENT_INVALID, f"{failure.summary}: {failure.detail}")
+        return dict.fromkeys((each.identity for each in changes), refused)
+
+
+def _sort(change: Change, refused: Refusal, found: Answers, ledger: Ledger, means: Means) -> None:
+    attempts = ledger.line(change).attempts
+    match handling(refused):
+        case Handling.RETRY | Handling.THROTTLED as how if attempts < _limit(how, means):
+            found.again.append(change)
+            pause = means.pace.pause(attempts, means.jitter)
+            found.pause_s = max(found.pause_s, pause, refused.throttle_ms / 1000)
+        case Handling.SPLIT:
+            found.smaller.append((change, refused))
+        case Handling.IN_DOUBT | Handling.COMPARE | Handling.STALE:
+            found.doubtful.append((change, refused))
+        case Handling.CONVERGED:
+            _done(change, ledger, means, note=refused.message)
+        case _:
+            _failed(change, refused, ledger, means)
+
+
+def _limit(how: Handling, means: Means) -> int:
+    """Throttled items are told when to come back: they may come back often (trap 8)."""
+    return means.pace.max_attempts * (50 if how is Handling.THROTTLED else 1)
+
+
+def _halves(
+    changes: Chunk, refused: Sequence[tuple[Change, Refusal]], ledger: Ledger, means: Means
+) -> list[Chunk]:
+    if not refused:
+        return []
+    if len(changes) == 1:
+        _failed(*refused[0], ledger, means)
+        return []
+    rest = tuple(change for change, _ in refused)
+    middle = max(1, len(rest) // 2)
+    return [half for half in (rest[:middle], rest[middle:]) if half]
+
+
+def _done(change: Change, ledger: Ledger, means: Means, note: str = "") -> None:
+    line = ledger.close(change, means.clock.now(), note=note)
+    if is_last(line):
+        means.watcher.finished(line.outcome())
+
+
+def _failed(change: Change, refused: Refusal, ledger: Ledger, means: Means) -> None:
+    line = ledger.fail(change, means.clock.now(), Status.FAILED, refused)
+    means.watcher.finished(line.outcome())

@@ -1,0 +1,99 @@
+"""Items whose answer settles nothing: the cluster is read, then it is decided."""
+
+from collections.abc import Sequence
+
+from kplan.apply.ledger import Ledger, is_last, with_hint
+from kplan.apply.pace import Means
+from kplan.cluster.errors import Handling, handling
+from kplan.model.errors import ClusterError
+from kplan.model.outcome import Status
+from kplan.model.plan import Action, Batch, Change
+from kplan.model.refusal import Refusal
+from kplan.model.snapshot import Reading
+
+Doubt = tuple[Change, Refusal]
+
+
+def settle(
+    batch: Batch, doubts: Sequence[Doubt], ledger: Ledger, means: Means
+) -> tuple[Change, ...]:
+    """Find out what became of items, and give back those that are worth another send.
+
+    An item that may still come about (no answer, K4-24) is looked for until `settle_s` is over,
+    sent once more, looked for again, and only then called unknown.
+    """
+    until = means.clock.now() + means.pace.settle_s
+    attempt = 0
+    open_ = list(doubts)
+    while open_:
+        reading = _read(batch, open_, means)
+        if reading is not None:
+            open_ = [each for each in open_ if not _decided(batch, each, reading, ledger, means)]
+        if not open_ or means.clock.now() >= until or means.is_stopped():
+            break
+        attempt += 1
+        means.clock.sleep(means.pace.pause(attempt, means.jitter))
+    return tuple(
+        change for change, refused in open_ if not _given_up(change, refused, ledger, means)
+    )
+
+
+def _read(batch: Batch, doubts: Sequence[Doubt], means: Means) -> Reading | None:
+    try:
+        return means.kind(batch.kind).read(means.cluster, [change.identity for change, _ in doubts])
+    except ClusterError:
+        return None  # nobody answers now: look again until the time is over
+
+
+def _decided(batch: Batch, doubt: Doubt, reading: Reading, ledger: Ledger, means: Means) -> bool:
+    change, refused = doubt
+    if means.kind(batch.kind).is_done(batch.step, change, reading):
+        line = ledger.close(change, means.clock.now(), note=_note(change, refused))
+        if is_last(line):
+            means.watcher.finished(line.outcome())
+        return True
+    how = handling(refused)
+    is_there = change.identity in reading.objects
+    waits = how is Handling.IN_DOUBT or (
+        # The answer speaks of a topic that this broker has not heard of yet, or has still.
+        how is Handling.COMPARE and is_there is not _expects(refused)
+    )
+    if waits:
+        return False
+    line = ledger.fail(change, means.clock.now(), Status.FAILED, _told(change, refused, reading))
+    means.watcher.finished(line.outcome())
+    return True
+
+
+def _expects(refused: Refusal) -> bool:
+    """Whether the broker that refused knows the object."""
+    return refused.error != "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def _note(change: Change, refused: Refusal) -> str:
+    if handling(refused) is Handling.IN_DOUBT:
+        return "found on the cluster"
+    return "already absent" if change.action is Action.DELETE else "already as declared"
+
+
+def _told(change: Change, refused: Refusal, reading: Reading) -> Refusal:
+    """Say what the look at the cluster showed."""
+    if handling(refused) is Handling.STALE and change.identity in reading.objects:
+        return with_hint(refused, "It was created again since the plan; plan again.")
+    if refused.error == "TOPIC_ALREADY_EXISTS":
+        way = f"To adopt it: kplan import '{change.address}' '{change.identity}'"
+        return with_hint(refused, f"It differs from what is declared. {way}")
+    if refused.error == "UNKNOWN_TOPIC_OR_PARTITION":
+        return with_hint(refused, "It vanished since the plan; plan again.")
+    return refused
+
+
+def _given_up(change: Change, refused: Refusal, ledger: Ledger, means: Means) -> bool:
+    """Send once more what did not come about; after that it stays unknown."""
+    line = ledger.line(change)
+    if line.attempts == 1 and not means.is_stopped():
+        return False
+    status = Status.UNKNOWN if handling(refused) is Handling.IN_DOUBT else Status.FAILED
+    ledger.fail(change, means.clock.now(), status, refused)
+    means.watcher.finished(line.outcome())
+    return True

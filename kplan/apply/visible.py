@@ -1,0 +1,78 @@
+"""Applied means visible: waiting until every broker serves what was applied (design law 10)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+
+from kplan.apply.ledger import Ledger, Line
+from kplan.apply.pace import Means
+from kplan.model.errors import ClusterError
+from kplan.model.outcome import Status
+from kplan.model.resource import Identity
+
+
+def wait_until_visible(ledger: Ledger, means: Means, deadline: float) -> None:
+    """Ask every broker for every applied change until all serve it or `visible_s` is over.
+
+    Marks the lines verified and notes the topic ids. A broker that cannot be asked leaves what it
+    was asked for unverified; the wait goes on, within its bound.
+    """
+    applied = [
+        line
+        for line in ledger.lines.values()
+        if line.status is Status.APPLIED and line.steps_left == 0
+    ]
+    if not applied:
+        return
+    until = min(deadline, means.clock.now() + means.pace.visible_s)
+    waiting = {broker: list(applied) for broker in _brokers(means)}
+    attempt = 0
+    while True:
+        waiting = {
+            broker: left
+            for broker, lines in waiting.items()
+            if (left := _not_served(broker, lines, means))
+        }
+        late = {id(line) for lines in waiting.values() for line in lines}
+        means.watcher.settling(len(late), len(applied))
+        if not waiting or means.clock.now() >= until or means.is_stopped():
+            break
+        attempt += 1
+        means.clock.sleep(means.pace.pause(attempt, means.jitter) / 2)
+    for line in applied:
+        line.is_verified = id(line) not in late
+
+
+def _brokers(means: Means) -> tuple[int, ...]:
+    try:
+        return tuple(broker.id for broker in means.cluster.describe().brokers)
+    except ClusterError:
+        return (-1,)  # nobody to ask now: stays unverified
+
+
+def _not_served(broker: int, lines: Sequence[Line], means: Means) -> list[Line]:
+    left: list[Line] = []
+    for kind, members in _by_kind(lines):
+        served = _served(kind, broker, members, means)
+        for line in members:
+            if line.change.identity in served:
+                line.uid = served[line.change.identity] or line.uid
+            else:
+                left.append(line)
+    return left
+
+
+def _served(kind: str, broker: int, lines: Sequence[Line], means: Means) -> Mapping[Identity, str]:
+    if broker < 0:
+        return {}
+    try:
+        return means.kind(kind).served(means.cluster, broker, [line.change for line in lines])
+    except ClusterError:
+        return {}
+
+
+def _by_kind(lines: Iterable[Line]) -> list[tuple[str, list[Line]]]:
+    ordered = sorted(lines, key=lambda line: line.change.kind)
+    return [
+        (kind, list(members))
+        for kind, members in groupby(ordered, key=lambda line: line.change.kind)
+    ]
