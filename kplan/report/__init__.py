@@ -1,1 +1,1 @@
-"""Documents (what is said) times formats (how it is written)."""
+"""What is said (documents) times how it is written (formats): M + N, not M x N."""

@@ -1,0 +1,185 @@
+"""The closed set of blocks of which every document is made.
+
+Blocks say what a thing is, not where it stands on the screen: each format lays them out in its own
+way. Between two blocks of a document there is one blank line.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Tone(StrEnum):
+    """What a stretch of text means; never told by colour alone."""
+
+    PLAIN = "plain"
+    STRONG = "strong"
+    FAINT = "faint"
+    MARKED = "marked"
+    ADD = "add"
+    CHANGE = "change"
+    REMOVE = "remove"
+    DANGER = "danger"
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Mark(StrEnum):
+    """What happens to the line it stands before."""
+
+    NONE = ""
+    ADD = "+"
+    CHANGE = "~"
+    REMOVE = "-"
+    REPLACE = "-/+"
+    FORGET = "."
+    ALARM = "!"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of text with one meaning."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+Line = tuple[Span, ...]
+
+
+def line(*parts: str | Span) -> Line:
+    """Make a line of strings and spans; empty parts are left out."""
+    spans = (Span(part) if isinstance(part, str) else part for part in parts)
+    return tuple(span for span in spans if span.text)
+
+
+def strong(text: str) -> Span:
+    """Make a span that stands out."""
+    return Span(text, Tone.STRONG)
+
+
+def faint(text: str) -> Span:
+    """Make a span that steps back."""
+    return Span(text, Tone.FAINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a resource body, a diff or a legend: it starts at `column`, its mark before it."""
+
+    text: Line
+    mark: Mark = Mark.NONE
+    column: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A line that opens a part."""
+
+    text: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Prose, wrapped to the width of the reader."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Lines that keep their shape: bodies, diffs, legends."""
+
+    rows: tuple[Row, ...]
+    title: Line = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One change: comment lines, body, and what to beware of. `key` is the address."""
+
+    key: str
+    comments: tuple[Line, ...]
+    rows: tuple[Row, ...] = ()
+    remarks: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One row of a table; every cell is one line."""
+
+    cells: tuple[Line, ...]
+    mark: Mark = Mark.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Aligned cells. Without `columns` there is no head; `foot` stands below, outside the grid."""
+
+    rows: tuple[TableRow, ...]
+    columns: tuple[str, ...] = ()
+    title: tuple[Line, ...] = ()
+    foot: tuple[Line, ...] = ()
+    column: int = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names and values, one pair a line."""
+
+    pairs: tuple[tuple[str, Line], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """A line of a source with a span to point at: `start` and `end` count characters from 0.
+
+    `has_more` tells that the span goes on below the line.
+    """
+
+    number: int
+    code: str
+    start: int
+    end: int
+    has_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A place in a source: a label, where it is, and the line itself where the text is at hand."""
+
+    place: str
+    snippet: Snippet | None = None
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A diagnostic with its place, what the expression saw, and the way out."""
+
+    tone: Tone
+    word: str
+    summary: str
+    code: str
+    address: str = ""
+    excerpts: tuple[Excerpt, ...] = ()
+    values: tuple[str, ...] = ()
+    detail: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """The lines that sum up; other tools read them, so they are never wrapped."""
+
+    lines: tuple[Line, ...]
+
+
+Block = Heading | Paragraph | Rows | Item | Table | Facts | Problem | Totals
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What is said, before it is written in a format."""
+
+    blocks: tuple[Block, ...]

@@ -1,0 +1,82 @@
+"""Diagnostics as `terraform validate -json` gives them, with a code each."""
+
+from collections.abc import Iterable, Mapping
+
+from kplan.model.diagnostic import Diagnostic, has_errors, in_order
+from kplan.model.source import SourceRange
+from kplan.report.data import Data
+from kplan.report.documents.diagnostics import block_name
+from kplan.report.source_text import SourceText, without_secrets
+
+FORMAT_VERSION = "1.0"
+
+
+def validation_data(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> Data:
+    """Count and list the problems. `valid` tells that none is an error."""
+    found = in_order(diagnostics)
+    errors = sum(1 for each in found if each.is_error)
+    return {
+        "format_version": FORMAT_VERSION,
+        "valid": not has_errors(found),
+        "error_count": errors,
+        "warning_count": len(found) - errors,
+        "diagnostics": diagnostics_data(found, sources),
+    }
+
+
+def diagnostics_data(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> list[Data]:
+    """Write each problem as an object; those without a place have no `range` and `snippet`."""
+    texts = {name: SourceText(text) for name, text in sources.items()}
+    return [_diagnostic(each, texts) for each in diagnostics]
+
+
+def _diagnostic(each: Diagnostic, texts: Mapping[str, SourceText]) -> Data:
+    found: dict[str, Data] = {
+        "severity": each.severity.value,
+        "summary": each.summary,
+        "detail": each.detail,
+        "code": each.code,
+    }
+    if each.hint:
+        found["hint"] = each.hint
+    if each.address is not None:
+        found["address"] = str(each.address)
+    if each.subject is not None:
+        text = texts.get(each.subject.file)
+        found["range"] = _range(each.subject, text)
+        if text and (snippet := _snippet(each, each.subject, text)):
+            found["snippet"] = snippet
+    if each.related:
+        found["related"] = [
+            {"label": label, "range": _range(span, texts.get(span.file))}
+            for label, span in each.related
+        ]
+    return found
+
+
+def _range(span: SourceRange, text: SourceText | None) -> Data:
+    def position(line: int, column: int) -> Data:
+        place: dict[str, Data] = {"line": line, "column": column}
+        return place | ({"byte": text.byte(line, column)} if text else {})
+
+    return {
+        "filename": span.file,
+        "start": position(span.line, span.column),
+        "end": position(span.end_line, span.end_column),
+    }
+
+
+def _snippet(each: Diagnostic, span: SourceRange, text: SourceText) -> Data:
+    lines = [text.line(number) for number in range(span.line, span.end_line + 1)]
+    known = [without_secrets(code) for code in lines if code is not None]
+    if not known:
+        return None
+    before_last = sum(len(code) + 1 for code in known[:-1])
+    return {
+        "context": block_name(span, text, each.address) or None,
+        "code": "\n".join(known),
+        "start_line": span.line,
+        "highlight_start_offset": span.column - 1,
+        "highlight_end_offset": before_last + span.end_column - 1,
+        "values": [{"traversal": name, "statement": said} for name, said in each.values],
+    }

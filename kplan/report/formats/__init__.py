@@ -1,0 +1,1 @@
+"""How it is written: one module per format, each serving every document."""

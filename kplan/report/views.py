@@ -1,0 +1,22 @@
+"""The door of the room: every document in every format it is asked for."""
+
+from collections.abc import Iterable, Mapping
+
+from kplan.model.diagnostic import Diagnostic
+from kplan.report.documents.diagnostics import diagnostics_document
+from kplan.report.documents.validation import validation_data
+from kplan.report.formats.json_text import json_text
+from kplan.report.formats.text import text
+from kplan.report.look import Look
+
+
+def diagnostics_text(
+    diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], look: Look
+) -> str:
+    """Show every problem with the line it stands on. `sources` maps file to its text."""
+    return text(diagnostics_document(diagnostics, sources), look)
+
+
+def validation_json(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
+    """Write what `terraform validate -json` writes, with a `code` and `hint` each."""
+    return json_text(validation_data(diagnostics, sources))
