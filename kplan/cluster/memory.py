@@ -1,0 +1,359 @@
+"""A Kafka cluster in memory that answers as Apache Kafka 4 does, with faults on request."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from threading import RLock
+from typing import TypeVar
+
+from kplan.cluster import acl_requests, topic_requests
+from kplan.cluster.contents import (
+    Answer,
+    BrokerDefaults,
+    Contents,
+    HeldTopic,
+    Key,
+    Site,
+    registered,
+)
+from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal, refusal
+from kplan.cluster.faults import Call, Faults, Item, Struck
+from kplan.cluster.lag import Lag
+from kplan.cluster.names import topic_name_fault
+from kplan.cluster.specs import (
+    AclBinding,
+    ClusterDescription,
+    ConfigAlteration,
+    ConfigEntry,
+    NewPartitions,
+    NewTopic,
+    TopicDescription,
+    TopicPreview,
+    TopicRef,
+    Verdict,
+)
+from kplan.cluster.topic_configs import effective
+from kplan.model.errors import Unreachable, Unread
+from kplan.model.refusal import Refusal
+from kplan.model.snapshot import Broker
+
+T = TypeVar("T")
+
+KAFKA_INTERNAL = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
+"""Topics that Kafka itself marks internal."""
+
+CLUSTER_NAME = "kafka-cluster"
+"""The name of the one resource of type CLUSTER."""
+
+_RIGHTS: Mapping[str, tuple[str, str]] = {
+    "topics": ("DESCRIBE", "TOPIC"),
+    "topic_configs": ("DESCRIBE_CONFIGS", "TOPIC"),
+    "preview_topics": ("CREATE", "TOPIC"),
+    "create_topics": ("CREATE", "TOPIC"),
+    "create_partitions": ("ALTER", "TOPIC"),
+    "alter_topic_configs": ("ALTER_CONFIGS", "TOPIC"),
+    "delete_topics": ("DELETE", "TOPIC"),
+    "acls": ("DESCRIBE", "CLUSTER"),
+    "create_acls": ("ALTER", "CLUSTER"),
+    "delete_acls": ("ALTER", "CLUSTER"),
+}
+"""The right that each method takes (Kafka: "Authorization and ACLs", table of operations)."""
+
+
+@dataclass(slots=True)
+class Store:
+    """The cluster itself, which several connections may share."""
+
+    site: Site
+    contents: Contents = field(default_factory=Contents)
+    has_authorizer: bool = True
+    lock: RLock = field(default_factory=RLock)
+
+
+class MemoryCluster(Faults):
+    """One administrator's connection to a cluster in memory.
+
+    Implements the `Cluster` port; every fault that `Faults` offers can be asked of it, and `calls`
+    holds every request in order. It is deterministic and may be used from several threads.
+    """
+
+    def __init__(
+        self,
+        brokers: int | Sequence[Broker] = 3,
+        *,
+        defaults: BrokerDefaults | None = None,
+        cluster_id: str = "bWVtb3J5LWNsdXN0ZXItMQ",
+        principal: str = "User:kplan",
+        store: Store | None = None,
+    ) -> None:
+        super().__init__()
+        nodes = registered(brokers) if isinstance(brokers, int) else tuple(brokers)
+        site = Site(cluster_id, nodes, defaults or BrokerDefaults())
+        self._store = store or Store(site)
+        self._principal = principal
+        self._denied: set[tuple[str, str, str]] = set()
+        self._hidden: set[str] = set()
+        self._lag: Lag | None = None
+        self.is_closed = False
+
+    def another_admin(self, principal: str = "User:another") -> "MemoryCluster":
+        """Connect a second time to the same cluster, without this connection's faults and log."""
+        return MemoryCluster(principal=principal, store=self._store)
+
+    def seed(self, topics: Sequence[NewTopic] = (), acls: Iterable[AclBinding] = ()) -> None:
+        """Put objects there without a trace in the log.
+
+        Raises:
+            ValueError: the cluster refuses one of them.
+
+        """
+        other = self.another_admin()
+        verdicts = [*other.create_topics(topics).items(), *other.create_acls([*acls]).items()]
+        for item, verdict in verdicts:
+            if verdict is not None:
+                raise ValueError(f"{item}: {verdict}")
+
+    # What a test may do to the cluster, beside the faults.
+
+    def hide(self, name: str) -> None:
+        """Take every right on the topic from us: lists leave it out, asking for it gives 29."""
+        self._hidden.add(name)
+
+    def deny(self, operation: str, resource_type: str, name: str = "*") -> None:
+        """Take one right from us: `deny("ALTER", "CLUSTER")`, `deny("CREATE", "TOPIC", "orders")`.
+
+        Without CREATE a create answers 29, without rights on the cluster ACL requests answer 31.
+        """
+        self._denied.add((operation, resource_type, name))
+
+    def lag(self, reads: int, brokers: Collection[int] | None = None) -> None:
+        """Serve what we write from now on only after `reads` further reads of each broker (P10).
+
+        `brokers` are those that lag, None is all of them. 0 reads end the lag.
+        """
+        with self._store.lock:
+            ids = {each.id for each in self._store.site.brokers} if brokers is None else brokers
+            self._lag = Lag(reads, ids, self._store.contents) if reads else None
+
+    def without_authorizer(self) -> None:
+        """Run the cluster without authorizer: it has no ACLs and refuses requests for them."""
+        self._store.has_authorizer = False
+
+    def go_down(self, *brokers: int) -> None:
+        """Stop the brokers, all of them if none is named."""
+        with self._store.lock:
+            site = self._store.site
+            stopped = frozenset(brokers or (each.id for each in site.brokers))
+            self._store.site = replace(site, fenced=site.fenced | stopped)
+
+    def come_back(self) -> None:
+        """Start every broker again."""
+        with self._store.lock:
+            self._store.site = replace(self._store.site, fenced=frozenset())
+
+    # The port.
+
+    def describe(self) -> ClusterDescription:
+        """Tell cluster id, registered brokers and principal."""
+        self._read(Call("describe"))
+        site = self._store.site
+        return ClusterDescription(site.cluster_id, site.brokers, self._principal, "4.1")
+
+    def topics(
+        self, names: Collection[str] | None = None, *, broker: int | None = None
+    ) -> Mapping[str, TopicDescription | Refusal]:
+        """Describe the named topics, or all that we may see."""
+        call = Call("topics", tuple(sorted(names or ())), broker=broker)
+        contents, struck = self._read(call)
+        found: dict[str, TopicDescription | Refusal] = {}
+        for name in call.items if names is not None else sorted(contents.topics):
+            barred = self._barred(call, str(name))
+            if barred is None or names is not None:
+                found[str(name)] = barred or self._described(contents, str(name))
+        return _answered(found, struck)
+
+    def topic_configs(
+        self, names: Collection[str], *, broker: int | None = None
+    ) -> Mapping[str, Mapping[str, ConfigEntry] | Refusal]:
+        """Read every effective config of the named topics."""
+        call = Call("topic_configs", tuple(sorted(names)), broker=broker)
+        contents, struck = self._read(call)
+        found: dict[str, Mapping[str, ConfigEntry] | Refusal] = {}
+        for name in sorted(names):
+            held = contents.topics.get(name)
+            barred = self._barred(call, name)
+            found[name] = barred or (self._effective(held) if held else _unknown(name))
+        return _answered(found, struck)
+
+    def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
+        """List all ACLs."""
+        call = Call("acls", broker=broker)
+        contents, struck = self._read(call)
+        barred = struck.refused.get("") or self._barred(call, CLUSTER_NAME)
+        if barred is not None:
+            raise Unread(f"ACLs: {barred}")
+        return contents.acls
+
+    def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
+        """Tell what would come of creating the topics."""
+        answer = self._create_topics("preview_topics", specs)
+        return {
+            name: self._preview(answer.contents, name) if verdict is None else verdict
+            for name, verdict in answer.verdicts.items()
+        }
+
+    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
+        """Create topics."""
+        return self._create_topics("create_topics", specs).verdicts
+
+    def create_partitions(
+        self, specs: Sequence[NewPartitions], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Grow topics."""
+        call = Call("create_partitions", tuple(spec.name for spec in specs), validate_only)
+        keyed = [(spec.name, spec) for spec in specs]
+        return self._write(
+            call,
+            keyed,
+            lambda found, fine: topic_requests.create_partitions(found, self._store.site, fine),
+        ).verdicts
+
+    def alter_topic_configs(
+        self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Set and reset single config keys of topics."""
+        call = Call("alter_topic_configs", tuple(spec.name for spec in specs), validate_only)
+        keyed = [(spec.name, spec) for spec in specs]
+        return self._write(call, keyed, topic_requests.alter_topic_configs).verdicts
+
+    def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
+        """Delete topics, by topic id where one is given."""
+        call = Call("delete_topics", tuple(ref.name for ref in refs))
+        keyed = [(ref.name, ref) for ref in refs]
+        return self._write(call, keyed, topic_requests.delete_topics).verdicts
+
+    def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+        """Add ACLs."""
+        call = Call("create_acls", tuple(bindings))
+        keyed = [(binding, binding) for binding in bindings]
+        return self._write(call, keyed, acl_requests.create_acls).verdicts
+
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+        """Delete exactly these ACLs."""
+        call = Call("delete_acls", tuple(bindings))
+        keyed = [(binding, binding) for binding in bindings]
+        return self._write(call, keyed, acl_requests.delete_acls).verdicts
+
+    def close(self) -> None:
+        """Note that the connection was given back; there is nothing to free."""
+        self.is_closed = True
+
+    # How a call is served.
+
+    def _create_topics(self, method: str, specs: Sequence[NewTopic]) -> Answer[str]:
+        names = tuple(spec.name for spec in specs)
+        call = Call(method, names, validate_only=method == "preview_topics")
+        keyed = [(spec.name, spec) for spec in specs]
+        return self._write(
+            call,
+            keyed,
+            lambda found, fine: topic_requests.create_topics(found, self._store.site, fine),
+        )
+
+    def _read(self, call: Call) -> tuple[Contents, Struck]:
+        self._enter(call)
+        with self._store.lock:
+            broker = self._serving(call.broker)
+            struck = self._meet(call)
+            if struck.lost is not None:
+                raise Unreachable(str(struck.lost))
+            contents = self._store.contents
+            return self._lag.seen_by(broker, contents) if self._lag else contents, struck
+
+    def _serving(self, broker: int | None) -> int:
+        site = self._store.site
+        up = [each.id for each in site.brokers if each.id not in site.fenced]
+        if not up or (broker is not None and broker not in up):
+            whom = "The cluster" if broker is None else f"Broker {broker}"
+            raise Unreachable(f"{whom} does not answer.")
+        return up[0] if broker is None else broker
+
+    def _write(
+        self,
+        call: Call,
+        keyed: Sequence[tuple[Key, T]],
+        request: Callable[[Contents, Sequence[T]], Answer[Key]],
+    ) -> Answer[Key]:
+        self._enter(call)
+        with self._store.lock:
+            before = self._store.contents
+            if len(self._store.site.fenced) == len(self._store.site.brokers):
+                lost = client_refusal(CLIENT_DISCONNECTED)
+                return Answer(before, {key: lost for key, _ in keyed})
+            struck = self._meet(call)
+            barred: dict[Item, Refusal] = dict(struck.refused)
+            barred.update((key, found) for key, _ in keyed if (found := self._barred(call, key)))
+            fine = [item for key, item in keyed if key not in barred]
+            answer = request(before, fine)
+            if struck.is_carried_out and not call.validate_only:
+                self._commit(answer.contents)
+            verdicts: dict[Key, Verdict] = {
+                key: struck.lost or barred.get(key) or answer.verdicts.get(key)
+                for key, _ in keyed
+                if key not in struck.unanswered
+            }
+            return Answer(answer.contents, verdicts)
+
+    def _commit(self, contents: Contents) -> None:
+        self._store.contents = contents
+        if self._lag:
+            self._lag.written(contents)
+
+    def _barred(self, call: Call, item: Item) -> Refusal | None:
+        operation, resource_type = _RIGHTS[call.method]
+        if resource_type == "TOPIC":
+            rights = {(operation, "TOPIC", "*"), (operation, "TOPIC", str(item))}
+            is_barred = item in self._hidden or bool(rights & self._denied)
+            return refusal(29, "Authorization failed.") if is_barred else None
+        if not self._store.has_authorizer:
+            return refusal(54, "No Authorizer is configured.")
+        if (operation, "CLUSTER", "*") in self._denied:
+            return refusal(31, f"{self._principal} needs {operation} on CLUSTER.")
+        return None
+
+    def _described(self, contents: Contents, name: str) -> TopicDescription | Refusal:
+        held = contents.topics.get(name)
+        if held is None:
+            return _unknown(name)
+        fenced = self._store.site.fenced
+        return TopicDescription(
+            name,
+            held.topic_id,
+            held.assignment,
+            is_internal=name in KAFKA_INTERNAL,
+            leaderless=sum(1 for replicas in held.assignment if fenced.issuperset(replicas)),
+        )
+
+    def _effective(self, held: HeldTopic) -> Mapping[str, ConfigEntry]:
+        return effective(held.config, self._store.site.defaults.topic_configs)
+
+    def _preview(self, contents: Contents, name: str) -> TopicPreview:
+        if self._barred(Call("topic_configs"), name):
+            return TopicPreview()
+        held = contents.topics[name]
+        return TopicPreview(len(held.assignment), len(held.assignment[0]), self._effective(held))
+
+
+def _unknown(name: str) -> Refusal:
+    if fault := topic_name_fault(name):
+        return refusal(17, f"Topic name is invalid: {fault}")
+    return refusal(3, "This server does not host this topic-partition.")
+
+
+def _answered(found: Mapping[str, T | Refusal], struck: Struck) -> Mapping[str, T | Refusal]:
+    """Lay the faults over an answer; a fault that names no item strikes all of them."""
+    whole = struck.refused.get("")
+    return {
+        name: struck.refused.get(name) or whole or each
+        for name, each in found.items()
+        if name not in struck.unanswered and "" not in struck.unanswered
+    }

@@ -1,0 +1,177 @@
+"""The topic configs of Apache Kafka 4 with type, default and bounds (Kafka: LogConfig)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kplan.cluster.specs import ConfigEntry, ConfigSource
+
+_LONG_MAX = 2**63 - 1
+_INT_MAX = 2**31 - 1
+_DAY_MS = 86_400_000
+
+
+class ConfigType(StrEnum):
+    """Types as DescribeConfigs names them (KIP-569)."""
+
+    BOOLEAN = "BOOLEAN"
+    DOUBLE = "DOUBLE"
+    INT = "INT"
+    LIST = "LIST"
+    LONG = "LONG"
+    STRING = "STRING"
+
+
+@dataclass(frozen=True, slots=True)
+class TopicConfig:
+    """One key. Bounds are inclusive; `choices` are the words allowed, () is any."""
+
+    name: str
+    type: ConfigType
+    default: str
+    at_least: float | None = None
+    at_most: float | None = None
+    choices: tuple[str, ...] = ()
+
+
+def _int(name: str, default: int, at_least: int | None = 0, at_most: int = _INT_MAX) -> TopicConfig:
+    return TopicConfig(name, ConfigType.INT, str(default), at_least, at_most)
+
+
+def _long(name: str, default: int, at_least: int | None = 0) -> TopicConfig:
+    return TopicConfig(name, ConfigType.LONG, str(default), at_least, _LONG_MAX)
+
+
+def _flag(name: str) -> TopicConfig:
+    return TopicConfig(name, ConfigType.BOOLEAN, "false")
+
+
+def _words(name: str, default: str, *choices: str) -> TopicConfig:
+    return TopicConfig(name, ConfigType.STRING, default, choices=choices)
+
+
+def _list(name: str, default: str, *choices: str) -> TopicConfig:
+    return TopicConfig(name, ConfigType.LIST, default, choices=choices)
+
+
+_CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+
+TOPIC_CONFIGS: Mapping[str, TopicConfig] = {
+    each.name: each
+    for each in (
+        _list("cleanup.policy", "delete", "compact", "delete"),
+        _int("compression.gzip.level", -1, -1, 9),
+        _int("compression.lz4.level", 9, 1, 17),
+        _words("compression.type", "producer", *_CODECS),
+        _int("compression.zstd.level", 3, -131_072, 22),
+        _long("delete.retention.ms", _DAY_MS),
+        _long("file.delete.delay.ms", 60_000),
+        _long("flush.messages", _LONG_MAX, 1),
+        _long("flush.ms", _LONG_MAX),
+        _list("follower.replication.throttled.replicas", ""),
+        _int("index.interval.bytes", 4096),
+        _list("leader.replication.throttled.replicas", ""),
+        _long("local.retention.bytes", -2, -2),
+        _long("local.retention.ms", -2, -2),
+        _long("max.compaction.lag.ms", _LONG_MAX, 1),
+        _int("max.message.bytes", 1_048_588),
+        _long("message.timestamp.after.max.ms", 3_600_000),
+        _long("message.timestamp.before.max.ms", _LONG_MAX),
+        _words("message.timestamp.type", "CreateTime", "CreateTime", "LogAppendTime"),
+        TopicConfig("min.cleanable.dirty.ratio", ConfigType.DOUBLE, "0.5", 0, 1),
+        _long("min.compaction.lag.ms", 0),
+        _int("min.insync.replicas", 1, 1),
+        _flag("preallocate"),
+        _flag("remote.log.copy.disable"),
+        _flag("remote.log.delete.on.disable"),
+        _flag("remote.storage.enable"),
+        _long("retention.bytes", -1, None),
+        _long("retention.ms", 7 * _DAY_MS, -1),
+        _int("segment.bytes", 1_073_741_824, 1_048_576),
+        _int("segment.index.bytes", 10_485_760, 4),
+        _long("segment.jitter.ms", 0),
+        _long("segment.ms", 7 * _DAY_MS, 1),
+        _flag("unclean.leader.election.enable"),
+    )
+}
+"""Every topic config of Kafka 4.1 (its reference, "Topic Configs"), sorted by name."""
+
+
+def config_fault(config: Mapping[str, str]) -> str:
+    """Say what a broker finds wrong with a topic's configs, "" where nothing is.
+
+    Only the first fault is told, as Kafka does.
+    """
+    for key, value in config.items():
+        if key not in TOPIC_CONFIGS:
+            return f"Unknown topic config name: {key}"
+        if fault := _value_fault(TOPIC_CONFIGS[key], value):
+            return f"Invalid value {value} for configuration {key}: {fault}"
+    return _lag_fault(config)
+
+
+def effective(
+    config: Mapping[str, str], broker_values: Mapping[str, str]
+) -> Mapping[str, ConfigEntry]:
+    """Give every config that a topic with these overrides runs with, and where it comes from."""
+    return {key: _entry(row, config, broker_values) for key, row in TOPIC_CONFIGS.items()}
+
+
+def _entry(
+    row: TopicConfig, config: Mapping[str, str], broker_values: Mapping[str, str]
+) -> ConfigEntry:
+    if row.name in config:
+        return ConfigEntry(config[row.name], ConfigSource.TOPIC)
+    if row.name in broker_values:
+        return ConfigEntry(broker_values[row.name], ConfigSource.STATIC_BROKER)
+    return ConfigEntry(row.default, ConfigSource.DEFAULT)
+
+
+def _value_fault(row: TopicConfig, value: str) -> str:
+    text = value.strip()
+    match row.type:
+        case ConfigType.INT | ConfigType.LONG:
+            return _number_fault(row, text, int)
+        case ConfigType.DOUBLE:
+            return _number_fault(row, text, float)
+        case ConfigType.BOOLEAN:
+            fine = text.casefold() in {"true", "false"}
+            return "" if fine else "Expected value to be either true or false"
+        case ConfigType.STRING:
+            return _choice_fault(row, [text])
+        case ConfigType.LIST:
+            return _choice_fault(row, [word.strip() for word in text.split(",") if word.strip()])
+
+
+def _number_fault(row: TopicConfig, text: str, number: Callable[[str], float]) -> str:
+    try:
+        found = number(text)
+    except ValueError:
+        return f"Not a number of type {row.type}"
+    if row.at_least is not None and found < row.at_least:
+        return f"Value must be at least {row.at_least}"
+    if row.at_most is not None and found > row.at_most:
+        is_bound = row.at_most not in {_INT_MAX, _LONG_MAX}
+        return f"Value must be no more than {row.at_most}" if is_bound else (
+            f"Not a number of type {row.type}"
+        )  # fmt: skip
+    return ""
+
+
+def _choice_fault(row: TopicConfig, words: list[str]) -> str:
+    if not row.choices or all(word in row.choices for word in words):
+        return ""
+    return f"String must be one of: {', '.join(row.choices)}"
+
+
+def _lag_fault(config: Mapping[str, str]) -> str:
+    low, high = (
+        int(config.get(key, TOPIC_CONFIGS[key].default))
+        for key in ("min.compaction.lag.ms", "max.compaction.lag.ms")
+    )
+    if low <= high:
+        return ""
+    return (
+        "conflict topic config setting min.compaction.lag.ms "
+        f"({low}) > max.compaction.lag.ms ({high})"
+    )

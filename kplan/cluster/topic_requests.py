@@ -1,0 +1,248 @@
+"""What a KRaft controller makes of requests about topics: contents in, contents and answers out.
+
+Codes and texts are those seen on Apache Kafka 4; the checks stand in the controller's order
+(ControllerApis, ReplicationControlManager, ConfigurationControlManager).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from kplan.cluster.contents import MAX_RECORDS, Answer, Contents, HeldTopic, Site
+from kplan.cluster.errors import refusal
+from kplan.cluster.names import collision_key, topic_name_fault
+from kplan.cluster.placement import placed, topic_id
+from kplan.cluster.specs import (
+    Assignment,
+    ConfigAlteration,
+    NewPartitions,
+    NewTopic,
+    TopicRef,
+    Verdict,
+)
+from kplan.cluster.topic_configs import config_fault
+from kplan.model.refusal import Refusal
+
+Verdicts = dict[str, Verdict]
+
+_MAX_PARTITIONS = 10_000
+_TOO_LARGE = "Unable to perform excessively large batch operation."
+_TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."
+
+
+def create_topics(contents: Contents, site: Site, specs: Sequence[NewTopic]) -> Answer[str]:
+    """CreateTopics: every item for itself, but for the size of the whole."""
+    asked = sum(_asked_partitions(site, spec) for spec in specs)
+    if asked > _MAX_PARTITIONS:
+        return Answer(contents, _all(specs, _TOO_MANY_PARTITIONS))
+    verdicts: Verdicts = _duplicates((spec.name for spec in specs), "Duplicate topic name.")
+    topics, made, records = dict(contents.topics), contents.made, 0
+    taken = {collision_key(name): name for name in contents.topics}
+    for spec in specs:
+        if spec.name in verdicts:
+            continue
+        found = _new_topic(contents, site, taken, spec)
+        if isinstance(found, Refusal):
+            verdicts[spec.name] = found
+            continue
+        made += 1
+        topics[spec.name] = HeldTopic(topic_id(site.cluster_id, made), found, dict(spec.config))
+        verdicts[spec.name] = None
+        records += 1 + len(found) + len(spec.config)
+    if records > MAX_RECORDS:
+        return Answer(contents, _all(specs, _TOO_LARGE))
+    return Answer(replace(contents, topics=topics, made=made), verdicts)
+
+
+def create_partitions(
+    contents: Contents, site: Site, specs: Sequence[NewPartitions]
+) -> Answer[str]:
+    """CreatePartitions: a topic only grows (KIP-195)."""
+    verdicts: Verdicts = _duplicates((spec.name for spec in specs), "Duplicate topic name.")
+    topics, records = dict(contents.topics), 0
+    for spec in specs:
+        if spec.name in verdicts:
+            continue
+        found = _growth(contents, site, spec)
+        if isinstance(found, Refusal):
+            verdicts[spec.name] = found
+            continue
+        held = topics[spec.name]
+        topics[spec.name] = replace(held, assignment=held.assignment + found)
+        verdicts[spec.name] = None
+        records += len(found)
+    if records > MAX_RECORDS:
+        return Answer(contents, _all(specs, _TOO_LARGE))
+    return Answer(replace(contents, topics=topics), verdicts)
+
+
+def alter_topic_configs(
+    contents: Contents,
+    specs: Sequence[ConfigAlteration],
+) -> Answer[str]:
+    """IncrementalAlterConfigs: resetting an unknown or absent key is a success (KIP-339)."""
+    twice = "Each resource must appear at most once."
+    verdicts: Verdicts = _duplicates((spec.name for spec in specs), twice)
+    topics, records = dict(contents.topics), 0
+    for spec in specs:
+        if spec.name in verdicts:
+            continue
+        found = _altered(contents, spec)
+        if isinstance(found, Refusal):
+            verdicts[spec.name] = found
+            continue
+        records += len(spec.set) + len(spec.delete)
+        topics[spec.name] = replace(topics[spec.name], config=found)
+        verdicts[spec.name] = None
+    if records > MAX_RECORDS:
+        return Answer(contents, _all(specs, _TOO_LARGE))
+    return Answer(replace(contents, topics=topics), verdicts)
+
+
+def delete_topics(
+    contents: Contents,
+    refs: Sequence[TopicRef],
+) -> Answer[str]:
+    """DeleteTopics, by id where one is given: another incarnation stays (KIP-516)."""
+    verdicts: Verdicts = _duplicates((ref.name for ref in refs), "Duplicate topic name.")
+    topics = dict(contents.topics)
+    for ref in refs:
+        if ref.name in verdicts:
+            continue
+        held = topics.get(ref.name)
+        if ref.topic_id and (held is None or held.topic_id != ref.topic_id):
+            verdicts[ref.name] = refusal(100, "This server does not host this topic ID.")
+        elif held is None:
+            verdicts[ref.name] = refusal(3, "This server does not host this topic-partition.")
+        else:
+            del topics[ref.name]
+            verdicts[ref.name] = None
+    if len(contents.topics) - len(topics) > MAX_RECORDS:
+        return Answer(contents, _all(refs, _TOO_LARGE))
+    return Answer(replace(contents, topics=topics), verdicts)
+
+
+def _duplicates(names: Iterable[str], text: str) -> Verdicts:
+    counted = Counter(names)
+    return {name: refusal(42, text) for name, count in counted.items() if count > 1}
+
+
+def _all(
+    items: Sequence[NewTopic | NewPartitions | ConfigAlteration | TopicRef], text: str
+) -> Verdicts:
+    return {each.name: refusal(44, text) for each in items}
+
+
+def _asked_partitions(site: Site, spec: NewTopic) -> int:
+    if spec.assignment is not None:
+        return len(spec.assignment)
+    return max(0, site.defaults.partitions if spec.partitions is None else spec.partitions)
+
+
+def _new_topic(
+    contents: Contents, site: Site, taken: Mapping[str, str], spec: NewTopic
+) -> Assignment | Refusal:
+    if fault := topic_name_fault(spec.name):
+        return refusal(17, f"Topic name is invalid: {fault}")
+    if spec.name in contents.topics:
+        return refusal(36, f"Topic '{spec.name}' already exists.")
+    if other := taken.get(collision_key(spec.name)):
+        return refusal(17, f"Topic '{spec.name}' collides with existing topic: {other}")
+    if fault := config_fault(spec.config):
+        return refusal(40, fault)
+    return _layout(site, spec)
+
+
+def _layout(site: Site, spec: NewTopic) -> Assignment | Refusal:
+    if spec.assignment is not None:
+        return _manual_layout(site, spec, spec.assignment)
+    factor, partitions = spec.replication_factor, spec.partitions
+    if factor is not None and factor < 1:
+        return refusal(
+            38, "Replication factor must be larger than 0, or -1 to use the default value."
+        )
+    if partitions is not None and partitions < 1:
+        return refusal(37, "Number of partitions was set to an invalid non-positive value.")
+    factor = site.defaults.replication_factor if factor is None else factor
+    if factor > len(site.brokers):
+        return refusal(
+            38,
+            f"Unable to replicate the partition {factor} time(s): The target replication factor "
+            f"of {factor} cannot be reached because only {len(site.brokers)} broker(s) are "
+            "registered.",
+        )
+    return placed(
+        site.brokers, site.defaults.partitions if partitions is None else partitions, factor
+    )
+
+
+def _manual_layout(site: Site, spec: NewTopic, assignment: Assignment) -> Assignment | Refusal:
+    both = "A manual partition assignment was specified, but {} was not set to -1."
+    if spec.replication_factor is not None:
+        return refusal(42, both.format("replication factor"))
+    if spec.partitions is not None:
+        return refusal(42, both.format("numPartitions"))
+    fault = _assignment_fault(site, assignment, len(assignment[0]) if assignment else 0)
+    return refusal(39, fault) if fault else assignment
+
+
+def _growth(contents: Contents, site: Site, spec: NewPartitions) -> Assignment | Refusal:
+    held = contents.topics.get(spec.name)
+    if held is None:
+        return refusal(3, "This server does not host this topic-partition.")
+    has = len(held.assignment)
+    if spec.total == has:
+        return refusal(37, f"Topic already has {has} partition(s).")
+    if spec.total < has:
+        return refusal(
+            37,
+            f"The topic {spec.name} currently has {has} partition(s); "
+            f"{spec.total} would not be an increase.",
+        )
+    factor = len(held.assignment[0])
+    if spec.assignment is None:
+        return placed(site.brokers, spec.total - has, factor, first=has)
+    if len(spec.assignment) != spec.total - has:
+        return refusal(
+            39,
+            f"Attempted to add {spec.total - has} additional partition(s), but only "
+            f"{len(spec.assignment)} assignment(s) were specified.",
+        )
+    fault = _assignment_fault(site, spec.assignment, factor)
+    return refusal(39, fault) if fault else spec.assignment
+
+
+def _assignment_fault(site: Site, assignment: Assignment, factor: int) -> str:
+    known = {broker.id for broker in site.brokers}
+    the_assignment = "The manual partition assignment includes"
+    for partition, replicas in enumerate(assignment):
+        if not replicas:
+            return f"{the_assignment} an empty replica list."
+        if strangers := sorted(set(replicas) - known):
+            return f"{the_assignment} broker {strangers[0]}, but no such broker is registered."
+        if len(set(replicas)) < len(replicas):
+            twice = next(each for each in replicas if replicas.count(each) > 1)
+            return f"{the_assignment} the broker {twice} more than once."
+        if len(replicas) != factor:
+            return (
+                f"{the_assignment} a partition with {len(replicas)} replica(s), but this is not "
+                f"consistent with previous partitions, which have {factor} replica(s)."
+            )
+        if site.fenced.issuperset(replicas):
+            return (
+                "All brokers specified in the manual partition assignment for partition "
+                f"{partition} are fenced or in controlled shutdown."
+            )
+    return ""
+
+
+def _altered(contents: Contents, spec: ConfigAlteration) -> Mapping[str, str] | Refusal:
+    held = contents.topics.get(spec.name)
+    if both := sorted(spec.set.keys() & set(spec.delete)):
+        return refusal(42, f"Error due to duplicate config keys: {', '.join(both)}")
+    if held is None:
+        return refusal(3, f"The topic '{spec.name}' does not exist.")
+    config = {key: value for key, value in held.config.items() if key not in spec.delete}
+    config.update(spec.set)
+    fault = config_fault(config)
+    return refusal(40, fault) if fault else config
