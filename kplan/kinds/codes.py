@@ -22,5 +22,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP233": "Object is hidden",
     "KP234": "Kind could not be read",
     "KP235": "Nothing is declared",
+    "KP236": "Target matches nothing",
     "KP241": "The broker would refuse this change",
+    "KP242": "The broker could not be asked",
 }

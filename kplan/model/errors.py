@@ -21,7 +21,7 @@ What a person can fix in a file is a `Diagnostic`, and all of them are shown at 
 `detailed_exit` is what `-detailed-exitcode` tells; without the flag these are all 1.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar
 
 from kplan.model.diagnostic import Diagnostic, Severity
@@ -53,13 +53,19 @@ class UsageError(KplanError):
 
 
 class ConfigError(KplanError):
-    """A configuration with at least one error; it carries all of its diagnostics."""
+    """A configuration with at least one error; it carries all of its diagnostics.
+
+    `sources` maps each file to its text, so that the offending lines can be shown.
+    """
 
     code = "KP902"
     summary = "Invalid configuration"
 
-    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+    def __init__(
+        self, diagnostics: Iterable[Diagnostic], sources: Mapping[str, str] | None = None
+    ) -> None:
         self._diagnostics = tuple(diagnostics)
+        self.sources: Mapping[str, str] = sources or {}
         super().__init__("; ".join(each.summary for each in self._diagnostics))
 
     @property

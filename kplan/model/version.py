@@ -1,0 +1,3 @@
+"""Which kplan this is; the build reads it from here."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,144 @@
+"""Asking the brokers, before anything is done, whether they would carry a plan out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kplan.cluster.errors import Handling, handling
+from kplan.cluster.port import Cluster
+from kplan.kinds.base import Resolved, ResourceKind
+from kplan.kinds.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.model.errors import ClusterError
+from kplan.model.plan import Action, Batch, Change, Plan, Step
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity
+from kplan.workflow.project import Ports
+
+Answer = Refusal | Resolved
+Key = tuple[str, Identity]
+
+_MAX_THROTTLES = 20
+
+
+def broker_checked(
+    plan: Plan, cluster: Cluster, kinds: Sequence[ResourceKind], ports: Ports
+) -> Plan:
+    """Add what the brokers say: refusals as diagnostics, their defaults as values (K117-11).
+
+    A broker that cannot be asked now makes a warning, not an error: the answer is unknown.
+    """
+    by_name = {kind.name: kind for kind in kinds}
+    answers: dict[Key, Answer] = {}
+    for batch in plan.batches:
+        for change, answer in _answers(batch, by_name[batch.kind], cluster, ports):
+            answers.setdefault((change.kind, change.identity), answer)
+        ports.progress.advance(len(batch.changes))
+    return _with_answers(plan, answers)
+
+
+def _answers(
+    batch: Batch, kind: ResourceKind, cluster: Cluster, ports: Ports
+) -> Iterator[tuple[Change, Answer]]:
+    queue: list[tuple[Change, ...]] = [batch.changes]
+    throttles = 0
+    while queue:
+        changes = queue.pop()
+        answers = _asked(kind, cluster, batch.step, changes)
+        again: list[Change] = []
+        split: list[Change] = []
+        for change in changes:
+            answer = answers.get(change.identity)
+            how = handling(answer) if isinstance(answer, Refusal) else None
+            if how is Handling.SPLIT and len(changes) > 1:
+                split.append(change)
+            elif how is Handling.THROTTLED and throttles < _MAX_THROTTLES:
+                again.append(change)
+            elif answer is not None:
+                yield change, answer
+        middle = max(1, len(split) // 2)
+        queue += [tuple(half) for half in (split[:middle], split[middle:]) if half]
+        if again:
+            throttles += 1
+            ports.clock.sleep(max(0.1, _throttle_s(answers)))
+            queue.append(tuple(again))
+
+
+def _asked(
+    kind: ResourceKind, cluster: Cluster, step: Step, changes: Sequence[Change]
+) -> Mapping[Identity, Answer]:
+    try:
+        return kind.validate(cluster, step, changes)
+    except ClusterError as failure:
+        refused = Refusal("CLIENT_TIMED_OUT", -185, f"{failure.summary}: {failure.detail}")
+        return {change.identity: refused for change in changes}
+
+
+def _throttle_s(answers: Mapping[Identity, Answer]) -> float:
+    return max(
+        (each.throttle_ms / 1000 for each in answers.values() if isinstance(each, Refusal)),
+        default=0.0,
+    )
+
+
+def _with_answers(plan: Plan, answers: Mapping[Key, Answer]) -> Plan:
+    seen = {
+        key: _resolved(change, answers.get(key))
+        for change in plan.changes
+        for key in ((change.kind, change.identity),)
+    }
+    refused = [
+        _diagnostic(change, answer)
+        for change in plan.changes
+        if isinstance(answer := answers.get((change.kind, change.identity)), Refusal)
+    ]
+    return replace(
+        plan,
+        changes=tuple(seen[change.kind, change.identity] for change in plan.changes),
+        batches=tuple(
+            replace(
+                batch,
+                changes=tuple(seen[change.kind, change.identity] for change in batch.changes),
+            )
+            for batch in plan.batches
+        ),
+        diagnostics=in_order([*plan.diagnostics, *refused]),
+        cluster={**plan.cluster, "asked": str(len(answers)), "refused": str(len(refused))},
+    )
+
+
+def _resolved(change: Change, answer: Answer | None) -> Change:
+    """Fill in what the broker chooses where the configuration leaves it open (K4-19)."""
+    if change.action is not Action.CREATE or answer is None or isinstance(answer, Refusal):
+        return change
+    filled = {
+        path[0]: value
+        for path, value in answer.items()
+        if value is not None and getattr(change.after, path[0]) is None
+    }
+    if not filled or getattr(change.after, "replica_assignment", None) is not None:
+        return change
+    notes = tuple(f"{name} = {value} is the broker's default" for name, value in filled.items())
+    after = replace(change.after, **filled)  # type: ignore[type-var] # a kind's frozen dataclass
+    return replace(change, after=after, notes=change.notes + notes)
+
+
+def _diagnostic(change: Change, refused: Refusal) -> Diagnostic:
+    unknown = handling(refused) in {Handling.IN_DOUBT, Handling.RETRY, Handling.THROTTLED}
+    return Diagnostic(
+        "KP242" if unknown else "KP241",
+        Severity.WARNING if unknown else Severity.ERROR,
+        SUMMARIES["KP242" if unknown else "KP241"],
+        f"{change.identity}: {refused}",
+        _HINTS.get(refused.error, ""),
+        change.address,
+        change.declared_at,
+    )
+
+
+_HINTS = {
+    "INVALID_REPLICATION_FACTOR": "Declare no more replicas than there are brokers.",
+    "INVALID_CONFIG": "The broker names the key or value it does not take.",
+    "TOPIC_AUTHORIZATION_FAILED": "Grant the right on the topic to the principal kplan runs as.",
+    "CLUSTER_AUTHORIZATION_FAILED": "Grant the right on the cluster to this principal.",
+    "POLICY_VIOLATION": "This is the broker's own policy; its text says what it wants.",
+}

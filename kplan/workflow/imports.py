@@ -1,0 +1,85 @@
+"""Use case: take over objects that exist already."""
+
+from dataclasses import replace
+
+from kplan.kinds import KINDS
+from kplan.model.address import Address
+from kplan.model.errors import UsageError
+from kplan.model.resource import Identity, Resource
+from kplan.model.state import Owned
+from kplan.state.file import write_state
+from kplan.workflow.opened import Opened, opened
+from kplan.workflow.plan import wanted_identities
+from kplan.workflow.project import Ports, Project
+from kplan.workflow.snapshot import read_snapshot
+
+
+def import_object(project: Project, address: str, identity: str, ports: Ports) -> Owned:
+    """Own a live object at an address of the configuration; nothing on the cluster changes.
+
+    `identity` is what the provider's import takes: the topic name, or the seven parts of an ACL
+    `principal|host|operation|permission|type|name|pattern`.
+
+    Raises:
+        UsageError: the address is not declared or taken, or the object does not exist.
+
+    """
+    with opened(project, ports) as found:
+        resource = _declared(found, address)
+        _check_free(found, resource.address, identity)
+        owned = _live(found, resource, Identity(identity))
+        state = found.state
+        held = {**state.owned, owned.address: owned}
+        write_state(
+            project.state_path,
+            replace(
+                state,
+                serial=state.serial + 1,
+                cluster_id=found.description.cluster_id,
+                owned=dict(sorted(held.items(), key=lambda item: item[0].sort_key)),
+            ),
+        )
+    return owned
+
+
+def _declared(found: Opened, text: str) -> Resource:
+    try:
+        address = Address.parse(text)
+    except ValueError as fault:
+        raise UsageError(f"{fault}.", "Write it as kafka_topic.NAME.") from None
+    for resource in found.configuration.resources:
+        if resource.address == address:
+            return resource
+    raise UsageError(f"The configuration declares no {address}.", "Write the resource block first.")
+
+
+def _check_free(found: Opened, address: Address, identity: str) -> None:
+    for held in found.state.owned.values():
+        if held.address == address:
+            raise UsageError(f"{address} owns {held.identity} already.")
+        if held.address.kind == address.kind and held.identity == identity:
+            raise UsageError(f"{identity} is owned at {held.address} already.")
+
+
+def _live(found: Opened, resource: Resource, identity: Identity) -> Owned:
+    kind = next(each for each in KINDS if each.name == resource.address.kind)
+    wanted = {**wanted_identities(found.configuration, found.state)}
+    wanted[kind.name] = {*wanted.get(kind.name, ()), identity}
+    snapshot = read_snapshot(found.cluster, found.description, (kind,), wanted)
+    if kind.name in snapshot.unread:
+        raise UsageError(f"{kind.noun} objects could not be read: {snapshot.unread[kind.name]}")
+    live = snapshot.live(kind.name, identity)
+    if live is None:
+        raise UsageError(
+            f'The cluster has no {kind.noun} "{identity}".',
+            "An ACL is named principal|host|operation|permission|type|name|pattern.",
+        )
+    value, _ = kind.aligned(live.value, resource.value)
+    return Owned(
+        resource.address,
+        identity,
+        value,
+        uid=live.uid,
+        is_protected=resource.lifecycle.prevent_destroy,
+        declared_at=f"{resource.declared_at.file}:{resource.declared_at.line}",
+    )

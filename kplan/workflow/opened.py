@@ -1,0 +1,84 @@
+"""Configuration, state and cluster, opened together and closed together."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
+from dataclasses import dataclass
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.specs import ClusterDescription
+from kplan.config.load import Configuration, load
+from kplan.kinds import KINDS
+from kplan.model.diagnostic import has_errors
+from kplan.model.errors import ConfigError
+from kplan.model.state import State
+from kplan.state.file import check_same_cluster, new_state, read_state
+from kplan.state.holder import Holder
+from kplan.state.lock import locked
+from kplan.workflow.project import Ports, Project
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """What every use case that meets the cluster starts from."""
+
+    configuration: Configuration
+    state: State
+    cluster: Cluster
+    description: ClusterDescription
+
+
+@contextmanager
+def opened(project: Project, ports: Ports) -> Iterator[Opened]:
+    """Load, lock, read the state and connect: what fails without network fails first.
+
+    Raises:
+        ConfigError: the configuration has errors.
+        StateLocked, StateCorrupt: the state cannot be had.
+        AuthError, Unreachable: the cluster cannot be had.
+        WrongCluster: the state belongs to another cluster.
+
+    """
+    ports.progress.stage("Reading configuration")
+    configuration = loaded(project)
+    with lock(project, ports):
+        state = state_of(project)
+        ports.progress.stage("Connecting")
+        with closing(ports.connect(configuration)) as cluster:
+            description = cluster.describe()
+            check_same_cluster(state, description.cluster_id)
+            yield Opened(configuration, state, cluster, description)
+
+
+def loaded(project: Project) -> Configuration:
+    """Load the configuration.
+
+    Raises:
+        ConfigError: with every diagnostic, warnings included, if one of them is an error.
+
+    """
+    configuration = load(project.folder, project.inputs, KINDS)
+    if has_errors(configuration.diagnostics):
+        raise ConfigError(configuration.diagnostics, configuration.sources)
+    return configuration
+
+
+def state_of(project: Project) -> State:
+    """Read the state, or begin a new one where there is none yet."""
+    return read_state(project.state_path) or new_state(str(uuid.uuid4()))
+
+
+@contextmanager
+def lock(project: Project, ports: Ports) -> Iterator[None]:
+    """Hold the lock of the state, unless the run goes without."""
+
+    def waiting(holder: Holder) -> None:
+        ports.progress.note(f"Waiting for the state lock, held by {holder.describe()}")
+
+    held = (
+        nullcontext()
+        if ports.holder is None
+        else locked(project.state_path, ports.holder, ports.lock_timeout_s, waiting)
+    )
+    with held:
+        yield

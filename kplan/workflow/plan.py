@@ -1,0 +1,89 @@
+"""Use case: make a plan."""
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from kplan.config.load import Configuration
+from kplan.kinds import KINDS
+from kplan.model.plan import Plan
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Snapshot
+from kplan.model.state import OutputValue, State
+from kplan.plan.build import build_plan
+from kplan.plan.request import PlanRequest
+from kplan.policy.risk import with_risks
+from kplan.workflow.broker_check import broker_checked
+from kplan.workflow.opened import Opened, opened
+from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.snapshot import read_snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan with everything it was made from."""
+
+    plan: Plan
+    configuration: Configuration
+    state: State
+    snapshot: Snapshot
+
+
+def plan(project: Project, options: PlanOptions, ports: Ports) -> Planned:
+    """Compare configuration, state and cluster; changes nothing anywhere."""
+    with opened(project, ports) as found:
+        return planned(found, options, ports)
+
+
+def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
+    """Plan on what is open already."""
+    ports.progress.stage("Reading the cluster")
+    wanted = wanted_identities(found.configuration, found.state)
+    snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
+    ports.progress.stage("Planning")
+    made = with_risks(build_plan(_request(found, options, ports), snapshot, KINDS))
+    if options.asks_broker and made.batches:
+        ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
+        made = broker_checked(made, found.cluster, KINDS, ports)
+    return Planned(made, found.configuration, found.state, snapshot)
+
+
+def wanted_identities(
+    configuration: Configuration, state: State
+) -> Mapping[str, Collection[Identity]]:
+    """List what is declared or owned, by kind: these are asked for by name."""
+    wanted: dict[str, set[Identity]] = defaultdict(set)
+    for resource in configuration.resources:
+        wanted[resource.address.kind].add(resource.identity)
+    for owned in state.owned.values():
+        wanted[owned.address.kind].add(owned.identity)
+    return wanted
+
+
+def output_values(configuration: Configuration) -> dict[str, OutputValue]:
+    """Give the outputs in the form in which the state keeps them."""
+    return {
+        each.name: OutputValue(
+            None if each.sensitive else each.value, each.type, is_sensitive=each.sensitive
+        )
+        for each in configuration.outputs
+    }
+
+
+def _request(found: Opened, options: PlanOptions, ports: Ports) -> PlanRequest:
+    configuration, description = found.configuration, found.description
+    return PlanRequest(
+        resources=() if options.is_destroy else configuration.resources,
+        outputs=output_values(configuration),
+        state=found.state,
+        config_digest=configuration.digest,
+        targets=options.targets,
+        is_destroy=options.is_destroy,
+        cluster={
+            "brokers": str(len(description.brokers)),
+            "id": description.cluster_id,
+            "principal": description.principal,
+            "version": description.version,
+        },
+        created_at=ports.now().isoformat(timespec="seconds"),
+    )

@@ -1,0 +1,67 @@
+"""Where a configuration lives, and what a use case is given to work with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from kplan.apply.pace import Clock, Pace
+from kplan.cluster.port import Cluster
+from kplan.config.load import Configuration, Inputs
+from kplan.state.holder import Holder
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A folder of configuration with the state that belongs to it."""
+
+    folder: Path
+    state_path: Path
+    inputs: Inputs
+
+
+class Progress(Protocol):
+    """Where long work tells how far it is; on a terminal a bar, elsewhere plain lines."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Begin a stage, of `total` items where their number is known."""
+        ...
+
+    def advance(self, done: int = 1) -> None:
+        """Count finished items of the stage."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Say one line."""
+        ...
+
+
+Connect = Callable[[Configuration], Cluster]
+"""Opens the cluster that the provider block names; raises ConfigError, AuthError, Unreachable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside world of a use case, built by the command line or by a test.
+
+    `holder` describes who takes the lock; None works without a lock (`-lock=false`).
+    """
+
+    connect: Connect
+    progress: Progress
+    clock: Clock
+    now: Callable[[], datetime]
+    is_stopped: Callable[[], bool]
+    holder: Holder | None = None
+    lock_timeout_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What narrows or bends a plan."""
+
+    targets: tuple[str, ...] = ()
+    is_destroy: bool = False
+    asks_broker: bool = True
+    pace: Pace = field(default_factory=Pace)

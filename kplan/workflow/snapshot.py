@@ -1,0 +1,44 @@
+"""Reading the live cluster, kind by kind and at the same time."""
+
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.specs import ClusterDescription
+from kplan.kinds.base import ResourceKind
+from kplan.model.errors import Unread
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Reading, Snapshot
+
+
+def read_snapshot(
+    cluster: Cluster,
+    description: ClusterDescription,
+    kinds: Sequence[ResourceKind],
+    wanted: Mapping[str, Collection[Identity]],
+) -> Snapshot:
+    """Read every kind; one that cannot be read in full is noted as unread with the reason.
+
+    Kinds are independent of each other, so their requests are in flight together.
+
+    Raises:
+        Unreachable, AuthError: the cluster as a whole cannot be asked.
+
+    """
+    with ThreadPoolExecutor(max_workers=len(kinds)) as pool:
+        answers = pool.map(lambda kind: _read(cluster, kind, wanted.get(kind.name, ())), kinds)
+        found = dict(zip((kind.name for kind in kinds), answers, strict=True))
+    return Snapshot(
+        description.cluster_id,
+        description.brokers,
+        readings={name: each for name, each in found.items() if isinstance(each, Reading)},
+        unread={name: each for name, each in found.items() if isinstance(each, str)},
+        principal=description.principal,
+    )
+
+
+def _read(cluster: Cluster, kind: ResourceKind, wanted: Collection[Identity]) -> Reading | str:
+    try:
+        return kind.read(cluster, wanted)
+    except Unread as failure:
+        return failure.detail
