@@ -1,0 +1,100 @@
+"""Every verb of kplan, one line each; only the verb that is run is loaded."""
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+from kplan.cli.arguments import Flag, Flags
+from kplan.cli.verb import Verb
+
+VERBS: Mapping[str, tuple[str, str]] = {
+    "init": ("init:init", "Check that a folder is ready to plan."),
+    "validate": ("validate:validate", "Check the configuration without a cluster."),
+    "plan": ("plan:plan", "Show what apply would change."),
+    "apply": ("apply:apply", "Carry out a plan."),
+    "destroy": ("destroy:destroy", "Delete everything that kplan owns here."),
+    "drift": ("drift:drift", "Tell what was changed outside of kplan."),
+    "show": ("show:show", "Show the state, or a saved plan."),
+    "output": ("output:output", "Show the outputs as last applied."),
+    "state list": ("state:list_", "List the addresses that the state holds."),
+    "state show": ("state:show", "Show one resource as last applied."),
+    "state mv": ("state:mv", "Give a resource another address."),
+    "state rm": ("state:rm", "Forget resources and leave them on the cluster."),
+    "import": ("adopt:adopt", "Take over an object that exists on the cluster."),
+    "force-unlock": ("force_unlock:force_unlock", "Remove the lock that a dead run left behind."),
+    "sandbox start": ("sandbox:start", "Start a real Apache Kafka on this machine."),
+    "sandbox stop": ("sandbox:stop", "Stop the sandbox."),
+    "sandbox status": ("sandbox:status", "Tell whether the sandbox runs, and how to reach it."),
+    "sandbox logs": ("sandbox:logs", "Show the logs of the sandbox."),
+    "demo": ("demo:demo", "Watch plan, apply and drift on a sandbox of its own."),
+    "version": ("version:version", "Tell the versions of kplan and its libraries."),
+}
+GROUPS: Mapping[str, str] = {
+    "state": "Look at what kplan owns, and move or forget it.",
+    "sandbox": "A real Apache Kafka here, for trying and for tests.",
+}
+HELP = """Plan and apply for Apache Kafka.
+
+kplan compares what *.tf and *.hcl files declare with what a cluster holds, shows every change,
+and carries it out. Options take one dash or two: -out=FILE, -out FILE and --out FILE are the same.
+"""
+OPTIONS: Flags = {
+    "--chdir": Flag(takes_value=True),
+    "--no-color": Flag(takes_value=False),
+    "--version": Flag(takes_value=False),
+    "--help": Flag(takes_value=False),
+    "--install-completion": Flag(takes_value=False),
+    "--show-completion": Flag(takes_value=False),
+}
+"""The global options: they stand before the verb."""
+
+_SETTINGS = {"help_option_names": ["--help", "-h"], "max_content_width": 100}
+
+
+def loaded(name: str) -> Verb:
+    """Load one verb by its name in VERBS."""
+    module, function = VERBS[name][0].split(":")
+    found: Verb = getattr(import_module(f"kplan.cli.verbs.{module}"), function)
+    return found
+
+
+def application(wanted: Callable[[str], bool]) -> typer.Typer:
+    """Build the typer application; verbs that are not wanted have a name and a summary only."""
+    app = _group(HELP)
+    app.callback()(_global_options)
+    groups = {name: _group(summary) for name, summary in GROUPS.items()}
+    for name, (_, summary) in VERBS.items():
+        group, _, last = name.rpartition(" ")
+        target = groups.get(group, app)
+        if wanted(name):
+            verb = loaded(name)
+            target.command(last, epilog=verb.epilog())(verb.callback())
+        else:
+            target.command(last, help=summary)(_not_loaded)
+    for name, members in groups.items():
+        app.add_typer(members, name=name)
+    return app
+
+
+def _group(help_text: str) -> typer.Typer:
+    return typer.Typer(
+        help=help_text,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        context_settings=_SETTINGS,
+    )
+
+
+def _not_loaded() -> None:
+    raise AssertionError("a verb that is run is loaded first")
+
+
+def _global_options(
+    *,
+    chdir: Annotated[str, typer.Option("--chdir", metavar="DIR", help="Work in this folder.")] = "",
+    no_color: Annotated[bool, typer.Option("--no-color", help="Write without colour.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Tell the version and stop.")] = False,
+) -> None:
+    """Declare what `kplan.cli.run` reads itself, before a verb is carried out."""

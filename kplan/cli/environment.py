@@ -1,0 +1,78 @@
+"""The environment variables kplan knows, and a word about those it does not."""
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+
+VARIABLES: Mapping[str, str] = {
+    "KPLAN_A11Y": "words instead of symbols, and no moving display",
+    "KPLAN_BOOTSTRAP_SERVERS": "brokers to ask first, host:port,...",
+    "KPLAN_CACHE": "the folder for what the sandbox fetches",
+    "KPLAN_CLI_ARGS": "arguments put before those typed; KPLAN_CLI_ARGS_plan for one verb only",
+    "KPLAN_COMMAND_CONFIG": "a Java properties file with connection settings",
+    "KPLAN_DISABLE_CI_DETECTION": "treat a CI job as any other run",
+    "KPLAN_INPUT": "false: never prompt",
+    "KPLAN_IN_AUTOMATION": "leave out hints about what to type next (TF_IN_AUTOMATION counts too)",
+    "KPLAN_LOCK_TIMEOUT": "how long to wait for the state's lock, as in 5m",
+    "KPLAN_LOG": "trace, debug, info, warn or error: log to stderr",
+    "KPLAN_LOG_PATH": "the file to log to instead of stderr",
+    "KPLAN_MAVEN_REPOSITORY": "where the sandbox fetches Kafka from, instead of Maven Central",
+    "KPLAN_PARALLELISM": "how many requests may be under way at once",
+    "KPLAN_STATE": "the state file",
+}
+PREFIXES: Mapping[str, str] = {
+    "KPLAN_VAR_": "the value of an input variable (TF_VAR_name counts too)",
+    "KPLAN_CLI_ARGS_": "arguments put before those typed, for one verb",
+    "KPLAN_SASL_": "SASL settings of the connection",
+    "KPLAN_TLS_": "TLS settings of the connection",
+}
+
+CI_VARIABLES = (
+    "CI",
+    "GITHUB_ACTIONS",
+    "GITLAB_CI",
+    "JENKINS_URL",
+    "JENKINS_HOME",
+    "TF_BUILD",
+    "BUILDKITE",
+    "CIRCLECI",
+    "BITBUCKET_BUILD_NUMBER",
+    "BITBUCKET_COMMIT",
+    "TEAMCITY_VERSION",
+    "CODEBUILD_BUILD_ID",
+    "CODEBUILD_BUILD_ARN",
+    "DRONE",
+    "SEMAPHORE",
+    "ATLANTIS_TERRAFORM_VERSION",
+    "ATLANTIS_PULL_NUM",
+    "SPACELIFT_RUN_ID",
+    "SPACELIFT_STACK_ID",
+)
+"""What CI services set (the union of what infracost and Pulumi look for)."""
+
+_NO = frozenset({"", "0", "f", "false", "no", "off"})
+
+
+def is_on(environ: Mapping[str, str], *names: str) -> bool:
+    """Whether one of the variables is set to something other than a no."""
+    return any(environ.get(name, "").lower() not in _NO for name in names)
+
+
+def is_ci(environ: Mapping[str, str]) -> bool:
+    """Whether this run is a CI job, as far as its environment tells."""
+    if is_on(environ, "KPLAN_DISABLE_CI_DETECTION"):
+        return False
+    return is_on(environ, *CI_VARIABLES)
+
+
+def unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    """Write one line for each `KPLAN_*` variable that nothing reads."""
+    for name in sorted(environ):
+        if name.startswith("KPLAN_") and name not in VARIABLES and not _has_known_prefix(name):
+            known = [each.removeprefix("KPLAN_") for each in VARIABLES]
+            close = get_close_matches(name.removeprefix("KPLAN_"), known, n=1)
+            meant = f"; did you mean KPLAN_{close[0]}?" if close else "."
+            yield f"kplan does not know the environment variable {name}{meant}"
+
+
+def _has_known_prefix(name: str) -> bool:
+    return any(name.startswith(prefix) and name != prefix for prefix in PREFIXES)

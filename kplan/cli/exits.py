@@ -1,0 +1,55 @@
+"""What the process answers to its caller: the one table of exit codes."""
+
+from collections.abc import Iterable
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from kplan.model.errors import KplanError
+
+if TYPE_CHECKING:  # help must not wait for what only verbs need
+    from kplan.model.outcome import Outcome
+    from kplan.model.plan import Plan
+
+
+class Exit(IntEnum):
+    """The codes of every verb. From REFUSED on only with `-detailed-exitcode`, else 1."""
+
+    DONE = 0
+    ERROR = 1
+    CHANGES = 2
+    REFUSED = 3
+    PARTLY = 4
+    UNKNOWN = 5
+    STALE = 6
+    UNREACHABLE = 7
+
+
+def of_error(error: KplanError, *, detailed: bool) -> Exit:
+    """Tell why the run stopped, as exactly as was asked for."""
+    return Exit(error.detailed_exit) if detailed else Exit.ERROR
+
+
+def of_plan(plan: "Plan", *, detailed: bool) -> Exit:
+    """Tell whether there is something to do; a plan with errors is an error."""
+    if plan.has_errors:
+        return Exit.ERROR
+    return Exit.CHANGES if detailed and plan.has_changes else Exit.DONE
+
+
+def of_outcomes(outcomes: Iterable["Outcome"], *, detailed: bool) -> Exit:
+    """Tell the worst that became of the changes; an unknown outcome is worse than a failed one."""
+    from kplan.model.outcome import Status  # noqa: PLC0415 - as above
+
+    met = {outcome.status for outcome in outcomes}
+    if met <= {Status.APPLIED}:
+        return Exit.DONE
+    if not detailed:
+        return Exit.ERROR
+    if Status.UNKNOWN in met:
+        return Exit.UNKNOWN
+    return Exit.PARTLY if Status.APPLIED in met else Exit.ERROR
+
+
+def of_signal(number: int) -> int:
+    """Give the code shells expect after a signal: 129 SIGHUP, 130 SIGINT, 143 SIGTERM."""
+    return 128 + number

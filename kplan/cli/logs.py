@@ -1,0 +1,48 @@
+"""`KPLAN_LOG` and `KPLAN_LOG_PATH`: what the libraries and kplan log, to stderr or a file."""
+
+import logging
+import sys
+from collections.abc import Mapping
+
+from kplan.model.errors import UsageError
+
+_LEVELS: Mapping[str, int] = {
+    "trace": 1,
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "off": logging.CRITICAL + 1,
+}
+
+
+def configure(environ: Mapping[str, str]) -> None:
+    """Set up logging as the environment asks for it; without KPLAN_LOG nothing is logged.
+
+    Raises:
+        UsageError: an unknown level, or a log file that cannot be written.
+
+    """
+    asked = environ.get("KPLAN_LOG", "").lower()
+    level = _LEVELS.get(asked or "off")
+    if level is None:
+        known = ", ".join(_LEVELS)
+        raise UsageError(f"KPLAN_LOG={asked} is no log level.", hint=f"Use one of {known}.")
+    logging.basicConfig(level=level, handlers=[_handler(environ, is_off=not asked)], force=True)
+
+
+def _handler(environ: Mapping[str, str], *, is_off: bool) -> logging.Handler:
+    if is_off:
+        return logging.NullHandler()
+    path = environ.get("KPLAN_LOG_PATH", "")
+    try:
+        handler = (
+            logging.FileHandler(path, encoding="utf-8")
+            if path
+            else logging.StreamHandler(sys.stderr)
+        )
+    except OSError as error:
+        raise UsageError(f"KPLAN_LOG_PATH={path} cannot be written: {error.strerror}.") from None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    return handler

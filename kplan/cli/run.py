@@ -1,0 +1,150 @@
+"""One run of the command: find the verb, carry it out, tell what went wrong."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import typer
+from typer.main import get_command
+
+from kplan.cli import exits, logs
+from kplan.cli.app import GROUPS, OPTIONS, VERBS, application
+from kplan.cli.arguments import Flag, Flags, from_environment, rewritten, verb_path
+from kplan.cli.environment import unknown_variables
+from kplan.cli.exits import Exit
+from kplan.cli.problems import tell
+from kplan.cli.session import Session
+from kplan.cli.signals import Signals, Stopped
+from kplan.cli.terminal import Terminal
+from kplan.model.errors import KplanError, UsageError
+from kplan.model.version import VERSION
+
+COMPLETION = "_KPLAN_COMPLETE"
+"""What a shell sets to ask for completions; the name is typer's."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """A command line as typer reads it, with typer's command to carry it out."""
+
+    command: Any  # a class typer keeps to itself
+    path: tuple[str, ...]
+    args: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The verb as VERBS has it."""
+        return " ".join(self.path)
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether neither a verb is named nor anything else asked for."""
+        asked = [each for each in self.args if not each.startswith(("--chdir=", "--no-color"))]
+        return tuple(asked) == self.path and (not self.path or self.name in GROUPS)
+
+    def has(self, option: str) -> bool:
+        """Whether an option is given, wherever it stands."""
+        return option in self.args
+
+    def value(self, option: str) -> str:
+        """Give the value of a global option, "" where it is not given."""
+        found = [each for each in self.args if each.startswith(f"{option}=")]
+        return found[0].partition("=")[2] if found else ""
+
+
+def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
+    """Carry out a command line and give the exit code. No exception leaves."""
+    terminal = Terminal(environ)
+    with Signals().installed() as signals:
+        try:
+            return _read_and_carried_out(args, Session(environ, terminal, signals))
+        except Stopped as stopped:
+            return exits.of_signal(stopped.number)
+        except KplanError as error:
+            tell(error.diagnostics, terminal, is_json="-json" in args or "--json" in args)
+            return Exit.ERROR
+        except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a user
+            from kplan.cli import crash  # noqa: PLC0415 - hardly ever needed
+
+            terminal.talk(crash.report(error))
+            return Exit.ERROR
+
+
+def command_line(args: Sequence[str], environ: Mapping[str, str]) -> CommandLine:
+    """Read a command line, and load the verb it names.
+
+    Raises:
+        UsageError: what was typed, or KPLAN_CLI_ARGS, cannot be taken apart.
+
+    """
+    before, path, rest = verb_path(args, OPTIONS, frozenset(GROUPS))
+    command = get_command(application(" ".join(path).__eq__))
+    given = [*from_environment(environ, path), *rest]
+    return CommandLine(
+        command,
+        path,
+        (*rewritten(before, OPTIONS), *path, *rewritten(given, _flags(command, path))),
+    )
+
+
+def _read_and_carried_out(args: Sequence[str], session: Session) -> int:
+    if COMPLETION in session.environ:
+        get_command(application(lambda _: True)).main(prog_name="kplan")
+    line = command_line(args, session.environ)
+    session = replace(session, terminal=replace(session.terminal, no_color=line.has("--no-color")))
+    try:
+        return _carried_out(line, session)
+    except KplanError as error:
+        tell(error.diagnostics, session.terminal, is_json=line.has("--json"))
+        return exits.of_error(error, detailed=line.has("--detailed-exitcode"))
+
+
+def _carried_out(line: CommandLine, session: Session) -> int:
+    logs.configure(session.environ)
+    for warning in unknown_variables(session.environ):
+        session.terminal.talk(f"Warning: {warning}")
+    if folder := line.value("--chdir"):
+        _enter(folder)
+    if line.has("--version") and not line.path:
+        session.terminal.data(f"kplan {VERSION}")
+        return Exit.DONE
+    if line.is_bare:
+        _invoked(line.command, (*line.args, "--help"), session)
+        return Exit.ERROR
+    try:
+        return _invoked(line.command, line.args, session)
+    except typer.TyperException as error:
+        known = " ".join(("kplan", *line.path)) if line.name in VERBS else "kplan"
+        raise UsageError(error.format_message(), hint=f"See `{known} -help`.") from None
+
+
+def _invoked(command: Any, args: Sequence[str], session: Session) -> int:  # noqa: ANN401 - see CommandLine
+    try:
+        with command.make_context("kplan", list(args), obj=session) as context:
+            code: int = command.invoke(context)
+            return code
+    except typer.Exit as done:
+        return done.exit_code
+
+
+def _enter(folder: str) -> None:
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise UsageError(f"-chdir={folder}: {error.strerror}.") from None
+
+
+def _flags(command: Any, path: tuple[str, ...]) -> Flags:  # noqa: ANN401 - as in CommandLine
+    """Read from typer which options the verb has, and which of them take a value."""
+    if " ".join(path) not in VERBS:
+        return OPTIONS
+    for name in path:
+        command = command.commands[name]
+    found = {"--help": Flag(takes_value=False)}
+    for each in command.params:
+        for option, opposite in zip(each.opts, [*each.secondary_opts, ""], strict=False):
+            found[option] = Flag(not each.is_flag, opposite)
+            if opposite:
+                found[opposite] = Flag(takes_value=False, opposite=option)
+    return found

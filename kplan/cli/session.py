@@ -1,0 +1,16 @@
+"""One run of the command, as its verbs see it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from kplan.cli.signals import Signals
+from kplan.cli.terminal import Terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What a verb needs besides its options: environment, terminal and signals."""
+
+    environ: Mapping[str, str]
+    terminal: Terminal
+    signals: Signals

@@ -1,0 +1,127 @@
+"""What the output may look like, and the two streams it goes to."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from kplan.cli.environment import is_ci, is_on
+from kplan.report.look import PLAIN, Look
+
+_WIDTHS = range(20, 1000)
+
+
+def look(environ: Mapping[str, str], stream: TextIO, *, no_color: bool = False) -> Look:
+    """Tell how text is to look on a stream.
+
+    Colour: `-no-color` and NO_COLOR forbid it, FORCE_COLOR and CLICOLOR_FORCE ask for it, else a
+    terminal that is not dumb has it (no-color.org, bixense.com/clicolors).
+    """
+    return Look(
+        width=_width(environ, stream),
+        colour=not no_color and _has_colour(environ, stream),
+        unicode=_can_write(stream, "╷│→"),
+        accessible=is_on(environ, "KPLAN_A11Y"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """stdout takes data, stderr takes talk; stdin is asked only if somebody sits there."""
+
+    environ: Mapping[str, str]
+    no_color: bool = False
+    stdin: TextIO = field(default_factory=lambda: sys.stdin)
+    stdout: TextIO = field(default_factory=lambda: sys.stdout)
+    stderr: TextIO = field(default_factory=lambda: sys.stderr)
+
+    @property
+    def data_look(self) -> Look:
+        """How text is to look on stdout."""
+        return look(self.environ, self.stdout, no_color=self.no_color)
+
+    @property
+    def talk_look(self) -> Look:
+        """How text is to look on stderr."""
+        return look(self.environ, self.stderr, no_color=self.no_color)
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether stderr is a screen where what was written may be drawn over."""
+        still = is_on(self.environ, "KPLAN_A11Y") or is_ci(self.environ)
+        return not still and _is_screen(self.environ, self.stderr)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether a person can answer a question."""
+        allowed = self.environ.get("KPLAN_INPUT", "").lower() not in {"0", "f", "false"}
+        return allowed and self.stdin.isatty() and not is_ci(self.environ)
+
+    @property
+    def is_automation(self) -> bool:
+        """Whether hints about what to type next would reach nobody."""
+        return is_on(self.environ, "KPLAN_IN_AUTOMATION", "TF_IN_AUTOMATION")
+
+    def data(self, text: str) -> None:
+        """Write to stdout, ended by a line feed unless it is empty."""
+        _write(self.stdout, text)
+
+    def talk(self, text: str) -> None:
+        """Write to stderr, ended by a line feed unless it is empty."""
+        _write(self.stderr, text)
+
+    def ask(self, question: str) -> str:
+        """Ask on stderr; "" where stdin ends."""
+        self.stderr.write(question)
+        self.stderr.flush()
+        return self.stdin.readline().strip()
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write what the encoding cannot carry as `?`, and nothing once the reader has gone."""
+    if not text:
+        return
+    whole = text if text.endswith("\n") else f"{text}\n"
+    encoding = stream.encoding or "utf-8"
+    try:
+        stream.write(whole.encode(encoding, "replace").decode(encoding))
+        stream.flush()
+    except BrokenPipeError:
+        silence(stream)
+
+
+def silence(stream: TextIO) -> None:
+    """Send all that is still to come nowhere: a reader who left must not stop an apply."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _has_colour(environ: Mapping[str, str], stream: TextIO) -> bool:
+    if environ.get("NO_COLOR"):
+        return False
+    return is_on(environ, "FORCE_COLOR", "CLICOLOR_FORCE") or _is_screen(environ, stream)
+
+
+def _is_screen(environ: Mapping[str, str], stream: TextIO) -> bool:
+    return stream.isatty() and environ.get("TERM") != "dumb"
+
+
+def _can_write(stream: TextIO, text: str) -> bool:
+    try:
+        text.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def _width(environ: Mapping[str, str], stream: TextIO) -> int:
+    columns = environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns) in _WIDTHS:
+        return int(columns)
+    try:
+        measured = os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return PLAIN.width
+    return measured if measured in _WIDTHS else PLAIN.width

@@ -1,0 +1,160 @@
+"""One run of the command, in this process: what is told, where, and with which exit code."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import typer
+
+from kplan.cli import app
+from kplan.cli.exits import Exit
+from kplan.cli.run import command_line, run
+from kplan.cli.session import Session
+from kplan.cli.signals import Stopped
+from kplan.cli.verb import Verb
+from kplan.model.errors import PolicyDenied
+from kplan.model.version import VERSION
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+
+@pytest.fixture
+def fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[BaseException]]:
+    """Let every verb raise what the list holds."""
+    raised: list[BaseException] = []
+
+    def failing(
+        session: Session,
+        *,
+        detailed_exitcode: Annotated[bool, typer.Option("--detailed-exitcode")] = False,
+    ) -> int:
+        """Fail."""
+        del session, detailed_exitcode
+        raise raised.pop()
+
+    monkeypatch.setattr(app, "loaded", lambda _: Verb(failing, ()))
+    yield raised
+    assert not raised
+
+
+def test_a_verb_is_carried_out_and_its_data_goes_to_stdout(capsys: Capture) -> None:
+    assert run(["version", "-json"], {}) == Exit.DONE
+    out, err = capsys.readouterr()
+    assert json.loads(out)["kplan_version"] == VERSION
+    assert err == ""
+
+
+@pytest.mark.parametrize("typed", [["-version"], ["--version"], ["-no-color", "-version"]])
+def test_the_version_is_one_line(typed: list[str], capsys: Capture) -> None:
+    assert run(typed, {}) == Exit.DONE
+    assert capsys.readouterr().out == f"kplan {VERSION}\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["plann"], "No such command 'plann'. Did you mean 'plan'?"),
+        (["state", "lst"], "No such command 'lst'. Did you mean 'list'?"),
+        (["version", "-jsn"], "No such option: --jsn"),
+        (["version", "-json=perhaps"], "--json is either true or false, not 'perhaps'."),
+        (["version", "surplus"], "unexpected extra argument"),
+        (["-chdir=missing", "version"], "-chdir=missing: No such file or directory."),
+    ],
+)
+def test_a_wrong_command_line_is_one_clear_error_and_exit_1(
+    typed: list[str], told: str, capsys: Capture
+) -> None:
+    """Exit 2 means changes, so a usage error is never 2."""
+    assert run(typed, {}) == Exit.ERROR
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Error: Invalid command line [KP901]" in err
+    assert told in err
+
+
+@pytest.mark.parametrize("typed", [[], ["state"], ["-no-color"]])
+def test_no_verb_at_all_is_answered_with_help_but_not_with_success(
+    typed: list[str], capsys: Capture
+) -> None:
+    assert run(typed, {}) == Exit.ERROR
+    assert capsys.readouterr().out.startswith("Usage: kplan")
+
+
+@pytest.mark.parametrize("typed", [["-help"], ["--help"], ["-h"], ["state", "-help"]])
+def test_help_that_was_asked_for_is_a_success(typed: list[str], capsys: Capture) -> None:
+    assert run(typed, {}) == Exit.DONE
+    assert capsys.readouterr().out.startswith("Usage: kplan")
+
+
+def test_a_failure_tells_its_reason_in_the_exit_code_only_on_request(
+    fails: list[BaseException], capsys: Capture
+) -> None:
+    fails += [PolicyDenied("Too many deletes.", hint="Ask."), PolicyDenied()]
+    assert run(["plan"], {}) == Exit.ERROR
+    assert "Error: The plan was refused [KP940]" in capsys.readouterr().err
+    assert run(["plan"], {"KPLAN_CLI_ARGS": "-detailed-exitcode"}) == Exit.REFUSED
+
+
+def test_a_signal_is_told_by_the_exit_code(fails: list[BaseException], capsys: Capture) -> None:
+    fails += [Stopped(15)]
+    assert run(["plan"], {}) == 143
+    assert capsys.readouterr().out == ""
+
+
+def test_an_unforeseen_exception_is_told_as_a_defect_without_a_traceback(
+    fails: list[BaseException], capsys: Capture, tmp_path: Path
+) -> None:
+    fails += [ZeroDivisionError("the secret is hunter2")]
+    assert run(["plan"], {}) == Exit.ERROR
+    err = capsys.readouterr().err
+    assert "Error: This is a defect in kplan" in err
+    assert "Traceback" not in err
+    assert "hunter2" not in err
+    (file,) = tmp_path.glob("kplan-crash-*.txt")
+    assert str(file) in err
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "ZeroDivisionError" in file.read_text(encoding="utf-8")
+
+
+def test_a_defect_is_told_even_where_nothing_can_be_written(
+    fails: list[BaseException], capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", "/nowhere/at/all")
+    fails += [ZeroDivisionError()]
+    assert run(["plan"], {}) == Exit.ERROR
+    assert "The traceback could not be written" in capsys.readouterr().err
+
+
+def test_an_unknown_variable_is_a_warning_and_no_more(capsys: Capture) -> None:
+    assert run(["version", "-json"], {"KPLAN_PARALELISM": "4"}) == Exit.DONE
+    out, err = capsys.readouterr()
+    assert err.count("Warning:") == 1
+    assert "did you mean KPLAN_PARALLELISM?" in err
+    json.loads(out)
+
+
+@pytest.mark.parametrize(
+    ("typed", "environ", "read"),
+    [
+        (["version", "-json"], {}, ("version", "--json")),
+        (["version"], {"KPLAN_CLI_ARGS_version": "-json"}, ("version", "--json")),
+        (
+            ["-chdir", "a", "version", "--", "-x"],
+            {"KPLAN_CLI_ARGS": "-no-color"},
+            ("--chdir=a", "version", "--no-color", "--", "-x"),
+        ),
+    ],
+)
+def test_what_is_typed_and_what_the_environment_adds_become_one_command_line(
+    typed: list[str], environ: Mapping[str, str], read: tuple[str, ...]
+) -> None:
+    assert command_line(typed, environ).args == read
