@@ -1,0 +1,195 @@
+"""ACLs: DescribeAcls, CreateAcls, DeleteAcls (KIP-140, KIP-290)."""
+
+from collections.abc import Mapping, Sequence
+
+from kplan.cluster.specs import AclBinding, Verdict
+from kplan.kafka.settings import Endpoint
+from kplan.kafka.wire import messages
+from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.verdict import invalid, refused, verdict
+from kplan.model.errors import Unread
+from kplan.model.refusal import Refusal
+
+RESOURCE_TYPES = {
+    2: "TOPIC",
+    3: "GROUP",
+    4: "CLUSTER",
+    5: "TRANSACTIONAL_ID",
+    6: "DELEGATION_TOKEN",
+    7: "USER",
+}
+PATTERN_TYPES = {3: "LITERAL", 4: "PREFIXED"}
+OPERATIONS = {
+    2: "ALL",
+    3: "READ",
+    4: "WRITE",
+    5: "CREATE",
+    6: "DELETE",
+    7: "ALTER",
+    8: "DESCRIBE",
+    9: "CLUSTER_ACTION",
+    10: "DESCRIBE_CONFIGS",
+    11: "ALTER_CONFIGS",
+    12: "IDEMPOTENT_WRITE",
+    13: "CREATE_TOKENS",
+    14: "DESCRIBE_TOKENS",
+    15: "TWO_PHASE_COMMIT",
+}
+PERMISSIONS = {2: "DENY", 3: "ALLOW"}
+# Kafka's numbers (AclOperation, ResourceType, PatternType, AclPermissionType). UNKNOWN, ANY and
+# MATCH are left out: they belong in filters, and one of them in an ACL spoils its whole batch.
+
+_ANY = 1
+_CLUSTER_AUTHORIZATION_FAILED = 31
+_SECURITY_DISABLED = 54
+
+
+def acls(gateway: Gateway, at: Endpoint | None) -> frozenset[AclBinding]:
+    """List all ACLs.
+
+    Raises:
+        Unread: no right to, or no authorizer.
+
+    """
+    request = messages.DESCRIBE_ACLS.request(
+        resource_type_filter=_ANY,
+        resource_name_filter=None,
+        pattern_type_filter=_ANY,
+        principal_filter=None,
+        host_filter=None,
+        operation=_ANY,
+        permission_type=_ANY,
+    )
+    answer = gateway.ask(messages.DESCRIBE_ACLS, request, at=at)
+    if answer.error_code:
+        raise _unread(answer.error_code, answer.error_message)
+    return frozenset(
+        AclBinding(
+            resource_type=_word(RESOURCE_TYPES, resource.resource_type),
+            resource_name=resource.resource_name,
+            pattern_type=_word(PATTERN_TYPES, resource.pattern_type),
+            principal=acl.principal,
+            host=acl.host,
+            operation=_word(OPERATIONS, acl.operation),
+            permission=_word(PERMISSIONS, acl.permission_type),
+        )
+        for resource in answer.resources
+        for acl in resource.acls
+    )
+
+
+def _unread(code: int, message: str | None) -> Unread:
+    if code == _CLUSTER_AUTHORIZATION_FAILED:
+        return Unread(
+            "ACLs cannot be read: this needs DESCRIBE on CLUSTER.",
+            hint="Grant DESCRIBE on the cluster to the principal kplan runs as.",
+        )
+    if code == _SECURITY_DISABLED:
+        return Unread(
+            "ACLs cannot be read: the cluster has no authorizer.",
+            hint="Set authorizer.class.name on brokers and controllers.",
+        )
+    return Unread(f"ACLs cannot be read: {refused(code, message)}.")
+
+
+def _word(words: Mapping[int, str], number: int) -> str:
+    """Give Kafka's word; a number of a newer Kafka keeps its identity."""
+    return words.get(number, f"UNKNOWN_{number}")
+
+
+def create_acls(gateway: Gateway, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+    """Add ACLs. Answers come in the order of the request, without names (CreateAclsResponse)."""
+    verdicts, sendable = _sifted(bindings)
+    if not sendable:
+        return verdicts
+    request = messages.CREATE_ACLS.request(creations=[_creation(each) for each in sendable])
+    answer = gateway.write(messages.CREATE_ACLS, request)
+    if isinstance(answer, Refusal):
+        return verdicts | dict.fromkeys(sendable, answer)
+    throttle_ms = answer.throttle_time_ms
+    return verdicts | {
+        binding: verdict(each.error_code, each.error_message, throttle_ms=throttle_ms)
+        for binding, each in zip(sendable, answer.results, strict=False)
+    }
+
+
+def delete_acls(gateway: Gateway, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+    """Delete exactly these ACLs, each by a filter with all seven parts."""
+    verdicts, sendable = _sifted(bindings)
+    if not sendable:
+        return verdicts
+    request = messages.DELETE_ACLS.request(filters=[_filter(each) for each in sendable])
+    answer = gateway.write(messages.DELETE_ACLS, request)
+    if isinstance(answer, Refusal):
+        return verdicts | dict.fromkeys(sendable, answer)
+    throttle_ms = answer.throttle_time_ms
+    return verdicts | {
+        binding: _deleted(each, throttle_ms)
+        for binding, each in zip(sendable, answer.filter_results, strict=False)
+    }
+
+
+def _deleted(result: Message, throttle_ms: int) -> Verdict:
+    for each in (result, *result.matching_acls):
+        if each.error_code:
+            return refused(each.error_code, each.error_message, throttle_ms=throttle_ms)
+    return None
+
+
+def _sifted(
+    bindings: Sequence[AclBinding],
+) -> tuple[dict[AclBinding, Verdict], list[AclBinding]]:
+    """Refuse what has no number in the protocol, so that it cannot spoil the batch (-1 for all)."""
+    faults = {binding: _fault(binding) for binding in bindings}
+    refusals: dict[AclBinding, Verdict] = {
+        binding: invalid(fault) for binding, fault in faults.items() if fault
+    }
+    return refusals, [binding for binding, fault in faults.items() if not fault]
+
+
+def _fault(binding: AclBinding) -> str:
+    parts = (
+        ("resource type", binding.resource_type, _TYPE_NUMBERS),
+        ("pattern type", binding.pattern_type, _PATTERN_NUMBERS),
+        ("operation", binding.operation, _OPERATION_NUMBERS),
+        ("permission", binding.permission, _PERMISSION_NUMBERS),
+    )
+    for what, word, numbers in parts:
+        if word not in numbers:
+            return f'An ACL cannot have the {what} "{word}".'
+    return ""
+
+
+def _creation(binding: AclBinding) -> Message:
+    return messages.CREATE_ACLS.request.AclCreation(
+        resource_type=_TYPE_NUMBERS[binding.resource_type],
+        resource_name=binding.resource_name,
+        resource_pattern_type=_PATTERN_NUMBERS[binding.pattern_type],
+        principal=binding.principal,
+        host=binding.host,
+        operation=_OPERATION_NUMBERS[binding.operation],
+        permission_type=_PERMISSION_NUMBERS[binding.permission],
+    )
+
+
+def _filter(binding: AclBinding) -> Message:
+    return messages.DELETE_ACLS.request.DeleteAclsFilter(
+        resource_type_filter=_TYPE_NUMBERS[binding.resource_type],
+        resource_name_filter=binding.resource_name,
+        pattern_type_filter=_PATTERN_NUMBERS[binding.pattern_type],
+        principal_filter=binding.principal,
+        host_filter=binding.host,
+        operation=_OPERATION_NUMBERS[binding.operation],
+        permission_type=_PERMISSION_NUMBERS[binding.permission],
+    )
+
+
+def _numbers(words: Mapping[int, str]) -> Mapping[str, int]:
+    return {word: number for number, word in words.items()}
+
+
+_TYPE_NUMBERS = _numbers(RESOURCE_TYPES)
+_PATTERN_NUMBERS = _numbers(PATTERN_TYPES)
+_OPERATION_NUMBERS = _numbers(OPERATIONS)
+_PERMISSION_NUMBERS = _numbers(PERMISSIONS)

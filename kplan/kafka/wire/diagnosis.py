@@ -1,0 +1,86 @@
+"""Why a node did not understand us: looked into with one more connection."""
+
+import ssl
+
+from kplan.kafka.settings import ConnectionSettings, Endpoint
+from kplan.kafka.wire.link import Broken, Deadline, NotKafka, dial
+from kplan.kafka.wire.login import introduced
+from kplan.kafka.wire.sasl import offered_mechanisms
+from kplan.kafka.wire.tls import secured
+from kplan.model.errors import AuthError, KplanError, Unreachable, Unsupported
+
+_PROBE_S = 1.0
+
+
+def refused_opening(
+    endpoint: Endpoint, settings: ConnectionSettings, failure: Broken, deadline: Deadline
+) -> KplanError:
+    """Explain a connection that broke before versions were exchanged or the login was done."""
+    if settings.tls is None and _speaks_tls(endpoint, failure, deadline):
+        return AuthError(
+            f"{endpoint} speaks TLS, and kplan was told not to.",
+            hint="Set tls_enabled = true, or security.protocol to SSL or SASL_SSL.",
+        )
+    if settings.tls is not None and _speaks_plaintext(endpoint, settings, deadline):
+        return AuthError(
+            f"{endpoint} does not speak TLS, and kplan was told to.",
+            hint="Set tls_enabled = false, or security.protocol to PLAINTEXT or SASL_PLAINTEXT.",
+        )
+    if isinstance(failure, NotKafka):
+        return Unreachable(
+            f"{endpoint} does not speak Kafka's protocol: what it sent begins with "
+            f"{failure.seen!r}.",
+            hint="Check the port.",
+        )
+    return Unreachable(
+        f"{endpoint} accepted the connection, but {failure}.",
+        hint="Check that this port belongs to a Kafka broker.",
+    )
+
+
+def refused_request(
+    endpoint: Endpoint, settings: ConnectionSettings, context: ssl.SSLContext | None
+) -> AuthError | None:
+    """Explain a connection without SASL that broke when first asked; None: not for that."""
+    if settings.sasl is not None:
+        return None
+    deadline = Deadline.after(_PROBE_S)
+    try:
+        connection = introduced(endpoint, settings.client_id, context, deadline)
+        try:
+            offered = offered_mechanisms(connection, deadline)
+        finally:
+            connection.close()
+    except (Broken, Unreachable, AuthError, Unsupported):
+        return None
+    if not offered:
+        return None
+    return AuthError(
+        f"{endpoint} wants a SASL login, and kplan has none. It offers: {', '.join(offered)}.",
+        hint="Set sasl_username, sasl_password and sasl_mechanism.",
+    )
+
+
+def _speaks_tls(endpoint: Endpoint, failure: Broken, deadline: Deadline) -> bool:
+    """Whether it answered with a TLS alert, or shakes hands when asked to."""
+    if isinstance(failure, NotKafka) and failure.seen[:2] == b"\x15\x03":
+        return True
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE  # nothing is sent: only the handshake is of interest
+    probe = deadline.within(_PROBE_S)
+    try:
+        secured(dial(endpoint, probe), context, endpoint, probe).close()
+    except AuthError:
+        return True
+    except (Broken, Unreachable):
+        return False
+    return True
+
+
+def _speaks_plaintext(endpoint: Endpoint, settings: ConnectionSettings, deadline: Deadline) -> bool:
+    try:
+        introduced(endpoint, settings.client_id, None, deadline.within(_PROBE_S)).close()
+    except (Broken, Unreachable):
+        return False
+    return True

@@ -1,0 +1,105 @@
+"""The wire driver: the whole `Cluster` port over kplan's own connections."""
+
+import threading
+from collections.abc import Collection, Mapping, Sequence
+
+from kplan.cluster.specs import (
+    AclBinding,
+    ClusterDescription,
+    ConfigAlteration,
+    ConfigEntry,
+    NewPartitions,
+    NewTopic,
+    TopicDescription,
+    TopicPreview,
+    TopicRef,
+    Verdict,
+)
+from kplan.kafka.settings import ConnectionSettings, Endpoint
+from kplan.kafka.wire import acls, brokers, changes, configs, creation, deletion, topics
+from kplan.kafka.wire.gateway import Gateway
+from kplan.model.errors import Unreachable
+from kplan.model.refusal import Refusal
+
+
+class WireCluster:
+    """A real cluster. Nothing is connected before the first question."""
+
+    def __init__(self, settings: ConnectionSettings) -> None:
+        self._settings = settings
+        self._gateway = Gateway(settings)
+        self._addresses: Mapping[int, Endpoint] = {}
+        self._lock = threading.Lock()
+
+    def describe(self) -> ClusterDescription:
+        """Tell cluster id, live brokers, release and our principal."""
+        cluster_id, live, release = brokers.describe(self._gateway)
+        with self._lock:
+            self._addresses = {each.id: Endpoint(each.host, each.port) for each in live}
+        return ClusterDescription(cluster_id, live, self._settings.principal, release)
+
+    def topics(
+        self, names: Collection[str] | None = None, *, broker: int | None = None
+    ) -> Mapping[str, TopicDescription | Refusal]:
+        """Describe the named topics, or all that we may see."""
+        return topics.topics(self._gateway, names, self._address(broker))
+
+    def topic_configs(
+        self, names: Collection[str], *, broker: int | None = None
+    ) -> Mapping[str, Mapping[str, ConfigEntry] | Refusal]:
+        """Read every effective config of the named topics."""
+        return configs.topic_configs(self._gateway, names, self._address(broker))
+
+    def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
+        """List all ACLs; raises Unread."""
+        return acls.acls(self._gateway, self._address(broker))
+
+    def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
+        """Ask what would come of creating the topics."""
+        return creation.preview_topics(self._gateway, specs) if specs else {}
+
+    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
+        """Create topics."""
+        return creation.create_topics(self._gateway, specs) if specs else {}
+
+    def create_partitions(
+        self, specs: Sequence[NewPartitions], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Grow topics."""
+        if not specs:
+            return {}
+        return changes.create_partitions(self._gateway, specs, validate_only=validate_only)
+
+    def alter_topic_configs(
+        self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Set and reset single config keys."""
+        if not specs:
+            return {}
+        return changes.alter_topic_configs(self._gateway, specs, validate_only=validate_only)
+
+    def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
+        """Delete topics, by topic id where one is given."""
+        return deletion.delete_topics(self._gateway, refs) if refs else {}
+
+    def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+        """Add ACLs."""
+        return acls.create_acls(self._gateway, bindings)
+
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+        """Delete exactly these ACLs."""
+        return acls.delete_acls(self._gateway, bindings)
+
+    def close(self) -> None:
+        """Close all connections; whoever waits for an answer gets none."""
+        self._gateway.close()
+
+    def _address(self, broker: int | None) -> Endpoint | None:
+        """Find where a broker listens; asked anew where it is not known yet."""
+        if broker is None:
+            return None
+        if broker not in self._addresses:
+            self.describe()
+        if broker not in self._addresses:
+            raise Unreachable(f"Broker {broker} is not there.")
+        return self._addresses[broker]

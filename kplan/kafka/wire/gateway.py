@@ -1,0 +1,132 @@
+"""Whom to ask, and what a broken connection means for reads and for writes."""
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
+from kplan.kafka.settings import ConnectionSettings, Endpoint
+from kplan.kafka.wire.connection import Connection
+from kplan.kafka.wire.diagnosis import refused_request
+from kplan.kafka.wire.link import Broken, Deadline, TimedOut
+from kplan.kafka.wire.messages import Api, Message
+from kplan.kafka.wire.pool import Pool
+from kplan.model.errors import Unreachable
+from kplan.model.refusal import Refusal
+
+Answer = TypeVar("Answer")
+
+GRACE_S = 10.0
+"""How much longer to wait for a write than the broker itself does, so that its answer wins."""
+
+
+class Gateway:
+    """Asks the cluster: any bootstrap server that answers, the same one as long as it does.
+
+    Staying with one broker makes what it has told us consistent: others may lag behind.
+    """
+
+    def __init__(self, settings: ConnectionSettings) -> None:
+        self._settings = settings
+        self._pool = Pool(settings)
+        self._home: Endpoint | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def operation_timeout_ms(self) -> int:
+        """How long a broker may take over a write, for the field of the request."""
+        return int(self._settings.timeouts.request_s * 1000)
+
+    def read(
+        self,
+        question: Callable[[Connection, Deadline], Answer],
+        *,
+        at: Endpoint | None = None,
+    ) -> Answer:
+        """Ask one node, `at` or any; the next one where it does not answer.
+
+        Raises:
+            Unreachable: no node answered.
+            AuthError: a node refused us.
+
+        """
+        deadline = Deadline.after(self._settings.timeouts.request_s)
+        failures: list[Unreachable] = []
+        for endpoint in [at] if at else self._candidates():
+            try:
+                answer = self._asked(question, endpoint, deadline)
+            except Unreachable as failure:
+                failures.append(failure)
+            else:
+                if at is None:
+                    self._settle(endpoint)
+                return answer
+        raise _nobody(failures)
+
+    def ask(self, api: Api, request: Message, *, at: Endpoint | None = None) -> Message:
+        """Read with one request; raises as `read`."""
+        return self.read(lambda node, deadline: node.ask(api, request, deadline), at=at)
+
+    def write(self, api: Api, request: Message) -> Message | Refusal:
+        """Send a write once, to any node: brokers forward to the controller (KIP-590).
+
+        It is never sent a second time: without an answer the refusal says that its outcome is in
+        doubt, also where nothing can have been sent.
+
+        Raises:
+            AuthError: a node refused us; nothing was sent.
+            Unsupported: the node does not speak the API; nothing was sent.
+
+        """
+        deadline = Deadline.after(self._settings.timeouts.request_s + GRACE_S)
+        failures: list[Unreachable] = []
+        for endpoint in self._candidates():
+            try:
+                with self._pool.lent(endpoint, deadline) as node:
+                    answer = node.ask(api, request, deadline)
+            except Unreachable as failure:
+                failures.append(failure)
+            except Broken as failure:
+                return client_refusal(failure.error, f"{endpoint}: {failure}.")
+            else:
+                self._settle(endpoint)
+                return answer
+        return client_refusal(CLIENT_DISCONNECTED, f"Nothing was sent. {_nobody(failures).detail}")
+
+    def close(self) -> None:
+        """Close all connections; whoever waits for an answer gets none."""
+        self._pool.close()
+
+    def _asked(
+        self,
+        question: Callable[[Connection, Deadline], Answer],
+        endpoint: Endpoint,
+        deadline: Deadline,
+    ) -> Answer:
+        """Ask one node; once more over a new connection where the old one broke."""
+        for is_last in (False, True):
+            try:
+                with self._pool.lent(endpoint, deadline) as node:
+                    return question(node, deadline)
+            except Broken as failure:
+                if is_last or isinstance(failure, TimedOut):
+                    why = refused_request(endpoint, self._settings, self._pool.context)
+                    raise why or Unreachable(f"{endpoint}: {failure}.") from failure
+        raise AssertionError  # the loop returns or raises
+
+    def _candidates(self) -> Iterator[Endpoint]:
+        home = self._home
+        if home is not None:
+            yield home
+        yield from (each for each in self._settings.bootstrap_servers if each != home)
+
+    def _settle(self, endpoint: Endpoint) -> None:
+        with self._lock:
+            self._home = endpoint
+
+
+def _nobody(failures: list[Unreachable]) -> Unreachable:
+    """Put the failures of all nodes into one."""
+    details = dict.fromkeys(each.detail for each in failures)
+    hints = dict.fromkeys(each.hint for each in failures if each.hint)
+    return Unreachable(" ".join(details), hint=" ".join(hints))

@@ -1,0 +1,90 @@
+"""Opening a connection: dial, TLS, versions, SASL."""
+
+import ssl
+import time
+
+from kplan.kafka.settings import ConnectionSettings, Endpoint
+from kplan.kafka.wire import messages
+from kplan.kafka.wire.connection import Connection
+from kplan.kafka.wire.link import Broken, Deadline, Link, dial
+from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.sasl import log_in
+from kplan.kafka.wire.tls import secured
+from kplan.model.errors import Unreachable
+
+UNSUPPORTED_VERSION = 35
+_REAUTHENTICATE_AT = 0.85  # of the life of a login, as Kafka's own client does
+
+
+def opened(
+    endpoint: Endpoint,
+    settings: ConnectionSettings,
+    context: ssl.SSLContext | None,
+    deadline: Deadline,
+) -> Connection:
+    """Open a connection that may be asked anything.
+
+    Raises:
+        Unreachable: nobody listens, or not a Kafka broker.
+        AuthError: TLS or SASL refused us.
+        Broken: the other side went away, or did not understand us.
+
+    """
+    connection = introduced(endpoint, settings.client_id, context, deadline)
+    try:
+        _refuse_controller(connection)
+        if settings.sasl is not None:
+            lifetime_s = log_in(connection, settings.sasl, deadline)
+            connection.expires_at_s = time.monotonic() + lifetime_s * _REAUTHENTICATE_AT
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_controller(connection: Connection) -> None:
+    """Tell a KRaft controller by what it does not serve (KIP-919)."""
+    if messages.METADATA.key not in connection.versions:
+        raise Unreachable(
+            f"{connection.endpoint} is a controller, not a broker.",
+            hint="Give addresses of brokers in bootstrap_servers.",
+        )
+
+
+def introduced(
+    endpoint: Endpoint, client_id: str, context: ssl.SSLContext | None, deadline: Deadline
+) -> Connection:
+    """Open a connection as far as it goes without a login; raises as `opened`."""
+    stream = dial(endpoint, deadline)
+    if context is not None:
+        stream = secured(stream, context, endpoint, deadline)
+    connection = Connection(Link(stream), endpoint, client_id)
+    try:
+        _agree(connection, deadline)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _agree(connection: Connection, deadline: Deadline) -> None:
+    """Learn versions and features (KIP-511): an old broker answers, then is asked in its words."""
+    answer = _versions(connection, messages.API_VERSIONS.newest, deadline)
+    if answer.error_code == UNSUPPORTED_VERSION:
+        answer = _versions(connection, 0, deadline)
+    if answer.error_code:
+        raise Broken(f"it answered ApiVersions with error {answer.error_code}")
+    connection.versions = {
+        each.api_key: (each.min_version, each.max_version) for each in answer.api_keys
+    }
+    connection.features = {
+        each.name: each.max_version_level for each in answer.finalized_features or ()
+    }
+
+
+def _versions(connection: Connection, version: int, deadline: Deadline) -> Message:
+    api = messages.API_VERSIONS
+    request = messages.API_VERSIONS.request(
+        client_software_name="kplan", client_software_version="0"
+    )
+    return connection.decoded(api, version, connection.ask_raw(api, version, request, deadline))

@@ -1,0 +1,169 @@
+"""The one place that knows kafka-python: its message classes, its codec, its SASL exchanges.
+
+Messages follow Kafka's own JSON definitions, so their names and fields are those of the protocol in
+snake case. `tests/unit/kafka/test_wire_messages.py` holds what is used here.
+"""
+
+import struct
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+# This module is a leaf that only a command that talks to a cluster imports.
+from kafka.errors import for_code  # noqa: TID253
+from kafka.net.sasl import get_sasl_mechanism  # noqa: TID253
+from kafka.protocol.admin import (  # noqa: TID253
+    CreateAclsRequest,
+    CreateAclsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+from kafka.protocol.metadata import (  # noqa: TID253
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
+from kafka.protocol.sasl import (  # noqa: TID253
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+
+from kplan.kafka.auth import Mechanism
+
+Message: TypeAlias = Any
+"""A message of kafka-python, which has no types of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API of Kafka, with the versions that kplan can speak and its two message classes.
+
+    The classes of a request's parts hang on the class of the request, under their protocol names.
+    """
+
+    name: str
+    key: int
+    oldest: int
+    newest: int
+    request: Message
+    response: Message
+
+
+def _api(name: str, versions: range, request: Message, response: Message) -> Api:
+    return Api(name, request.API_KEY, versions.start, versions.stop - 1, request, response)
+
+
+API_VERSIONS = _api("ApiVersions", range(4), ApiVersionsRequest, ApiVersionsResponse)
+SASL_HANDSHAKE = _api("SaslHandshake", range(1, 2), SaslHandshakeRequest, SaslHandshakeResponse)
+SASL_AUTHENTICATE = _api(
+    "SaslAuthenticate", range(3), SaslAuthenticateRequest, SaslAuthenticateResponse
+)
+# Version 4 can keep a broker from creating what is asked for; version 10 brings topic ids.
+METADATA = _api("Metadata", range(4, 14), MetadataRequest, MetadataResponse)
+DESCRIBE_CLUSTER = _api(
+    "DescribeCluster", range(3), DescribeClusterRequest, DescribeClusterResponse
+)
+DESCRIBE_CONFIGS = _api(
+    "DescribeConfigs", range(1, 5), DescribeConfigsRequest, DescribeConfigsResponse
+)
+ALTER_CONFIGS = _api(
+    "IncrementalAlterConfigs",
+    range(2),
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+)
+# Version 4 understands -1 as "the broker's default" (KIP-464).
+CREATE_TOPICS = _api("CreateTopics", range(4, 8), CreateTopicsRequest, CreateTopicsResponse)
+DELETE_TOPICS = _api("DeleteTopics", range(1, 7), DeleteTopicsRequest, DeleteTopicsResponse)
+DELETE_TOPICS_BY_ID = replace(DELETE_TOPICS, oldest=6)
+CREATE_PARTITIONS = _api(
+    "CreatePartitions", range(4), CreatePartitionsRequest, CreatePartitionsResponse
+)
+# Version 1 knows prefixed patterns (KIP-290).
+DESCRIBE_ACLS = _api("DescribeAcls", range(1, 4), DescribeAclsRequest, DescribeAclsResponse)
+CREATE_ACLS = _api("CreateAcls", range(1, 4), CreateAclsRequest, CreateAclsResponse)
+DELETE_ACLS = _api("DeleteAcls", range(1, 4), DeleteAclsRequest, DeleteAclsResponse)
+
+APIS = (
+    API_VERSIONS,
+    SASL_HANDSHAKE,
+    SASL_AUTHENTICATE,
+    METADATA,
+    DESCRIBE_CLUSTER,
+    DESCRIBE_CONFIGS,
+    ALTER_CONFIGS,
+    CREATE_TOPICS,
+    DELETE_TOPICS,
+    CREATE_PARTITIONS,
+    DESCRIBE_ACLS,
+    CREATE_ACLS,
+    DELETE_ACLS,
+)
+"""Every API that the wire driver speaks."""
+
+
+class Garbled(Exception):  # noqa: N818 - what came, not what we did
+    """The bytes that came are not the answer they should be."""
+
+
+def encode(request: Message, version: int, correlation_id: int, client_id: str) -> bytearray:
+    """Write a request as a frame."""
+    request.with_header(correlation_id=correlation_id, client_id=client_id)
+    frame: bytearray = request.encode(version=version, header=True, framed=True)
+    return frame
+
+
+def decode(api: Api, version: int, body: memoryview) -> Message:
+    """Read the body of an answer.
+
+    Raises:
+        Garbled: the bytes are something else.
+
+    """
+    try:
+        return api.response.decode(body, version=version)
+    except (ValueError, IndexError, EOFError, struct.error) as failure:
+        raise Garbled(f"an answer to {api.name} that makes no sense") from failure
+
+
+def has_tagged_header(api: Api, version: int) -> bool:
+    """Tell whether the header of the answer carries tagged fields (KIP-482).
+
+    That of ApiVersions never does, as it is read before versions are known (KIP-511).
+    """
+    return api.key != API_VERSIONS.key and bool(api.response.flexible_version_q(version))
+
+
+def sasl_exchange(mechanism: Mechanism) -> Message:
+    """Make the client's half of a SASL exchange: `auth_bytes()`, `receive(bytes)`, `is_done()`."""
+    # SCRAM reserves two characters in names (RFC 5802, 5.1), which kafka-python leaves as they are.
+    is_scram = mechanism.name.startswith("SCRAM-")
+    escaped = mechanism.username.replace("=", "=3D").replace(",", "=2C")
+    return get_sasl_mechanism(mechanism.name)(
+        sasl_mechanism=mechanism.name,
+        sasl_plain_username=escaped if is_scram else mechanism.username,
+        sasl_plain_password=mechanism.password,
+    )
+
+
+def error_name(code: int) -> str:
+    """Give Kafka's name of an error code, "" where kafka-python knows none."""
+    known = for_code(code)
+    name: str | None = known.message if known.errno == code else None
+    return name if name and name != "UNKNOWN" else ""

@@ -1,0 +1,47 @@
+"""Metadata: which topics there are, and where their replicas stand."""
+
+from collections.abc import Collection, Mapping
+
+from kplan.cluster.specs import TopicDescription
+from kplan.kafka.settings import Endpoint
+from kplan.kafka.wire import messages, topic_id
+from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.verdict import refused
+from kplan.model.refusal import Refusal
+
+
+def topics(
+    gateway: Gateway, names: Collection[str] | None, at: Endpoint | None
+) -> Mapping[str, TopicDescription | Refusal]:
+    """Describe the named topics, or all that we may see; sorted by name. Creates none."""
+    if names is not None and not names:
+        return {}
+    request = messages.METADATA.request(
+        topics=None if names is None else [_wanted(name) for name in sorted(names)],
+        allow_auto_topic_creation=False,
+        include_topic_authorized_operations=False,
+    )
+    answer = gateway.ask(messages.METADATA, request, at=at)
+    return {
+        each.name: _described(each)
+        for each in sorted(answer.topics, key=lambda each: str(each.name))
+        if each.name is not None
+    }
+
+
+def _wanted(name: str) -> Message:
+    return messages.METADATA.request.MetadataRequestTopic(topic_id=topic_id.NO_ID, name=name)
+
+
+def _described(topic: Message) -> TopicDescription | Refusal:
+    if topic.error_code:
+        return refused(topic.error_code, None)
+    partitions = sorted(topic.partitions, key=lambda each: int(each.partition_index))
+    return TopicDescription(
+        name=topic.name,
+        topic_id=topic_id.text(topic.topic_id),
+        assignment=tuple(tuple(each.replica_nodes) for each in partitions),
+        is_internal=topic.is_internal,
+        leaderless=sum(each.leader_id < 0 for each in partitions),
+    )

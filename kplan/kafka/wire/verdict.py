@@ -1,0 +1,27 @@
+"""Error codes in answers, as refusals."""
+
+from kplan.cluster.errors import client_refusal, refusal
+from kplan.cluster.specs import Verdict
+from kplan.kafka.wire import messages
+from kplan.model.refusal import Refusal
+
+
+def refused(code: int, message: str | None, *, throttle_ms: int = 0) -> Refusal:
+    """Make the refusal for an error code other than 0.
+
+    Where a right is missing brokers print the whole request object of theirs, which tells nobody
+    anything: the meaning of the code stands instead.
+    """
+    if message and "Request(" in message:
+        message = None
+    return refusal(code, message, name=messages.error_name(code), throttle_ms=throttle_ms)
+
+
+def verdict(code: int, message: str | None, *, throttle_ms: int = 0) -> Verdict:
+    """Make the verdict for an error code; 0 is success."""
+    return refused(code, message, throttle_ms=throttle_ms) if code else None
+
+
+def invalid(what: str) -> Refusal:
+    """Make the refusal of an item that cannot be put into a request; it was not sent."""
+    return client_refusal("CLIENT_INVALID", what)
