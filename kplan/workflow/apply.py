@@ -1,18 +1,18 @@
 """Use case: carry a plan out and record what became of it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kplan.apply.carry import carry_out
 from kplan.apply.fold import state_after
 from kplan.apply.pace import Means, Watcher
 from kplan.kinds import KINDS
-from kplan.model.errors import StalePlan
+from kplan.model.errors import StalePlan, WrongCluster
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Plan
 from kplan.model.state import State
-from kplan.state.file import write_state
+from kplan.state.file import check_same_state, write_state
 from kplan.state.plan_file import SavedPlan, read_plan
 from kplan.workflow.freshness import moved_since
 from kplan.workflow.opened import Opened, opened
@@ -67,17 +67,13 @@ def _rebound(saved: SavedPlan, found: Opened) -> Planned:
     """Put a saved plan on what is open now, if that is still what it was made from."""
     based_on, state = saved.plan.based_on, found.state
     if based_on.cluster_id != found.description.cluster_id:
-        raise StalePlan(
+        raise WrongCluster(
             f"The plan was made for cluster {based_on.cluster_id}; "
             f"this is cluster {found.description.cluster_id}."
         )
-    fresh = state.serial == 0 and based_on.serial == 0
-    if not fresh and (based_on.lineage, based_on.serial) != (state.lineage, state.serial):
-        raise StalePlan(
-            f"The state moved since the plan was made (serial {based_on.serial}, "
-            f"now {state.serial}).",
-            "Plan again.",
-        )
+    if state.serial == based_on.serial == 0:
+        state = replace(state, lineage=based_on.lineage)  # neither has been written yet
+    check_same_state(state, based_on)
     if based_on.config_digest != found.configuration.digest:
         raise StalePlan("The configuration changed since the plan was made.", "Plan again.")
     wanted = wanted_identities(found.configuration, state)

@@ -73,7 +73,7 @@ def lock(project: Project, ports: Ports) -> Iterator[None]:
     """Hold the lock of the state, unless the run goes without."""
 
     def waiting(holder: Holder) -> None:
-        ports.progress.note(f"Waiting for the state lock, held by {holder.describe()}")
+        ports.progress.note(f"Waiting for the state lock, held by {holder}")
 
     held = (
         nullcontext()

@@ -1,0 +1,80 @@
+"""What tests of an apply need: a clock that does not wait and a watcher that remembers."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from kplan.apply.carry import carry_out
+from kplan.apply.fold import state_after
+from kplan.apply.pace import Means, Pace
+from kplan.cluster.memory import MemoryCluster
+from kplan.kinds import KINDS
+from kplan.model.outcome import Outcome
+from kplan.model.plan import Batch, Change, Plan
+from kplan.model.resource import Resource
+from kplan.model.state import State
+from tests.values import plan_of, read_all
+
+
+@dataclass(slots=True)
+class FakeClock:
+    """Time that passes only by sleeping."""
+
+    time: float = 0.0
+    naps: list[float] = field(default_factory=list)
+
+    def now(self) -> float:
+        """Tell the time."""
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass at once."""
+        self.naps.append(seconds)
+        self.time += seconds
+
+
+@dataclass(slots=True)
+class Memory:
+    """A watcher that remembers what it heard, in order."""
+
+    sent: list[tuple[str, int]] = field(default_factory=list)
+    finished_: list[Outcome] = field(default_factory=list)
+
+    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Remember the request."""
+        self.sent.append((batch.step.name, len(changes)))
+
+    def finished(self, outcome: Outcome) -> None:
+        """Remember the outcome."""
+        self.finished_.append(outcome)
+
+    def settling(self, waiting: int, total: int) -> None:
+        """Hear it."""
+
+
+@dataclass(slots=True)
+class Bench:
+    """A cluster with a configuration applied to it again and again."""
+
+    cluster: MemoryCluster
+    state: State
+    clock: FakeClock = field(default_factory=FakeClock)
+    memory: Memory = field(default_factory=Memory)
+    pace: Pace = field(default_factory=Pace)
+    stops_after: int | None = None
+
+    def plan(self, resources: Iterable[Resource], **given: object) -> Plan:
+        """Plan against the cluster as it is now."""
+        declared = tuple(resources)
+        return plan_of(declared, self.state, read_all(self.cluster, declared, self.state), **given)
+
+    def apply(self, plan: Plan) -> dict[str, Outcome]:
+        """Carry the plan out, keep the state, and give the outcomes by identity."""
+        means = Means(
+            self.cluster, KINDS, self.clock, self.memory, self.pace, is_stopped=self._is_stopped
+        )
+        outcomes = carry_out(plan, means)
+        self.state = state_after(self.state, plan, outcomes, {})
+        return {outcome.change.identity: outcome for outcome in outcomes}
+
+    def _is_stopped(self) -> bool:
+        return self.stops_after is not None and len(self.memory.sent) >= self.stops_after
