@@ -1,0 +1,176 @@
+"""The state as a JSON document, and back.
+
+Format 1, in this order: format, kplan_version, lineage, serial, cluster_id, outputs, resources,
+sha256. Resources stand in order of address, maps in order of key, so that two states differ where
+the things they describe differ.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+from kplan.model.address import Address
+from kplan.model.errors import StateCorrupt, StateError
+from kplan.model.resource import Identity
+from kplan.model.state import OutputValue, Owned, State
+from kplan.state.sealed import is_sealed, seal
+from kplan.state.values import has_kind, value_document, value_from
+
+FORMAT = 1
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What tells one state from another."""
+
+    lineage: str
+    serial: int
+    cluster_id: str
+
+
+def encode_state(state: State, kplan_version: str) -> bytes:
+    """Write a state. Values of sensitive outputs and secret attributes are left out."""
+    owned = sorted(state.owned.values(), key=lambda each: each.address.sort_key)
+    return seal(
+        {
+            "format": FORMAT,
+            "kplan_version": kplan_version,
+            "lineage": state.lineage,
+            "serial": state.serial,
+            "cluster_id": state.cluster_id,
+            "outputs": {name: _output(each) for name, each in sorted(state.outputs.items())},
+            "resources": [owned_document(each) for each in owned],
+        }
+    )
+
+
+def decode_state(data: bytes) -> State:
+    """Read a state.
+
+    Raises:
+        StateCorrupt: the bytes are not exactly what some version of kplan wrote, or their format
+            is newer than this version.
+        StateError: the state holds a kind that this version does not know.
+
+    """
+    document = _opened(data)
+    with _complaining():
+        _check_kinds(document)
+        heading = _heading(document)
+        owned = [owned_from(each) for each in document["resources"]]
+        return State(
+            lineage=heading.lineage,
+            serial=heading.serial,
+            cluster_id=heading.cluster_id,
+            owned={each.address: each for each in owned},
+            outputs={name: _output_value(each) for name, each in document["outputs"].items()},
+        )
+
+
+def decode_heading(data: bytes) -> Heading:
+    """Read only what tells the state from another; raises StateCorrupt as `decode_state`."""
+    document = _opened(data)
+    with _complaining():
+        return _heading(document)
+
+
+def owned_document(owned: Owned) -> dict[str, object]:
+    """Write one owned object."""
+    kind = owned.address.kind
+    return {
+        "address": str(owned.address),
+        "kind": kind,
+        "identity": owned.identity,
+        "uid": owned.uid,
+        "value": value_document(kind, owned.value),
+        "protected": owned.is_protected,
+        "pending": owned.is_pending,
+        "declared_at": owned.declared_at,
+    }
+
+
+def owned_from(found: Json) -> Owned:
+    """Read what `owned_document` wrote.
+
+    Raises:
+        KeyError: something is missing, or the kind is unknown.
+        ValueError: the address is none.
+
+    """
+    return Owned(
+        address=Address.parse(found["address"]),
+        identity=Identity(found["identity"]),
+        value=value_from(found["kind"], found["value"]),
+        uid=found["uid"],
+        is_protected=found["protected"],
+        is_pending=found["pending"],
+        declared_at=found["declared_at"],
+    )
+
+
+@contextmanager
+def _complaining() -> Iterator[None]:
+    """Turn the errors of looking for what is not there into one about the file."""
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError) as failure:
+        raise StateCorrupt(f"It lacks or misplaces something: {failure}.") from failure
+
+
+def _opened(data: bytes) -> Json:
+    if not data.strip():
+        raise StateCorrupt("It is empty.")
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError) as failure:
+        raise StateCorrupt(f"It is cut or damaged; it is no JSON: {failure}.") from failure
+    if not isinstance(found, dict) or not isinstance(found.get("format"), int):
+        raise StateCorrupt(_foreign(found))
+    if found["format"] > FORMAT:
+        raise StateCorrupt(
+            f"Its format is {found['format']}; this version of kplan reads formats up to {FORMAT}.",
+            f"Use {_writer(found)} or later.",
+        )
+    if not is_sealed(data):
+        raise StateCorrupt("Its checksum is wrong: it was changed after kplan wrote it.")
+    return cast("Json", found)
+
+
+def _foreign(found: object) -> str:
+    if isinstance(found, dict) and "terraform_version" in found:
+        return "It is a state of Terraform, not of kplan."
+    return "It is JSON, but no state of kplan."
+
+
+def _check_kinds(document: Json) -> None:
+    kinds = {str(each["kind"]) for each in document["resources"]}
+    unknown = sorted(kind for kind in kinds if not has_kind(kind))
+    if unknown:
+        raise StateError(
+            f"It holds objects of {', '.join(unknown)}, which this version of kplan does not know.",
+            f"Use {_writer(document)}, which wrote it, or later.",
+        )
+
+
+def _writer(document: Json) -> str:
+    return f"kplan {document.get('kplan_version', '')}".strip()
+
+
+def _heading(document: Json) -> Heading:
+    return Heading(str(document["lineage"]), int(document["serial"]), str(document["cluster_id"]))
+
+
+def _output(output: OutputValue) -> dict[str, object]:
+    return {
+        "value": None if output.is_sensitive else output.value,
+        "type": output.type,
+        "sensitive": output.is_sensitive,
+    }
+
+
+def _output_value(found: Json) -> OutputValue:
+    return OutputValue(found["value"], found["type"], found["sensitive"])

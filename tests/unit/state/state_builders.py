@@ -1,0 +1,31 @@
+"""Values the tests of the state room are made of."""
+
+from kplan.kinds.topic import Topic
+from kplan.model.address import Address
+from kplan.model.resource import Identity
+from kplan.model.state import Owned, State
+
+LINEAGE = "6f1c2d7e-0a4b-4c39-9a55-2f0d5b1c7e11"
+
+
+def topic(name: str = "orders", partitions: int | None = 3) -> Topic:
+    return Topic(name, partitions, 3, config={"retention.ms": "604800000"})
+
+
+def owned(name: str = "orders", key: str | int | None = None, partitions: int = 3) -> Owned:
+    return Owned(
+        Address("kafka_topic", name, key),
+        Identity(name),
+        topic(name, partitions),
+        uid="4L6g3nShT-eMCtKX86sw",
+        is_protected=True,
+        declared_at="topics.tf:12",
+    )
+
+
+def state(*objects: Owned, serial: int = 41, cluster_id: str = "cluster-1") -> State:
+    return State(LINEAGE, serial, cluster_id, {each.address: each for each in objects})
+
+
+def many(count: int, serial: int) -> State:
+    return state(*(owned(f"topic-{number}") for number in range(count)), serial=serial)

@@ -1,0 +1,137 @@
+"""The state as a document: what is written is read, and nothing else is."""
+
+import json
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kplan.model.address import Address
+from kplan.model.errors import StateCorrupt, StateError
+from kplan.model.state import OutputValue, State
+from kplan.state.codec import decode_heading, decode_state, encode_state
+from kplan.state.sealed import seal
+from tests.unit.state.state_builders import owned, state
+from tests.unit.state.state_strategies import STATES
+
+
+def written(what: State) -> bytes:
+    return encode_state(what, "0.1.0")
+
+
+def foreign(**members: object) -> bytes:
+    """Build a sealed document that differs from a good one in some members."""
+    document = json.loads(written(state(owned())))
+    document.pop("sha256")
+    return seal({**document, **members})
+
+
+@given(STATES)
+def test_what_is_written_is_read(what: State) -> None:
+    assert decode_state(written(what)) == what
+
+
+def test_the_document_reads_like_a_table_of_contents() -> None:
+    text = written(state(owned())).decode()
+    assert list(json.loads(text)) == [
+        "format", "kplan_version", "lineage", "serial", "cluster_id", "outputs", "resources",
+        "sha256",
+    ]  # fmt: skip
+    assert text.startswith('{\n  "format": 1,\n  "kplan_version": "0.1.0",\n')
+    assert '      "address": "kafka_topic.orders",\n' in text
+    assert text.endswith('"\n}\n')
+
+
+def test_one_changed_object_changes_its_own_lines_and_the_checksum() -> None:
+    """So that a state kept in git shows what happened."""
+    before = written(state(owned("a"), owned("b"), owned("c"))).decode().splitlines()
+    after = written(state(owned("a"), owned("b", partitions=6), owned("c"))).decode().splitlines()
+    differ = [new for old, new in zip(before, after, strict=True) if old != new]
+    assert [line.strip().split(":")[0] for line in differ] == ['"partitions"', '"sha256"']
+
+
+def test_the_order_of_the_inputs_leaves_no_trace() -> None:
+    one, two = owned("a", "x"), owned("a", 2)
+    outputs = {"z": OutputValue(1), "a": OutputValue(2)}
+    forward = replace(state(one, two), outputs=outputs)
+    backward = replace(state(two, one), outputs=dict(reversed(outputs.items())))
+    assert written(forward) == written(backward)
+
+
+def test_a_sensitive_output_is_never_written() -> None:
+    what = replace(state(), outputs={"password": OutputValue("hunter2", "string", True)})
+    assert b"hunter2" not in written(what)
+    assert decode_state(written(what)).outputs["password"] == OutputValue(None, "string", True)
+
+
+@given(STATES, st.randoms(use_true_random=False))
+def test_any_flipped_bit_is_damage(what: State, dice: random.Random) -> None:
+    data = bytearray(written(what))
+    at = dice.randrange(len(data))
+    data[at] ^= 1 << dice.randrange(8)
+    with pytest.raises(StateCorrupt):
+        decode_state(bytes(data))
+
+
+@settings(max_examples=5)
+@given(STATES)
+def test_any_truncation_is_damage(what: State) -> None:
+    data = written(what)
+    for length in range(len(data)):
+        with pytest.raises(StateCorrupt):
+            decode_state(data[:length])
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "empty"),
+        (b" \n", "empty"),
+        (b"{", "no JSON"),
+        (b"\xff\xfe\x00", "no JSON"),
+        (b"[" * 100_000, "no JSON"),
+        (b"[1]", "no state of kplan"),
+        (b'{"version": 4, "terraform_version": "1.11.4", "serial": 3}', "Terraform"),
+        (b'{"format": "1"}', "no state of kplan"),
+        (b'{"format": 1}', "checksum"),
+        (foreign(serial="many"), "misplaces"),
+        (foreign(resources=[{"kind": "kafka_topic"}]), "misplaces"),
+        (foreign(outputs=[]), "misplaces"),
+        (foreign(resources=None), "misplaces"),
+        (foreign(resources=[7]), "misplaces"),
+    ],
+)
+def test_what_is_no_state_is_named_for_what_it_is(data: bytes, words: str) -> None:
+    with pytest.raises(StateCorrupt) as caught:
+        decode_state(data)
+    assert words in caught.value.detail
+
+
+def test_a_newer_format_names_the_version_that_wrote_it() -> None:
+    with pytest.raises(StateCorrupt) as caught:
+        decode_state(foreign(format=2, kplan_version="3.4.0"))
+    assert "format is 2" in caught.value.detail
+    assert "kplan 3.4.0 or later" in caught.value.hint
+
+
+def test_a_kind_of_a_later_version_is_an_error_that_names_the_version() -> None:
+    row = {"kind": "kafka_mirror", "address": "kafka_mirror.a"}
+    with pytest.raises(StateError) as caught:
+        decode_state(foreign(resources=[row], kplan_version="3.4.0"))
+    assert "kafka_mirror" in caught.value.detail
+    assert "kplan 3.4.0" in caught.value.hint
+
+
+def test_the_heading_is_read_without_the_resources() -> None:
+    row = {"kind": "kafka_mirror"}
+    assert decode_heading(foreign(resources=[row])).serial == 41
+    with pytest.raises(StateCorrupt):
+        decode_heading(foreign(serial=None))
+
+
+def test_an_instance_key_with_any_character_survives() -> None:
+    what = state(owned(key='eu "west"\n\\ \u2028 \ud800'))
+    (address,) = decode_state(written(what)).owned
+    assert address == Address("kafka_topic", "orders", 'eu "west"\n\\ \u2028 \ud800')
