@@ -1,0 +1,45 @@
+"""What the tests of the state room let other processes do."""
+
+import multiprocessing
+import time
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from kplan.state.file import read_state, write_state
+from kplan.state.holder import this_run
+from kplan.state.lock import locked
+from tests.unit.state.state_builders import many
+
+# A server without threads forks fast and safely, even under a test runner that has threads.
+PROCESSES = multiprocessing.get_context("forkserver")
+PROCESSES.set_forkserver_preload([__name__])
+
+
+def write_for_ever(path: Path, acknowledge: Connection) -> None:
+    found = read_state(path)
+    serial = found.serial if found else 0
+    while True:
+        serial += 1
+        write_state(path, many(200, serial))
+        acknowledge.send(serial)
+
+
+def hold(path: Path, say: Connection, until: Connection | None) -> None:
+    """Take the lock, say so, and hold it until told or killed."""
+    holder = this_run("apply", ci="https://ci/run/7", commit="9f31c2a")
+    with locked(path, holder, 0, lambda _: None):
+        say.send(holder)
+        if until is None:
+            time.sleep(60)
+        else:
+            until.recv()
+
+
+def contend(path: Path, log: Path, rounds: int) -> None:
+    """Write two lines under the lock, with time for others to come in between."""
+    for _ in range(rounds):
+        with locked(path, this_run("apply"), 60, lambda _: None), log.open("a") as file:
+            file.write("in\n")
+            file.flush()
+            time.sleep(0.001)
+            file.write("out\n")
