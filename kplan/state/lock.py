@@ -1,0 +1,254 @@
+"""One run at a time: an flock, and beside it a note that says who holds it.
+
+The flock, on a file that is never renamed over, ends with its process, however that dies. The note
+survives: it names the holder to those who wait, and keeps out runs on other machines where a
+network file system does not share flocks. It is made by a hard link, which only one can win.
+"""
+
+import contextlib
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, repeat
+from pathlib import Path
+
+from kplan.model.errors import StateError, StateLocked
+from kplan.state.atomic import real_path, sync_folder, write_atomically, write_beside
+from kplan.state.holder import Holder, beating, decode_holder, encode_holder, is_dead
+
+HEARTBEAT_S = 10.0
+_PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+_LONGEST_PAUSE_S = 16.0
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock that is held. `replaced` is the dead holder it was taken over from."""
+
+    holder: Holder
+    replaced: Holder | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LockStatus:
+    """`is_held` and no `holder`: somebody holds it and left no readable note."""
+
+    is_held: bool
+    holder: Holder | None = None
+    is_dead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    descriptor: int
+    replaced: Holder | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    by: Holder | None
+
+
+@contextmanager
+def locked(
+    path: Path, holder: Holder, timeout_s: float, waiting: Callable[[Holder], None]
+) -> Iterator[Lock]:
+    """Hold the lock of the state at `path`, waiting for it up to `timeout_s` (0: not at all).
+
+    `waiting` is told who holds it, once for each holder that is waited for.
+
+    Raises:
+        StateLocked: another run still holds it.
+        StateError: no lock can be made in that folder.
+
+    """
+    held = _acquired(path, holder, timeout_s, waiting)
+    try:
+        with _heartbeat(path, holder, HEARTBEAT_S):
+            yield Lock(holder, held.replaced)
+    finally:
+        _release(path, holder, held.descriptor)
+
+
+def lock_status(path: Path) -> LockStatus:
+    """Tell who holds the lock of the state at `path`, without waiting or changing anything."""
+    holder, is_noted = _note(path)
+    if not _is_free(lock_path(path)):
+        return LockStatus(is_held=True, holder=holder)
+    over = holder is not None and is_dead(holder)
+    return LockStatus(is_noted and not over, holder, over)
+
+
+def force_unlock(path: Path, id: str) -> Holder:  # noqa: A002 - the word on the command line
+    """Take the lock away from the run with this id, dead or alive, and tell who that was.
+
+    Raises:
+        StateError: nobody holds it, or a run with another id does.
+
+    """
+    holder, _ = _note(path)
+    if holder is None:
+        raise StateError("The state is not locked.")
+    if holder.id != id:
+        raise StateError(f"The lock has the id {holder.id}: {holder}.")
+    # A live run keeps its flock on the file that is removed here; the next makes a new file.
+    lock_path(path).unlink(missing_ok=True)
+    note_path(path).unlink(missing_ok=True)
+    return holder
+
+
+def lock_path(path: Path) -> Path:
+    """Give the file of the flock for the state at `path`."""
+    return real_path(path).with_suffix(".lock")
+
+
+def note_path(path: Path) -> Path:
+    """Give the file that says who holds the lock."""
+    return lock_path(path).with_suffix(".lock.json")
+
+
+def _acquired(
+    path: Path, holder: Holder, timeout_s: float, waiting: Callable[[Holder], None]
+) -> _Held:
+    deadline = time.monotonic() + timeout_s
+    pauses = chain(_PAUSES_S, repeat(_LONGEST_PAUSE_S))
+    told: set[str] = set()
+    while isinstance(found := _attempt(path, holder), _Taken):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise _refusal(path, found.by, timeout_s)
+        if found.by is not None and found.by.id not in told:
+            told.add(found.by.id)
+            waiting(found.by)
+        time.sleep(min(next(pauses), left))
+    return found
+
+
+def _attempt(path: Path, holder: Holder) -> _Held | _Taken:
+    file = lock_path(path)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            found = _claim(path, holder, descriptor)
+        except BaseException:
+            os.close(descriptor)
+            raise
+    except OSError as failure:
+        raise StateError(
+            f"The lock {file} cannot be made: {failure.strerror}.",
+            "The folder must be writable, on a file system with locks and hard links.",
+        ) from failure
+    if isinstance(found, _Taken):
+        os.close(descriptor)
+    return found
+
+
+def _claim(path: Path, holder: Holder, descriptor: int) -> _Held | _Taken:
+    """Take the flock and, under it, leave our note; a dead holder's note is replaced."""
+    is_locked = _flocked(descriptor, lock_path(path))
+    before, is_noted = _note(path)
+    if not is_locked:
+        return _Taken(before)
+    if is_noted:
+        if before is None or not is_dead(before):
+            return _Taken(before)
+        note_path(path).unlink(missing_ok=True)
+    if not _left_note(path, holder):
+        return _Taken(_note(path)[0])
+    return _Held(descriptor, before)
+
+
+def _left_note(path: Path, holder: Holder) -> bool:
+    temporary = write_beside(note_path(path), encode_holder(holder))
+    try:
+        note_path(path).hardlink_to(temporary)
+    except FileExistsError:  # another machine, with flocks of its own, was faster
+        return False
+    finally:
+        temporary.unlink()
+    sync_folder(note_path(path).parent)
+    return True
+
+
+def _flocked(descriptor: int, file: Path) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    # force_unlock may have put another file in place between opening and locking this one.
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), file.stat())
+    return False
+
+
+def _release(path: Path, holder: Holder, descriptor: int) -> None:
+    # A note that cannot be removed is one of a dead process soon: the next run takes it over.
+    with contextlib.suppress(OSError):
+        if _is_ours(path, holder):
+            note_path(path).unlink()
+    os.close(descriptor)
+
+
+@contextmanager
+def _heartbeat(path: Path, holder: Holder, every_s: float) -> Iterator[None]:
+    ended = threading.Event()
+
+    def beat() -> None:
+        while not ended.wait(every_s):
+            with contextlib.suppress(OSError):  # a full disk must not end an apply
+                if _is_ours(path, holder):
+                    write_atomically(note_path(path), encode_holder(beating(holder)))
+
+    thread = threading.Thread(target=beat, name="lock heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _is_ours(path: Path, holder: Holder) -> bool:
+    found, _ = _note(path)
+    return found is not None and found.id == holder.id
+
+
+def _note(path: Path) -> tuple[Holder | None, bool]:
+    """Read the note: the holder where it can be read, and whether there is a note at all."""
+    try:
+        return decode_holder(note_path(path).read_bytes()), True
+    except FileNotFoundError:
+        return None, False
+
+
+def _is_free(file: Path) -> bool:
+    try:
+        descriptor = os.open(file, os.O_RDONLY)
+    except FileNotFoundError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(descriptor)
+    return True
+
+
+def _refusal(path: Path, by: Holder | None, timeout_s: float) -> StateLocked:
+    waited = f" Waited {timeout_s:g} s." if timeout_s > 0 else ""
+    if by is None:
+        return StateLocked(
+            f"Another run holds {lock_path(path)}.{waited}",
+            f"Wait for it with -lock-timeout; remove {note_path(path)} if no run is left.",
+        )
+    return StateLocked(
+        f"Held by {by}. Lock id: {by.id}.{waited}",
+        f"Wait for it with -lock-timeout=60s; if that run is over for certain: "
+        f"kplan force-unlock {by.id}",
+    )

@@ -1,0 +1,318 @@
+"""The lock: one run at a time, and nobody locked out by the dead."""
+
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import pytest
+
+from kplan.model.errors import StateError, StateLocked
+from kplan.state import lock
+from kplan.state.atomic import write_beside
+from kplan.state.holder import Holder, decode_holder, encode_holder, is_dead, this_run
+from kplan.state.lock import (
+    Lock,
+    LockStatus,
+    force_unlock,
+    lock_path,
+    lock_status,
+    locked,
+    note_path,
+)
+from tests.unit.state.state_processes import PROCESSES, contend, hold
+
+
+def at_once(path: Path, holder: Holder) -> AbstractContextManager[Lock]:
+    return locked(path, holder, 0, lambda _: None)
+
+
+def start_holding(
+    path: Path, until: Connection | None = None
+) -> tuple[int, Holder, Callable[[], None]]:
+    said, say = PROCESSES.Pipe(duplex=False)
+    process = PROCESSES.Process(target=hold, args=(path, say, until))
+    process.start()
+    say.close()
+    with said:
+        holder = said.recv()
+    assert process.pid is not None
+
+    def kill() -> None:
+        process.kill()
+        process.join()
+        process.close()
+
+    return process.pid, holder, kill
+
+
+def test_a_held_lock_says_who_holds_it_and_a_released_one_is_free(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    assert lock_status(path) == LockStatus(is_held=False)
+    holder = this_run("apply", cluster_id="cluster-1")
+    with at_once(path, holder) as held:
+        assert held == Lock(holder)
+        assert lock_status(path) == LockStatus(is_held=True, holder=holder)
+        note = json.loads(note_path(path).read_text())
+        assert note["format"] == 1
+        assert (note["pid"], note["op"]) == (os.getpid(), "apply")
+        assert note_path(path).stat().st_mode & 0o777 == 0o600
+    assert lock_status(path) == LockStatus(is_held=False)
+    assert [each.name for each in tmp_path.iterdir()] == ["state.lock"]
+
+
+def test_the_lock_is_released_when_the_run_fails(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    with pytest.raises(KeyboardInterrupt), at_once(path, this_run("apply")):
+        raise KeyboardInterrupt
+    with at_once(path, this_run("apply")):
+        pass
+
+
+def test_a_second_run_without_patience_fails_at_once_and_says_who_holds_the_lock(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "state.json"
+    _, holder, kill = start_holding(path)
+    started = time.monotonic()
+    with pytest.raises(StateLocked) as caught, at_once(path, this_run("plan")):
+        pass
+    assert time.monotonic() - started < 0.5
+    for word in ("apply by", f"pid {holder.pid}", "https://ci/run/7", holder.id, holder.created):
+        assert word in caught.value.detail
+    assert f"kplan force-unlock {holder.id}" in caught.value.hint
+    kill()
+
+
+def test_a_second_run_waits_for_the_first_and_is_told_once_who_that_is(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    listen, speak = PROCESSES.Pipe(duplex=False)
+    _, holder, kill = start_holding(path, until=listen)
+    told: list[Holder] = []
+
+    def waiting(by: Holder) -> None:
+        told.append(by)
+        threading.Timer(0.3, speak.send, ["go"]).start()
+
+    with locked(path, this_run("apply"), 10, waiting) as held:
+        assert held.replaced is None
+    assert told == [holder]
+    kill()
+    listen.close()
+    speak.close()
+
+
+def test_waiting_ends_with_the_timeout(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    _, _, kill = start_holding(path)
+    started = time.monotonic()
+    with (
+        pytest.raises(StateLocked, match=r"Waited 0\.4 s"),
+        locked(path, this_run("apply"), 0.4, lambda _: None),
+    ):
+        pass
+    assert 0.4 <= time.monotonic() - started < 1.5
+    kill()
+
+
+def test_processes_that_contend_for_the_lock_never_overlap(tmp_path: Path) -> None:
+    path, log = tmp_path / "state.json", tmp_path / "log"
+    runs = [PROCESSES.Process(target=contend, args=(path, log, 5)) for _ in range(3)]
+    for run in runs:
+        run.start()
+    for run in runs:
+        run.join()
+        assert run.exitcode == 0
+        run.close()
+    assert log.read_text() == "in\nout\n" * 15
+
+
+def test_threads_of_one_process_exclude_each_other_too(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    with at_once(path, this_run("apply")), pytest.raises(StateLocked), at_once(path, this_run("x")):
+        pass
+
+
+def test_the_lock_of_a_killed_process_is_taken_over_and_that_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    pid, holder, kill = start_holding(path)
+    os.kill(pid, 9)
+    while not lock_status(path).is_dead:  # a zombie is dead as well
+        time.sleep(0.01)
+    assert lock_status(path) == LockStatus(is_held=False, holder=holder, is_dead=True)
+    ours = this_run("apply")
+    with at_once(path, ours) as held:
+        assert held == Lock(ours, replaced=holder)
+    kill()
+    assert lock_status(path) == LockStatus(is_held=False)
+
+
+def leave_note(path: Path, holder: Holder) -> None:
+    path.parent.mkdir(exist_ok=True)
+    note_path(path).write_bytes(encode_holder(holder))
+
+
+def test_a_run_on_another_machine_is_never_taken_for_dead(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    afar = replace(this_run("apply"), host="elsewhere", boot_id="other", heartbeat="2001-01-01")
+    leave_note(path, afar)
+    assert lock_status(path) == LockStatus(is_held=True, holder=afar)
+    with pytest.raises(StateLocked, match="@elsewhere"), at_once(path, this_run("apply")):
+        pass
+
+
+def ago(seconds: float) -> str:
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("change", "dead"),
+    [
+        ({}, False),
+        ({"started": "1"}, True),  # the number was given to another process
+        ({"started": ""}, False),
+        ({"pid": 2**22 + 1}, True),
+        ({"boot_id": "before", "heartbeat": ago(120)}, True),
+        ({"boot_id": "before", "heartbeat": ago(5)}, False),  # a namesake that is alive
+        ({"boot_id": "before", "heartbeat": "?"}, False),
+        ({"boot_id": "before", "heartbeat": "", "created": ago(120)}, True),
+        ({"host": "elsewhere", "pid": 2**22 + 1, "heartbeat": ago(9999)}, False),
+    ],
+)
+def test_only_a_run_that_is_provably_over_counts_as_dead(
+    change: dict[str, object], *, dead: bool
+) -> None:
+    assert is_dead(replace(this_run("apply"), **change)) is dead  # type: ignore[arg-type]
+
+
+def test_a_system_without_proc_proves_death_by_the_process_id_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kplan.state.holder._PROC", tmp_path)
+    monkeypatch.setattr("kplan.state.holder._BOOT_ID", tmp_path / "boot_id")
+    holder = this_run("apply")
+    assert (holder.boot_id, holder.started) == ("", "")
+    assert not is_dead(holder)
+    assert not is_dead(replace(holder, pid=1))
+    assert is_dead(replace(holder, pid=2**22 + 1))
+
+
+def test_a_note_that_cannot_be_read_still_locks(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    note_path(path).write_bytes(b"{}")
+    assert lock_status(path) == LockStatus(is_held=True)
+    with pytest.raises(StateLocked) as caught, at_once(path, this_run("apply")):
+        pass
+    assert str(note_path(path)) in caught.value.hint
+
+
+def test_force_unlock_asks_for_the_right_id(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    with pytest.raises(StateError, match="not locked"):
+        force_unlock(path, "x")
+    afar = replace(this_run("apply"), host="elsewhere")
+    leave_note(path, afar)
+    with pytest.raises(StateError, match=afar.id):
+        force_unlock(path, "x")
+    assert force_unlock(path, afar.id) == afar
+    with at_once(path, this_run("apply")):
+        pass
+
+
+def test_force_unlock_frees_the_lock_of_a_live_process_and_its_end_harms_nobody(
+    tmp_path: Path,
+) -> None:
+    """Terraform cannot do this: its lock is on the state file itself."""
+    path = tmp_path / "state.json"
+    listen, speak = PROCESSES.Pipe(duplex=False)
+    _, holder, kill = start_holding(path, until=listen)
+    force_unlock(path, holder.id)
+    ours = this_run("apply")
+    with at_once(path, ours):
+        speak.send("end")
+        kill()
+        assert lock_status(path) == LockStatus(is_held=True, holder=ours)
+    listen.close()
+    speak.close()
+
+
+def test_a_waiting_run_notices_that_the_file_it_waits_for_was_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "state.lock"
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT)
+    file.unlink()
+    assert not lock._flocked(descriptor, file)
+    file.touch()
+    assert not lock._flocked(descriptor, file)
+    os.close(descriptor)
+
+
+def test_the_heartbeat_goes_on_while_the_lock_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "HEARTBEAT_S", 0.01)
+    path = tmp_path / "state.json"
+    holder = replace(this_run("apply"), heartbeat="2001-01-01T00:00:00Z")
+    with at_once(path, holder):
+        deadline = time.monotonic() + 5
+        while lock_status(path).holder == holder and time.monotonic() < deadline:
+            time.sleep(0.01)
+        seen = lock_status(path).holder
+        assert seen is not None
+        assert seen.heartbeat > "2025"
+        note_path(path).unlink()
+        time.sleep(0.05)
+        assert not note_path(path).exists()  # a lock that was taken away is not taken back
+
+
+def test_a_folder_that_takes_no_lock_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(StateError, match="cannot be made"),
+        at_once(tmp_path / "file" / "state.json", this_run("apply")),
+    ):
+        pass
+
+
+def test_another_machine_that_is_faster_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where flocks are not shared, the hard link decides; only one can be first."""
+    path = tmp_path / "state.json"
+    afar = replace(this_run("apply"), host="elsewhere")
+
+    def slow(note: Path, data: bytes) -> Path:
+        leave_note(path, afar)
+        return write_beside(note, data)
+
+    monkeypatch.setattr(lock, "write_beside", slow)
+    with pytest.raises(StateLocked, match="@elsewhere"), at_once(path, this_run("apply")):
+        pass
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["state.lock", "state.lock.json"]
+
+
+def test_the_lock_lies_beside_the_file_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to(tmp_path / "real" / "state.json")
+    assert lock_path(tmp_path / "link.json") == tmp_path / "real" / "state.lock"
+
+
+def test_a_holder_is_read_as_written_and_later_fields_are_ignored() -> None:
+    holder = this_run("apply", ci="https://ci/1")
+    assert decode_holder(encode_holder(holder)) == holder
+    more = {**json.loads(encode_holder(holder)), "format": 2, "later": True}
+    assert decode_holder(json.dumps(more).encode()) == holder
+    assert holder.host == socket.gethostname()
+
+
+def test_a_user_without_a_name_is_named_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nameless() -> str:
+        raise KeyError
+
+    monkeypatch.setattr("getpass.getuser", nameless)
+    assert this_run("apply").who == f"uid {os.getuid()}"
