@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
+from kplan.model.diagnostic import in_order
 from kplan.model.plan import Plan
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
@@ -42,6 +43,8 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
     ports.progress.stage("Planning")
     made = with_risks(build_plan(_request(found, options, ports), snapshot, KINDS))
+    warnings = found.configuration.diagnostics
+    made = replace(made, diagnostics=in_order([*warnings, *made.diagnostics]))
     if options.asks_broker and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
         made = broker_checked(made, found.cluster, KINDS, ports)
