@@ -1,0 +1,103 @@
+"""What is wrong with references and calls whatever their values: told once per place in a file."""
+
+from collections.abc import Collection, Iterator
+
+from kplan.config.declared import Declared
+from kplan.config.evaluation.misuse import meant
+from kplan.config.names import ROOTS
+from kplan.config.problem import error
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Origin
+from kplan.config.syntax.walk import Reference, calls, references
+from kplan.model.diagnostic import Diagnostic
+
+_ALWAYS = ("try", "can")
+
+
+def expression_problems(
+    node: ast.Node, origin: Origin, declared: Declared, functions: Collection[str]
+) -> Iterator[Diagnostic]:
+    """Find references to what is not declared and calls of functions that do not exist."""
+    for reference in references(node):
+        yield from _reference_problems(reference, origin, declared)
+    for call in calls(node):
+        if call.name not in functions and call.name not in _ALWAYS:
+            subject = origin.range(call.start, call.name_end)
+            told = f'There is no function named "{call.name}".'
+            hint = meant(call.name, [*functions, *_ALWAYS])
+            yield error("KP153", subject, told, hint=hint)
+
+
+def _reference_problems(
+    reference: Reference, origin: Origin, declared: Declared
+) -> Iterator[Diagnostic]:
+    subject = origin.range(reference.start, reference.end)
+    root, steps = reference.root, reference.steps
+    if not steps:
+        yield _bare(root, declared, origin, reference)
+        return
+    name = steps[0]
+    match root:
+        case "var":
+            known, code, what = declared.variables, "KP140", "input variable"
+        case "local":
+            known, code, what = declared.locals, "KP141", "local value"  # type: ignore[assignment]
+        case "module":
+            known, code, what = declared.modules, "KP143", "module call"
+        case "data":
+            told = "Data sources are not read by this version of kplan."
+            yield error("KP146", subject, told)
+            return
+        case _ if root in ROOTS:
+            return
+        case _:
+            yield from _resource_problems(reference, origin, declared)
+            return
+    if name not in known and not declared.has_lost:
+        told = f'{_article(what)} named "{name}" has not been declared.'
+        hint = meant(name, known) or _how_to_declare(root, name)
+        yield error(code, subject, told, hint=hint)
+
+
+def _article(what: str) -> str:
+    return f"An {what}" if what[0] in "aeiou" else f"A {what}"
+
+
+def _how_to_declare(root: str, name: str) -> str:
+    if root == "var":
+        return f'Declare it with a block: variable "{name}" {{}}'
+    if root == "local":
+        return f"Define it in a block: locals {{ {name} = ... }}"
+    return ""
+
+
+def _resource_problems(
+    reference: Reference, origin: Origin, declared: Declared
+) -> Iterator[Diagnostic]:
+    kind, name = reference.root, reference.steps[0]
+    if (kind, name) in declared.resources or declared.has_lost:
+        return
+    subject = origin.range(reference.start, reference.end)
+    kinds = {each for each, _ in declared.resources}
+    told = f"A resource {kind}.{name} has not been declared."
+    if kind in kinds:
+        near = meant(name, (each for of, each in declared.resources if of == kind))
+    else:
+        near = meant(kind, {*kinds, *ROOTS})
+    yield error("KP142", subject, told, hint=near)
+
+
+def _bare(root: str, declared: Declared, origin: Origin, reference: Reference) -> Diagnostic:
+    subject = origin.range(reference.start, reference.end)
+    if root in ROOTS:
+        told = f'"{root}" has no value of its own; take one of its attributes: {root}.NAME.'
+        return error("KP116", subject, told)
+    kinds = {each for each, _ in declared.resources}
+    if root in kinds:
+        told = f"After the resource type {root} there must be the name of a resource."
+        return error("KP116", subject, told)
+    told = f'"{root}" is neither a reference nor a value.'
+    for prefix, names in (("var", declared.variables), ("local", declared.locals)):
+        if root in names:
+            return error("KP116", subject, told, hint=f'Did you mean "{prefix}.{root}"?')
+    return error("KP116", subject, told, hint=f'Text is written in quotes: "{root}".')

@@ -1,0 +1,297 @@
+"""What the files of one folder declare, before anything is evaluated."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kplan.config.evaluation.misuse import meant
+from kplan.config.problem import error, warning
+from kplan.config.shape import Shape, body_problems, label_problems
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Origin
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.source import SourceRange
+
+RESERVED_VARIABLES = frozenset(
+    {"source", "version", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"}
+)
+_NAME = re.compile(r"[^\W\d][\w-]*").fullmatch
+
+_CHECKED = ("precondition", "postcondition")
+_META = ("count", "for_each", "depends_on", "provider")
+
+VARIABLE = Shape(
+    ("type", "default", "description", "sensitive", "nullable", "ephemeral", "deprecated"),
+    blocks=("validation",),
+    labels=1,
+)
+VALIDATION = Shape(("condition", "error_message"), ("condition", "error_message"))
+LOCALS = Shape(is_open=True)
+OUTPUT = Shape(
+    ("value", "description", "sensitive", "ephemeral", "depends_on", "deprecated"),
+    ("value",),
+    ("precondition",),
+    labels=1,
+)
+LIFECYCLE = Shape(
+    ("prevent_destroy", "ignore_changes", "create_before_destroy", "replace_triggered_by"),
+    blocks=_CHECKED,
+)
+MODULE = Shape(
+    ("source", "version", "providers", "count", "for_each", "depends_on"),
+    ("source",),
+    labels=1,
+    is_open=True,
+)
+PROVIDER = Shape(labels=1, is_open=True)
+TERRAFORM = Shape(
+    ("required_version", "experiments"),
+    blocks=("required_providers", "backend", "cloud", "provider_meta"),
+)
+MOVED = Shape(("from", "to"), ("from", "to"))
+REMOVED = Shape(("from",), ("from",), ("lifecycle",))
+IMPORT = Shape(("to", "id", "for_each", "provider"), ("to", "id"))
+
+_SHAPES: Mapping[str, Shape] = {
+    "variable": VARIABLE,
+    "locals": LOCALS,
+    "output": OUTPUT,
+    "module": MODULE,
+    "provider": PROVIDER,
+    "terraform": TERRAFORM,
+    "moved": MOVED,
+    "removed": REMOVED,
+    "import": IMPORT,
+}
+_TOP_LEVEL = (*_SHAPES, "resource")
+_NAMED = frozenset({"variable", "output", "module"})
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One block, with its arguments by name. A broken one is there, but what it says is lost."""
+
+    name: str
+    origin: Origin
+    block: ast.Block
+    arguments: Mapping[str, ast.Attribute]
+    is_broken: bool = False
+
+    @property
+    def place(self) -> SourceRange:
+        """The header of the block."""
+        labels = self.block.labels
+        end = labels[-1].end if labels else self.block.start + len(self.block.type)
+        return self.origin.range(self.block.start, end)
+
+    def value_range(self, name: str) -> SourceRange:
+        """The value of an argument that is there."""
+        value = self.arguments[name].value
+        return self.origin.range(value.start, value.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """One argument of a `locals` block."""
+
+    origin: Origin
+    attribute: ast.Attribute
+
+    @property
+    def place(self) -> SourceRange:
+        """The name."""
+        return self.origin.range(self.attribute.start, self.attribute.name_end)
+
+
+@dataclass(slots=True)
+class Declared:
+    """Everything declared in a folder. `has_lost` says that a syntax error hides some of it."""
+
+    variables: dict[str, Declaration] = field(default_factory=dict)
+    locals: dict[str, Local] = field(default_factory=dict)
+    outputs: dict[str, Declaration] = field(default_factory=dict)
+    modules: dict[str, Declaration] = field(default_factory=dict)
+    resources: dict[tuple[str, str], Declaration] = field(default_factory=dict)
+    providers: list[Declaration] = field(default_factory=list)
+    settings: list[Declaration] = field(default_factory=list)
+    refactorings: list[Declaration] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    has_lost: bool = False
+
+
+def declared(items: Iterable[ast.Item], kinds: Sequence[str], *, has_lost: bool) -> Declared:
+    """Sort the items of a folder, in the order of its files, by what they declare."""
+    result = Declared(has_lost=has_lost)
+    unknown: list[Declaration] = []
+    foreign: list[Declaration] = []
+    for item in items:
+        if isinstance(item.content, ast.Attribute):
+            result.diagnostics.append(_stray(item.origin, item.content))
+            continue
+        block = item.content
+        names = {each.name: each for each in block.attributes}
+        name = block.labels[0].text if block.labels else ""
+        found = Declaration(name, item.origin, block, names, item.is_broken)
+        if block.type == "resource":
+            _resource(result, found, kinds, foreign)
+        elif block.type in _SHAPES:
+            _block(result, found)
+        else:
+            unknown.append(found)
+    if unknown:
+        result.diagnostics.append(_unknown_types(unknown))
+    if foreign:
+        result.diagnostics.append(_foreign_types(foreign, kinds))
+    return result
+
+
+def _stray(origin: Origin, attribute: ast.Attribute) -> Diagnostic:
+    subject = origin.range(attribute.start, attribute.name_end)
+    told = f'An argument named "{attribute.name}" is not expected outside of any block.'
+    return error("KP121", subject, told, hint="Values that others use go into a locals block.")
+
+
+def _block(result: Declared, found: Declaration) -> None:
+    shape = _SHAPES[found.block.type]
+    problems = list(label_problems(found.block, found.origin, shape))
+    if not problems and not found.is_broken:
+        problems.extend(body_problems(found.block, found.origin, shape))
+        problems.extend(_inner_problems(found))
+    result.diagnostics.extend(problems)
+    if len(found.block.labels) == shape.labels:
+        if found.block.type in _NAMED:
+            result.diagnostics.extend(_name_problems(found, found.block.labels[0]))
+        _KEEP[found.block.type](result, found)
+
+
+def _inner_problems(found: Declaration) -> Iterable[Diagnostic]:
+    inner_shapes = {"validation": VALIDATION, "precondition": VALIDATION}
+    for inner in found.block.blocks:
+        if inner.type in inner_shapes:
+            yield from body_problems(inner, found.origin, inner_shapes[inner.type])
+
+
+def _name_problems(found: Declaration, label: ast.Label) -> Iterable[Diagnostic]:
+    subject = found.origin.range(label.start, label.end)
+    if not _NAME(label.text):
+        told = (
+            f'"{label.text}" is no name: names are of letters, digits, underscores and dashes, '
+            "and begin with a letter or underscore."
+        )
+        yield error("KP124", subject, told)
+    elif found.block.type == "variable" and label.text in RESERVED_VARIABLES:
+        told = f'"{label.text}" has a meaning of its own in module blocks; no variable may have it.'
+        yield error("KP124", subject, told)
+
+
+def _keep_variable(result: Declared, found: Declaration) -> None:
+    _keep_once(result, result.variables, found)
+
+
+def _keep_output(result: Declared, found: Declaration) -> None:
+    _keep_once(result, result.outputs, found)
+
+
+def _keep_module(result: Declared, found: Declaration) -> None:
+    _keep_once(result, result.modules, found)
+
+
+def _keep_once(result: Declared, into: dict[str, Declaration], found: Declaration) -> None:
+    first = into.setdefault(found.name, found)
+    if first is not found:
+        word = found.block.type
+        told = f'The {word} "{found.name}" has been declared already, at {first.place}.'
+        related = (("declared first", first.place),)
+        result.diagnostics.append(error("KP123", found.place, told, related=related))
+
+
+def _keep_locals(result: Declared, found: Declaration) -> None:
+    result.has_lost |= found.is_broken
+    for attribute in found.block.attributes:
+        local = Local(found.origin, attribute)
+        first = result.locals.setdefault(attribute.name, local)
+        if first is not local:
+            told = f'The local value "{attribute.name}" has been defined already, at {first.place}.'
+            related = (("defined first", first.place),)
+            result.diagnostics.append(error("KP123", local.place, told, related=related))
+
+
+def _keep_provider(result: Declared, found: Declaration) -> None:
+    if found.name == "kafka":
+        result.providers.append(found)
+        return
+    told = f'The provider "{found.name}" is left aside: kplan talks to Kafka only.'
+    result.diagnostics.append(warning("KP195", found.place, told))
+
+
+def _keep_settings(result: Declared, found: Declaration) -> None:
+    result.settings.append(found)
+    for inner in found.block.blocks:
+        if inner.type in {"backend", "cloud"}:
+            subject = found.origin.range(inner.start, inner.start + len(inner.type))
+            told = f'The block "{inner.type}" is left aside: kplan keeps its state itself.'
+            result.diagnostics.append(warning("KP195", subject, told))
+
+
+def _keep_refactoring(result: Declared, found: Declaration) -> None:
+    result.refactorings.append(found)
+
+
+_KEEP: Mapping[str, Callable[[Declared, Declaration], None]] = {
+    "variable": _keep_variable,
+    "locals": _keep_locals,
+    "output": _keep_output,
+    "module": _keep_module,
+    "provider": _keep_provider,
+    "terraform": _keep_settings,
+    "moved": _keep_refactoring,
+    "removed": _keep_refactoring,
+    "import": _keep_refactoring,
+}
+
+
+def _resource(
+    result: Declared, found: Declaration, kinds: Sequence[str], foreign: list[Declaration]
+) -> None:
+    shape = Shape(labels=2)
+    problems = list(label_problems(found.block, found.origin, shape))
+    result.diagnostics.extend(problems)
+    if problems:
+        result.has_lost = True
+        return
+    kind, label = found.block.labels[0].text, found.block.labels[1]
+    result.diagnostics.extend(_name_problems(found, label))
+    first = result.resources.setdefault((kind, label.text), found)
+    if first is not found:
+        told = f"The resource {kind}.{label.text} has been declared already, at {first.place}."
+        related = (("declared first", first.place),)
+        result.diagnostics.append(error("KP190", found.place, told, related=related))
+    if kind not in kinds:
+        foreign.append(found)
+
+
+def _unknown_types(found: list[Declaration]) -> Diagnostic:
+    names = sorted({each.block.type for each in found})
+    first = found[0]
+    subject = first.origin.range(first.block.start, first.block.start + len(first.block.type))
+    told = f"kplan does not know blocks of type {_listed(names)}."
+    related = tuple((each.block.type, each.place) for each in found[1:])
+    return error("KP120", subject, told, hint=meant(names[0], _TOP_LEVEL), related=related)
+
+
+def _foreign_types(found: list[Declaration], kinds: Sequence[str]) -> Diagnostic:
+    labels = [each.block.labels for each in found]
+    names = [f"{kind.text}.{name.text}" for kind, name in labels]
+    first = found[0]
+    subject = first.origin.range(labels[0][0].start, labels[0][0].end)
+    hint = meant(labels[0][0].text, kinds)
+    told = f"kplan manages {_listed(sorted(kinds))}, but not {_listed(names)}."
+    related = tuple((name, each.place) for name, each in zip(names[1:], found[1:], strict=True))
+    return error("KP126", subject, told, hint=hint, related=related)
+
+
+def _listed(names: Sequence[str]) -> str:
+    quoted = list(names)
+    if len(quoted) == 1:
+        return quoted[0]
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"

@@ -1,0 +1,130 @@
+"""Getting at the parts of values: attributes, indexes, elements."""
+
+from collections.abc import Iterable
+
+from kplan.config.evaluation.misuse import Misuse, meant
+from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.sensitive import mark, unmark
+from kplan.config.values.types import type_name, type_of
+from kplan.config.values.value import NUMBER, STRING, TMap, TSet, Value
+
+
+def attribute(value: Value, name: str) -> Value:
+    """Give `value.name` of an object or a map.
+
+    Raises:
+        Misuse: there is none.
+
+    """
+    bare, marked = unmark(value)
+    if isinstance(bare, dict):
+        if name in bare:
+            return mark(bare[name], sensitive=marked)
+        raise _no_attribute(bare, name)
+    if bare is None:
+        raise Misuse("KP162", f'The value is null, so it has no attribute "{name}".')
+    told = f'This value is a {type_name(type_of(bare))}; it has no attributes, so no "{name}".'
+    hint = ""
+    if isinstance(bare, tuple) and not isinstance(bare, TSet):
+        hint = f"Take one element by its index, or that attribute of all: [*].{name}"
+    raise Misuse("KP144", told, hint)
+
+
+def _no_attribute(value: dict[str, Value], name: str) -> Misuse:
+    if isinstance(value, TMap):
+        told = f'The map has no element with the key "{name}".'
+        return Misuse("KP151", told, meant(name, value) or _keys(value))
+    told = f'This object has no attribute "{name}".'
+    return Misuse("KP144", told, meant(name, value) or _keys(value))
+
+
+def index(value: Value, key: Value) -> Value:
+    """Give `value[key]` of a map, object, list or tuple.
+
+    Raises:
+        Misuse: there is none, or the key is of the wrong type.
+
+    """
+    bare, marked = unmark(value)
+    bare_key, key_marked = unmark(key)
+    if bare is None:
+        raise Misuse("KP166", "The value is null, so it has no elements.")
+    if bare_key is None:
+        raise Misuse("KP151", "The key is null.")
+    if isinstance(bare, dict):
+        found = _at_key(bare, bare_key)
+    elif isinstance(bare, tuple) and not isinstance(bare, TSet):
+        found = _at_place(bare, bare_key)
+    else:
+        raise _not_indexed(bare)
+    return mark(found, sensitive=marked or key_marked)
+
+
+def _not_indexed(value: Value) -> Misuse:
+    if isinstance(value, TSet):
+        told = "The elements of a set have no place and no key by which one could be taken."
+        return Misuse("KP151", told, "Turn it into a list first: tolist(...).")
+    return Misuse("KP151", f"A {type_name(type_of(value))} has no elements.")
+
+
+def _at_key(value: dict[str, Value], key: Value) -> Value:
+    try:
+        text = convert(key, STRING)
+    except ConversionError:
+        told = f"The key of a map or object is a string, got {type_name(type_of(key))}."
+        raise Misuse("KP151", told) from None
+    if isinstance(text, str) and text in value:
+        return value[text]
+    word = "map" if isinstance(value, TMap) else "object"
+    told = f'The given key does not identify an element in this {word}: there is no "{text}".'
+    raise Misuse("KP151", told, meant(str(text), value) or _keys(value))
+
+
+def _at_place(value: tuple[Value, ...], key: Value) -> Value:
+    try:
+        place = convert(key, NUMBER)
+    except ConversionError:
+        told = f"The index of a list or tuple is a number, got {type_name(type_of(key))}."
+        raise Misuse("KP151", told) from None
+    if not isinstance(place, int):
+        raise Misuse("KP151", "The index of a list or tuple is a whole number.")
+    if 0 <= place < len(value):
+        return value[place]
+    if place < 0:
+        told = "Indexes count from the start; there are no negative ones."
+        raise Misuse("KP151", told, "The last element is value[length(value) - 1].")
+    count = "1 element" if len(value) == 1 else f"{len(value)} elements"
+    raise Misuse("KP151", f"There is no element {place}: the collection has {count}.")
+
+
+def pairs(value: Value) -> tuple[Iterable[tuple[Value, Value]], bool]:
+    """Give key and element for each element of a collection, and whether it is sensitive.
+
+    The keys of lists and tuples are places; a set's elements are their own keys.
+
+    Raises:
+        Misuse: the value is no collection.
+
+    """
+    bare, marked = unmark(value)
+    if isinstance(bare, dict):
+        return bare.items(), marked
+    if isinstance(bare, TSet):
+        return ((each, each) for each in bare), marked
+    if isinstance(bare, tuple):
+        return enumerate(bare), marked
+    if bare is None:
+        raise Misuse("KP157", "The value is null, so there is nothing to go over.")
+    told = f"A {type_name(type_of(bare))} is no collection; a list, set, map or the like is needed."
+    raise Misuse("KP157", told)
+
+
+_SHOWN = 5
+
+
+def _keys(value: dict[str, Value]) -> str:
+    names = sorted(value)
+    if not names:
+        return "It is empty."
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"There are {', '.join(names[:_SHOWN])}{more}."

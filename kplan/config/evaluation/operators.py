@@ -1,0 +1,117 @@
+"""Operators on values. Operands are converted as Terraform does; null is no operand but of == and !=."""
+
+from collections.abc import Callable, Mapping
+
+from kplan.config.evaluation.misuse import Misuse
+from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.equality import equal
+from kplan.config.values.numbers import (
+    NumberError,
+    add,
+    divide,
+    modulo,
+    multiply,
+    subtract,
+)
+from kplan.config.values.sensitive import has_sensitive, mark, unmark
+from kplan.config.values.types import type_name, type_of
+from kplan.config.values.value import BOOL, NUMBER, Number, PrimitiveType, Sensitive, Value
+
+_ARITHMETIC: Mapping[str, Callable[[Number, Number], Number]] = {
+    "+": add,
+    "-": subtract,
+    "*": multiply,
+    "/": divide,
+    "%": modulo,
+}
+_ORDER: Mapping[str, Callable[[Number, Number], bool]] = {
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+}
+
+
+def binary(operator: str, left: Value, right: Value) -> Value:
+    """Apply an operator other than `&&` and `||`, which the evaluator short-circuits.
+
+    Raises:
+        Misuse: an operand is null or does not convert; division by zero.
+
+    """
+    if operator in {"==", "!="}:
+        marked = has_sensitive(left) or has_sensitive(right)
+        return mark(equal(left, right) is (operator == "=="), sensitive=marked)
+    bare_left, left_marked = unmark(left)
+    bare_right, right_marked = unmark(right)
+    one = number(bare_left, "left")
+    other = number(bare_right, "right")
+    compare = _ORDER.get(operator)
+    if compare is not None:
+        return mark(compare(one, other), sensitive=left_marked or right_marked)
+    try:
+        result = _ARITHMETIC[operator](one, other)
+    except NumberError as fault:
+        code = "KP159" if other == 0 else "KP150"
+        raise Misuse(code, _sentence(str(fault))) from None
+    return mark(result, sensitive=left_marked or right_marked)
+
+
+def unary(operator: str, operand: Value) -> Value:
+    """Negate a number or a bool.
+
+    Raises:
+        Misuse: the operand is null or does not convert.
+
+    """
+    bare, marked = unmark(operand)
+    if operator == "!":
+        return mark(not truth(bare, "unary"), sensitive=marked)
+    return mark(subtract(0, number(bare, "unary")), sensitive=marked)
+
+
+def number(value: Value, place: str) -> Number:
+    """Take an operand as a number.
+
+    Raises:
+        Misuse: it is null or does not convert.
+
+    """
+    if type(value) is int:
+        return value
+    converted = _operand(value, NUMBER, place)
+    return converted  # type: ignore[return-value] # converted to a number
+
+
+def truth(value: Value, place: str) -> bool:
+    """Take an operand as a bool.
+
+    Raises:
+        Misuse: it is null or does not convert.
+
+    """
+    if isinstance(value, bool):
+        return value
+    return _operand(value, BOOL, place) is True
+
+
+def _operand(value: Value, wanted: PrimitiveType, place: str) -> Value:
+    told = f"Unsuitable value for {place} operand: "
+    if value is None:
+        raise Misuse("KP150", f"{told}it is null, and a {wanted.name} is required.")
+    try:
+        return convert(value, wanted)
+    except ConversionError as fault:
+        raise Misuse("KP150", f"{told}{fault}{_got(value)}.") from None
+
+
+def _got(value: Value) -> str:
+    if isinstance(value, Sensitive):
+        return ""
+    if isinstance(value, str):
+        return f', got string "{value}"'
+    return f", got {type_name(type_of(value))}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

@@ -1,0 +1,67 @@
+"""What an expression can see."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from kplan.config.functions.function import Function
+from kplan.config.functions.host import Host
+from kplan.config.syntax.source import Origin
+from kplan.config.values.value import Value
+from kplan.model.source import SourceRange
+
+
+class Deferred(ABC):
+    """Something named that is worked out part by part: a module's outputs, a resource.
+
+    All three methods raise `Failure` where there is nothing, or where it has no value.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def attribute(self, name: str, subject: SourceRange) -> "Found":
+        """Give one part by name."""
+
+    @abstractmethod
+    def index(self, key: Value, subject: SourceRange) -> "Found":
+        """Give one instance by its key."""
+
+    @abstractmethod
+    def value(self, subject: SourceRange) -> Value:
+        """Work out the whole."""
+
+
+Found: TypeAlias = "Value | Deferred"
+
+
+class Names(Protocol):
+    """The things that references begin with: `var`, `local`, `each`, resource types."""
+
+    def find(self, root: str, name: str, subject: SourceRange) -> Found:
+        """Give what `root.name` stands for; raises `Failure`."""
+        ...
+
+    def refusal(self, root: str, subject: SourceRange) -> Exception:
+        """Make the `Failure` that says why `root` cannot stand alone."""
+        ...
+
+
+@dataclass(slots=True)
+class Scope:
+    """Where an expression stands, what it can name, and the `for` variables around it."""
+
+    names: Names
+    origin: Origin
+    functions: Mapping[str, Function]
+    host: Host
+    variables: Mapping[str, Value]
+
+    def with_variables(self, more: Mapping[str, Value]) -> "Scope":
+        """Add variables; they hide outer ones of the same name."""
+        return Scope(self.names, self.origin, self.functions, self.host, {**self.variables, **more})
+
+    def at(self, origin: Origin) -> "Scope":
+        """Make the scope of an expression that stands elsewhere."""
+        return Scope(self.names, origin, self.functions, self.host, {})

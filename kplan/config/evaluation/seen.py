@@ -1,0 +1,53 @@
+"""The values that a failing expression saw, for the reader of the diagnostic."""
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from kplan.config.evaluation.scope import Scope
+from kplan.config.problem import Failure
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.walk import children
+from kplan.config.values.describe import describe
+from kplan.config.values.value import Value
+
+Evaluate: TypeAlias = Callable[[ast.Node, Scope], Value]
+
+_STEPS = (ast.GetAttr, ast.Index)
+
+
+def seen(node: ast.Node, scope: Scope, evaluate: Evaluate) -> tuple[tuple[str, str], ...]:
+    """Describe every reference in an expression that has a value: `("var.count", "is 5000")`."""
+    told: dict[str, str] = {}
+    for reference in _references(node):
+        text = scope.origin.text(reference.start, reference.end)
+        if text in told:
+            continue
+        try:
+            told[text] = describe(evaluate(reference, scope))
+        except Failure:
+            continue
+    return tuple(sorted(told.items()))
+
+
+def _references(node: ast.Node) -> Iterator[ast.Node]:
+    """List whole references; of one that may itself fail, the part before its last step too."""
+    if isinstance(node, ast.For | ast.TemplateFor | ast.Splat):
+        return
+    if isinstance(node, ast.Name):
+        yield node
+    elif isinstance(node, _STEPS):
+        if _is_reference(node):
+            yield node
+            if isinstance(node.target, _STEPS):
+                yield node.target
+        if isinstance(node, ast.Index):
+            yield from _references(node.key)
+    else:
+        for child in children(node):
+            yield from _references(child)
+
+
+def _is_reference(node: ast.Node) -> bool:
+    while isinstance(node, _STEPS):
+        node = node.target
+    return isinstance(node, ast.Name)

@@ -1,0 +1,82 @@
+"""Reading the files of a folder."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kplan.config.problem import error
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.parse import parse_file
+from kplan.config.syntax.source import Source
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.source import SourceRange
+
+_SUFFIXES = (".tf", ".hcl")
+_OTHER_TOOLS = (".kptest.hcl", ".tftest.hcl", ".tfmock.hcl", ".pkr.hcl", ".nomad.hcl")
+_OTHER_NAMES = frozenset({"terragrunt.hcl"})
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files read: their top-level items in order, text by name, and what is wrong with them."""
+
+    items: tuple[ast.Item, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    diagnostics: tuple[Diagnostic, ...] = ()
+    has_lost: bool = False
+
+
+def read_folder(folder: Path) -> Files:
+    """Read and parse the configuration files of a folder, sorted by name."""
+    try:
+        names = sorted(each.name for each in folder.iterdir() if _is_configuration(each))
+    except OSError as failure:
+        told = f"The folder {folder} cannot be read: {failure.strerror}."
+        return Files(diagnostics=(error("KP118", None, told),), has_lost=True)
+    if not names:
+        told = f"The folder {folder} has no *.tf and no *.hcl file."
+        return Files(diagnostics=(error("KP127", None, told),))
+    items: list[ast.Item] = []
+    sources: dict[str, str] = {}
+    diagnostics: list[Diagnostic] = []
+    has_lost = False
+    for name in names:
+        text = read_text(folder / name, name)
+        if isinstance(text, Diagnostic):
+            diagnostics.append(text)
+            has_lost = True
+            continue
+        sources[name] = text
+        parsed = parse_file(Source(name, text))
+        items.extend(parsed.items)
+        diagnostics.extend(parsed.diagnostics)
+        has_lost |= parsed.has_lost
+    return Files(tuple(items), sources, tuple(diagnostics), has_lost)
+
+
+def _is_configuration(path: Path) -> bool:
+    name = path.name
+    return (
+        name.endswith(_SUFFIXES)
+        and not name.startswith(".")
+        and not name.endswith(("~", *_OTHER_TOOLS))
+        and name not in _OTHER_NAMES
+        and path.is_file()
+    )
+
+
+def read_text(path: Path, name: str) -> str | Diagnostic:
+    """Read a UTF-8 file, or say why it cannot be read."""
+    nowhere = SourceRange(name, 1, 1, 1, 1)
+    try:
+        raw = path.read_bytes()
+    except OSError as failure:
+        return error("KP118", nowhere, f"{name} cannot be read: {failure.strerror}.")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as failure:
+        line = raw.count(b"\n", 0, failure.start) + 1
+        column = failure.start - raw.rfind(b"\n", 0, failure.start)
+        subject = SourceRange(name, line, column, line, column + 1)
+        told = f"{name} is not UTF-8 text: byte {failure.start} cannot be decoded."
+        return error("KP115", subject, told, hint="Save the file as UTF-8.")

@@ -1,0 +1,164 @@
+"""Values of the root module's variables: environment, variables files, command line."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from kplan.config.declared import Declaration
+from kplan.config.evaluation.misuse import meant
+from kplan.config.evaluation.scope import Scope
+from kplan.config.files import Files, read_text
+from kplan.config.functions.host import Host
+from kplan.config.inputs import Inputs
+from kplan.config.names import NoNames
+from kplan.config.problem import error, warning
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression, parse_file
+from kplan.config.syntax.source import Origin, Source
+from kplan.config.syntax.walk import calls
+from kplan.config.values.jsonvalue import json_loads
+from kplan.config.variables import Given, takes_text
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.source import SourceRange
+
+_PREFIXES = ("TF_VAR_", "KPLAN_VAR_")
+
+
+class _Collector:
+    """Gathers values in order of precedence: what comes later replaces what came before."""
+
+    def __init__(self, folder: Path, variables: Mapping[str, Declaration], host: Host) -> None:
+        self.given: dict[str, Given] = {}
+        self.sources: dict[str, str] = {}
+        self.diagnostics: list[Diagnostic] = []
+        self._folder = folder
+        self._variables = variables
+        self._host = host
+
+    def _scope(self, origin: Origin) -> Scope:
+        return Scope(NoNames(), origin, {}, self._host, {})
+
+    def environment(self, environ: Mapping[str, str]) -> None:
+        """Take `TF_VAR_name`, then `KPLAN_VAR_name`; names that nobody declares are no mistake."""
+        for prefix in _PREFIXES:
+            for key in sorted(environ):
+                name = key.removeprefix(prefix)
+                if key.startswith(prefix) and name in self._variables:
+                    self._text(name, environ[key], key)
+
+    def option(self, name: str, raw: str, told: str) -> None:
+        """Take one `-var`."""
+        if name in self._variables:
+            self._text(name, raw, told)
+            return
+        detail = f'{told} gives a value for "{name}", but no such variable is declared.'
+        hint = meant(name, self._variables)
+        self.diagnostics.append(error("KP174", None, detail, hint=hint))
+
+    def _text(self, name: str, raw: str, told: str) -> None:
+        if takes_text(self._variables[name]):
+            self.given[name] = Given(told, plain=raw)
+            return
+        source = Source(told, raw, is_file=False)
+        attribute, problems = parse_expression(source)
+        self.diagnostics.extend(problems)
+        if attribute is not None:
+            scope = self._scope(Origin(source, EXPRESSION_BASE))
+            self.given[name] = Given(told, (attribute.value, scope))
+
+    def file(self, path: Path, told: str) -> None:
+        """Take a variables file, HCL or JSON."""
+        text = read_text(path, told)
+        if isinstance(text, Diagnostic):
+            self.diagnostics.append(text)
+            return
+        self.sources[told] = text
+        if path.name.endswith(".json"):
+            self._json(text, told)
+        else:
+            self._hcl(Source(told, text))
+
+    def _hcl(self, source: Source) -> None:
+        parsed = parse_file(source, is_body=True)
+        self.diagnostics.extend(parsed.diagnostics)
+        seen: dict[str, SourceRange] = {}
+        for item in parsed.items:
+            content, origin = item.content, item.origin
+            if isinstance(content, ast.Block):
+                subject = origin.range(content.start, content.start + len(content.type))
+                told = "A variables file holds arguments only, no blocks."
+                self.diagnostics.append(error("KP120", subject, told))
+                continue
+            place = origin.range(content.start, content.name_end)
+            if content.name in seen:
+                told = f'The variable "{content.name}" has been set already in this file.'
+                related = (("set first", seen[content.name]),)
+                self.diagnostics.append(error("KP113", place, told, related=related))
+                continue
+            seen[content.name] = place
+            self._assign(content, origin, place)
+
+    def _assign(self, content: ast.Attribute, origin: Origin, place: SourceRange) -> None:
+        for call in calls(content.value):
+            subject = origin.range(call.start, call.name_end)
+            told = "A variables file holds constant values only, no function calls."
+            self.diagnostics.append(error("KP180", subject, told))
+            return
+        if content.name not in self._variables:
+            self._undeclared(content.name, place)
+            return
+        self.given[content.name] = Given(origin.source.name, (content.value, self._scope(origin)))
+
+    def _undeclared(self, name: str, place: SourceRange) -> None:
+        told = f'A value is given for "{name}", but no such variable is declared.'
+        hint = meant(name, self._variables)
+        self.diagnostics.append(warning("KP174", place, told, hint=hint))
+
+    def _json(self, text: str, told: str) -> None:
+        start = SourceRange(told, 1, 1, 1, 1)
+        try:
+            found = json_loads(text)
+        except json.JSONDecodeError as fault:
+            subject = SourceRange(told, fault.lineno, fault.colno, fault.lineno, fault.colno + 1)
+            self.diagnostics.append(error("KP119", subject, f"{told} is no JSON: {fault.msg}."))
+            return
+        except (ValueError, RecursionError) as fault:
+            self.diagnostics.append(error("KP119", start, f"{told} is no JSON: {fault}."))
+            return
+        if not isinstance(found, dict):
+            detail = "A variables file in JSON is an object of variable names and values."
+            self.diagnostics.append(error("KP119", start, detail))
+            return
+        for name, value in found.items():
+            if name in self._variables:
+                self.given[name] = Given(told, plain=value)
+            else:
+                self._undeclared(name, start)
+
+
+def given_values(
+    folder: Path, inputs: Inputs, variables: Mapping[str, Declaration], host: Host
+) -> tuple[Mapping[str, Given], Files]:
+    """Gather the values given to the root module's variables, in Terraform's precedence."""
+    collector = _Collector(folder, variables, host)
+    collector.environment(inputs.environ)
+    for path in _automatic(folder):
+        collector.file(path, path.name)
+    for path in inputs.var_files:
+        collector.file(path, str(path))
+    for name, raw, told in inputs.variables:
+        collector.option(name, raw, told)
+    files = Files(sources=collector.sources, diagnostics=tuple(collector.diagnostics))
+    return collector.given, files
+
+
+def _automatic(folder: Path) -> Iterator[Path]:
+    for name in ("terraform.tfvars", "terraform.tfvars.json"):
+        if (folder / name).is_file():
+            yield folder / name
+    if folder.is_dir():
+        yield from sorted(
+            each
+            for each in folder.iterdir()
+            if each.name.endswith((".auto.tfvars", ".auto.tfvars.json")) and each.is_file()
+        )

@@ -1,0 +1,223 @@
+"""Loading of a folder: HCL files and inputs to resources, providers, outputs and problems."""
+
+import gc
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kplan.config.declared import Declaration, Declared, declared
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.files import Files, read_folder
+from kplan.config.functions.access import FileAccess
+from kplan.config.functions.host import FilesOnly
+from kplan.config.given import given_values
+from kplan.config.inputs import Inputs
+from kplan.config.ledger import Ledger
+from kplan.config.module import Module, Run
+from kplan.config.outputs import Output, outputs
+from kplan.config.problem import Failure, error
+from kplan.config.values.jsonvalue import Json, to_json_value
+from kplan.config.values.sensitive import has_sensitive, unmark_deep
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.model.resource import Identity, Resource
+from kplan.model.source import SourceRange
+
+try:
+    from kplan.config.functions.registry import FUNCTIONS
+except ImportError:
+    FUNCTIONS = {}
+
+__all__ = ["Configuration", "Inputs", "Output", "Provider", "VariableValue", "load"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One `provider "kafka"` block, evaluated. `sensitive` names arguments never to be shown."""
+
+    alias: str | None
+    arguments: Mapping[str, object] = field(repr=False)
+    ranges: Mapping[str, SourceRange]
+    sensitive: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class VariableValue:
+    """The value of an input variable as JSON-able data; None where it is sensitive."""
+
+    value: Json = field(repr=False)
+    is_sensitive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a folder declares, evaluated. With errors among the diagnostics it is incomplete.
+
+    `resources` are in order of their addresses. `sources` holds the text of each file, for showing
+    the line of a problem. `digest` is the same for the same files and inputs.
+    """
+
+    resources: tuple[Resource, ...]
+    providers: tuple[Provider, ...]
+    outputs: tuple[Output, ...]
+    variables: Mapping[str, VariableValue]
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, str] = field(repr=False)
+    digest: str
+    refactorings: tuple[Declaration, ...] = ()
+
+
+def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configuration:
+    """Load the configuration in a folder. What a user can fix is among the diagnostics."""
+    with _without_collector():
+        files = read_folder(folder)
+        names = [kind.name for kind in kinds]
+        found = declared(files.items, names, has_lost=files.has_lost)
+        run = _run(folder, inputs, kinds, found)
+        given, variable_files = given_values(folder, inputs, found.variables, run.host)
+        run.ledger.report(variable_files.diagnostics)
+        module = Module(run, found, (), given)
+        module.work_out()
+        providers = tuple(_providers(module, run))
+        shown = outputs(module, run.ledger)
+        resources = tuple(_resources(module, run))
+        run.ledger.report(_declared_twice(resources, kinds))
+    diagnostics = in_order((*files.diagnostics, *run.ledger.diagnostics))
+    return Configuration(
+        resources,
+        providers,
+        shown,
+        _variables(module, found),
+        diagnostics,
+        {**files.sources, **variable_files.sources},
+        _digest(files, variable_files, inputs),
+        tuple(found.refactorings),
+    )
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Keep the garbage collector away from what is only being built: a quarter of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def _run(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind], found: Declared) -> Run:
+    constants = {
+        "path": {"module": ".", "root": ".", "cwd": str(Path.cwd())},
+        "terraform": {"workspace": inputs.workspace},
+        "kplan": {"workspace": inputs.workspace},
+    }
+    ledger = Ledger(list(found.diagnostics))
+    host = FilesOnly(FileAccess(folder))
+    return Run({kind.name: kind for kind in kinds}, FUNCTIONS, host, ledger, constants)
+
+
+def _resources(module: Module, run: Run) -> Iterator[Resource]:
+    found: list[Resource] = []
+    for node in module.resources():
+        try:
+            keys = list(node.instances())
+        except Failure:
+            continue
+        for key in keys:
+            try:
+                found.append(node.instance(key).resource)
+            except Failure:
+                continue
+    yield from sorted(found, key=lambda each: each.address.sort_key)
+
+
+def _providers(module: Module, run: Run) -> Iterator[Provider]:
+    for found in module.declared.providers:
+        arguments: dict[str, object] = {}
+        ranges: dict[str, SourceRange] = {}
+        sensitive: set[str] = set()
+        alias: str | None = None
+        for name, attribute in found.arguments.items():
+            scope = module.scope(found.origin)
+            try:
+                value = evaluate(attribute.value, scope)
+            except Failure as failure:
+                run.ledger.report(failure.diagnostics)
+                continue
+            if has_sensitive(value):
+                sensitive.add(name)
+            plain = to_json_value(unmark_deep(value)[0])
+            if name == "alias":
+                alias = str(plain)
+                continue
+            arguments[name] = plain
+            ranges[name] = found.value_range(name)
+        yield Provider(alias, arguments, ranges, frozenset(sensitive))
+
+
+def _declared_twice(
+    resources: Sequence[Resource], kinds: Sequence[ResourceKind]
+) -> Iterator[Diagnostic]:
+    """Find objects that two resources declare, and those that get in each other's way (K4-04)."""
+    for kind in kinds:
+        first: dict[Identity, Resource] = {}
+        for each in resources:
+            if each.address.kind != kind.name:
+                continue
+            other = first.setdefault(each.identity, each)
+            if other is not each:
+                yield _twice(kind, other, each)
+        for identity, problem in kind.check_all(list(first)):
+            resource = first[identity]
+            subject = resource.ranges.get(problem.path, resource.declared_at)
+            yield Diagnostic(
+                problem.code,
+                Severity.WARNING if problem.is_warning else Severity.ERROR,
+                SUMMARIES[problem.code],
+                problem.detail,
+                problem.hint,
+                resource.address,
+                subject,
+            )
+
+
+def _twice(kind: ResourceKind, other: Resource, each: Resource) -> Diagnostic:
+    first, second = sorted((other, each), key=lambda one: (one.declared_at, one.address.sort_key))
+    places = [f"{one.declared_at.file}:{one.declared_at.line}" for one in (first, second)]
+    told = f'duplicate {kind.noun} "{each.identity}": {places[0]} and {places[1]}'
+    hint = f"{first.address} and {second.address} declare the same {kind.noun}; keep one."
+    related = ((str(first.address), first.declared_at),)
+    return error(
+        "KP191", second.declared_at, told, hint=hint, address=second.address, related=related
+    )
+
+
+def _variables(module: Module, found: Declared) -> dict[str, VariableValue]:
+    values: dict[str, VariableValue] = {}
+    for name in sorted(found.variables):
+        try:
+            value = module.variable(name)
+        except Failure:
+            continue
+        if has_sensitive(value):
+            values[name] = VariableValue(None, is_sensitive=True)
+        else:
+            values[name] = VariableValue(to_json_value(value), is_sensitive=False)
+    return values
+
+
+def _digest(files: Files, variable_files: Files, inputs: Inputs) -> str:
+    digest = hashlib.sha256()
+    texts = {**files.sources, **variable_files.sources}
+    for name in sorted(texts):
+        for part in (name, texts[name]):
+            digest.update(f"{len(part)}:{part}\n".encode())
+    for name, raw, _ in inputs.variables:
+        digest.update(f"{name}={raw}\n".encode())
+    digest.update(inputs.workspace.encode())
+    return digest.hexdigest()

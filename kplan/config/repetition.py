@@ -1,0 +1,92 @@
+"""`for_each` and `count`: which instances a block has."""
+
+from typing import NoReturn, TypeAlias
+
+from kplan.config.declared import Declaration
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.scope import Scope
+from kplan.config.evaluation.seen import seen
+from kplan.config.names import NO_REPETITION, Repetition
+from kplan.config.problem import Failure, error
+from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.describe import describe
+from kplan.config.values.sensitive import has_sensitive, unmark
+from kplan.config.values.types import type_name, type_of
+from kplan.config.values.value import NUMBER, TSet, Value
+
+Key: TypeAlias = str | int | None
+Instances: TypeAlias = dict[Key, Repetition]
+
+MAX_COUNT = 1_000_000
+
+
+def instances(found: Declaration, scope: Scope) -> Instances:
+    """Work out the keys of a block's instances, and what `each` or `count` is in each.
+
+    Raises:
+        Failure: for_each or count is not what it must be.
+
+    """
+    arguments = found.arguments
+    if "for_each" in arguments and "count" in arguments:
+        subject = scope.origin.range(arguments["count"].start, arguments["count"].name_end)
+        told = "count and for_each exclude each other: both say which instances there are."
+        raise Failure([error("KP129", subject, told, hint="Keep one of the two.")])
+    if "for_each" in arguments:
+        return _for_each(found, scope)
+    if "count" in arguments:
+        return _count(found, scope)
+    return {None: NO_REPETITION}
+
+
+def _for_each(found: Declaration, scope: Scope) -> Instances:
+    value = evaluate(found.arguments["for_each"].value, scope)
+    if unmark(value)[1] or (isinstance(value, TSet) and has_sensitive(value)):
+        told = "The value is sensitive, and the keys of instances are shown everywhere."
+        _refuse(found, "for_each", scope, told, "Use nonsensitive() if the keys are no secret.")
+    match value:
+        case TSet():
+            return {_set_key(each, found, scope): _each(each, each) for each in value}
+        case dict():
+            return {key: _each(key, each) for key, each in value.items()}
+        case None:
+            _refuse(found, "for_each", scope, "The value is null; a map or a set is needed.")
+        case _:
+            told = f"A map or a set of strings is needed, but the value {describe(value)}."
+            hint = "Wrap it in toset(...)." if isinstance(value, tuple) else ""
+            _refuse(found, "for_each", scope, told, hint)
+
+
+def _each(key: Value, value: Value) -> Repetition:
+    return Repetition({"key": key, "value": value})
+
+
+def _set_key(each: Value, found: Declaration, scope: Scope) -> str:
+    if isinstance(each, str):
+        return each
+    got = "null" if each is None else type_name(type_of(each))
+    told = f"A set of strings is needed, but there is an element that is {got}."
+    _refuse(found, "for_each", scope, told)
+
+
+def _count(found: Declaration, scope: Scope) -> Instances:
+    value, marked = unmark(evaluate(found.arguments["count"].value, scope))
+    if marked:
+        told = "The value is sensitive, and the number of instances is shown everywhere."
+        _refuse(found, "count", scope, told, "Use nonsensitive() if it is no secret.")
+    try:
+        number = convert(value, NUMBER)
+    except ConversionError:
+        _refuse(found, "count", scope, f"A number is needed, but the value {describe(value)}.")
+    if not isinstance(number, int) or not 0 <= number <= MAX_COUNT:
+        told = f"A whole number from 0 to {MAX_COUNT} is needed, but the value {describe(value)}."
+        _refuse(found, "count", scope, told)
+    return {place: Repetition(count=place) for place in range(number)}
+
+
+def _refuse(found: Declaration, name: str, scope: Scope, detail: str, hint: str = "") -> NoReturn:
+    node = found.arguments[name].value
+    code = "KP175" if name == "for_each" else "KP176"
+    subject = scope.origin.range(node.start, node.end)
+    values = seen(node, scope, evaluate)
+    raise Failure([error(code, subject, detail, hint=hint, values=values)])

@@ -1,0 +1,1 @@
+"""From HCL text to kplan's own syntax tree."""

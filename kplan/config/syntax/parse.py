@@ -1,0 +1,125 @@
+"""Parsing of a file: its top-level items, each on its own, and every problem of every item."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kplan.config.problem import error
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.draft import Broken, Draft
+from kplan.config.syntax.lower import Lowering
+from kplan.config.syntax.scan import Header, Scanner
+from kplan.config.syntax.source import Origin, Source
+from kplan.config.syntax.tokens import HEADER, HEADER_OR_ARGUMENT
+from kplan.model.diagnostic import Diagnostic
+
+_SPACE = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL).match
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What a file says, and what is wrong with how it says it."""
+
+    items: tuple[ast.Item, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    has_lost: bool = False
+    """Whether an item is broken in a way that hides what it declares."""
+
+
+def parse_file(source: Source, *, is_body: bool = False) -> Parsed:
+    """Parse HCL text; `is_body` where arguments may stand at the top, as in a variables file."""
+    items: list[ast.Item] = []
+    diagnostics: list[Diagnostic] = []
+    has_lost = False
+    for start, end, scanner, broken in _scanned(source, is_body=is_body):
+        origin = Origin(source, start)
+        if broken is None:
+            try:
+                items.append(ast.Item(origin, _content(scanner.draft, end)))
+                continue
+            except Broken as found:
+                broken = found
+        diagnostics.append(_diagnostic(source, broken))
+        header = scanner.header
+        if header is not None and header.labels:
+            items.append(ast.Item(origin, _empty(header, start), is_broken=True))
+        else:
+            has_lost = True
+    return Parsed(tuple(items), tuple(diagnostics), has_lost)
+
+
+_PREFIX = "x = "
+
+
+def parse_expression(source: Source) -> tuple[ast.Attribute | None, tuple[Diagnostic, ...]]:
+    """Parse a text that is one expression, such as the value of `-var`.
+
+    Offsets of the nodes count from `EXPRESSION_BASE`.
+    """
+    draft = Draft(source.text, EXPRESSION_BASE, len(source.text))
+    try:
+        Scanner(draft).expression()
+        content = _content(draft, len(source.text), _PREFIX)
+    except Broken as broken:
+        return None, (_diagnostic(source, broken),)
+    return content if isinstance(content, ast.Attribute) else None, ()
+
+
+EXPRESSION_BASE = -len(_PREFIX)
+
+
+def _scanned(source: Source, *, is_body: bool) -> Iterator[tuple[int, int, Scanner, Broken | None]]:
+    text = source.text
+    find = HEADER_OR_ARGUMENT if is_body else HEADER
+    at = 0
+    while (at := _behind_space(text, at)) < len(text):
+        scanner = Scanner(Draft(text, at, len(text)))
+        start = at
+        try:
+            at = scanner.item()
+            yield start, at, scanner, None
+        except Broken as broken:
+            line_end = text.find("\n", start)
+            found = find(text, line_end) if line_end >= 0 else None
+            at = found.start() if found else len(text)
+            yield _within(scanner, start, at, broken)
+
+
+def _within(
+    scanner: Scanner, start: int, limit: int, broken: Broken
+) -> tuple[int, int, Scanner, Broken | None]:
+    """Tell the problem of an item within its limit, which the next header gives."""
+    if broken.start < limit and broken.code != "KP104":
+        return start, limit, scanner, broken
+    again = Scanner(Draft(scanner.draft.text, start, limit))
+    try:
+        again.item()
+    except Broken as nearer:
+        return start, limit, again, nearer
+    return start, limit, scanner, broken
+
+
+def _behind_space(text: str, at: int) -> int:
+    match = _SPACE(text, at)
+    return match.end() if match else at
+
+
+def _content(draft: Draft, end: int, prefix: str = "") -> ast.Block | ast.Attribute:
+    from kplan.config.syntax.grammar import parsed  # noqa: PLC0415 - python-hcl2 loads slowly
+
+    try:
+        return Lowering(draft).content(parsed(prefix + draft.rewritten(end), draft))
+    except RecursionError:
+        start = max(draft.base, 0)
+        raise Broken("KP114", start, start + 1, "This is nested too deeply.") from None
+
+
+def _empty(header: Header, start: int) -> ast.Block:
+    end = header.end - start
+    return ast.Block(0, end, header.type, header.labels, end, (), ())
+
+
+def _diagnostic(source: Source, broken: Broken) -> Diagnostic:
+    related = tuple((label, source.range(start, end)) for label, start, end in broken.related)
+    subject = source.range(broken.start, broken.end)
+    return error(broken.code, subject, broken.detail, hint=broken.hint, related=related)

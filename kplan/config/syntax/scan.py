@@ -1,0 +1,349 @@
+"""Scanning of one top-level item: structure found exactly, defects of the parser kept away from it.
+
+While it goes over the tokens the scanner rewrites the item for the parser (see `draft`):
+comments become blanks; line breaks inside brackets become blanks, or commas where they separate
+the elements of an object; strings become names of the same length; a `-` that subtracts becomes
+`+`, and of several signs in a row only the last one is left. What stood there is kept in the draft.
+"""
+
+import re
+from collections.abc import Callable
+from enum import Enum
+from typing import NoReturn, TypeAlias
+
+from kplan.config.syntax.draft import Broken, Draft, Quoted
+from kplan.config.syntax.escapes import unescaped
+from kplan.config.syntax.quoting import ScanExpression, scan_heredoc, scan_quoted
+from kplan.config.syntax.tokens import CLOSERS, MAX_DEPTH, OPERAND_ENDS, TOKEN
+from kplan.config.syntax.tree import Label
+
+_FOR = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+for(?![\w-])", re.DOTALL).match
+
+
+_ScanTemplate: TypeAlias = Callable[[Draft, int, ScanExpression], int]
+
+
+class _Mode(Enum):
+    """What a line break means, and what ends the expression."""
+
+    ARGUMENT = "ends it"
+    LIST = "nothing"
+    OBJECT = "separates"
+    TEMPLATE = "nothing, and } or ~} ends it"
+
+
+class Header:
+    """The first line of a top-level item, known even where the rest is broken."""
+
+    __slots__ = ("end", "labels", "start", "type", "type_end")
+
+    def __init__(self, start: int, word: str) -> None:
+        self.start = start
+        self.type = word
+        self.type_end = start + len(word)
+        self.labels: tuple[Label, ...] = ()
+        self.end = self.type_end
+
+
+class Scanner:
+    """Scans the item that begins at `draft.base`; `header` is filled as far as it got."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.header: Header | None = None
+        self._text = draft.text
+        self._limit = draft.limit
+        self._depth = 0
+
+    def item(self) -> int:
+        """Scan the block or argument, give the offset behind it.
+
+        Raises:
+            Broken: the item cannot be read.
+
+        """
+        return self._statement(self._token(self.draft.base), is_top=True)
+
+    def expression(self) -> int:
+        """Scan a lone expression up to the limit, line breaks being nothing.
+
+        Raises:
+            Broken: the expression cannot be read.
+
+        """
+        at, _ = self._expression(max(self.draft.base, 0), _Mode.LIST, "")
+        return at
+
+    # ---- statements
+
+    def _token(self, at: int) -> re.Match[str]:
+        match = TOKEN(self._text, at, self._limit)
+        if match is None:  # the last alternative takes any character
+            raise AssertionError(at)
+        return match
+
+    def _statement(self, word: re.Match[str], *, is_top: bool = False) -> int:
+        if word.lastgroup != "word":
+            self._refuse_statement(word)
+        self._ascii(word)
+        header = Header(word.start("word"), word["word"])
+        if is_top:
+            self.header = header
+        return self._after_word(header, word.end())
+
+    def _after_word(self, header: Header, at: int) -> int:
+        labels: list[Label] = []
+        while True:
+            match = self._token(at)
+            kind = match.lastgroup
+            at = match.end()
+            if kind in {"word", "text"}:
+                labels.append(self._label(match))
+                header.labels, header.end = tuple(labels), at
+            elif kind == "comment":
+                self._blank(match)
+            elif kind == "equals" and not labels:
+                return self._argument(at)
+            elif match[0][-1:] == "{":
+                return self._block(header, at)
+            else:
+                self._refuse_header(header, match)
+
+    def _label(self, match: re.Match[str]) -> Label:
+        start, end, base = match.start(match.lastgroup or 0), match.end(), self.draft.base
+        if match.lastgroup == "word":
+            self._ascii(match)
+            return Label(start - base, end - base, match["word"])
+        self._plain(match)
+        if "\\" in match["text"]:
+            told = "A block label is plain text without escapes or templates."
+            raise Broken("KP125", start, end, told)
+        return Label(start - base, end - base, match["text"][1:-1])
+
+    def _argument(self, at: int) -> int:
+        end, _ = self._expression(at, _Mode.ARGUMENT, "")
+        return end
+
+    def _block(self, header: Header, at: int) -> int:
+        self._enter(at - 1)
+        while True:
+            match = self._token(at)
+            match match.lastgroup:
+                case "newline":
+                    at = match.end()
+                case "line" | "comment":
+                    self._blank(match)
+                    at = match.end()
+                case "close" if match["close"] == "}":
+                    self._depth -= 1
+                    return match.end()
+                case "end":
+                    self._refuse_open_block(header)
+                case _:
+                    at = self._statement(match)
+
+    # ---- expressions
+
+    def _expression(self, at: int, mode: _Mode, closer: str) -> tuple[int, bool]:
+        """Scan up to `closer` or, as an argument, up to where the line ends.
+
+        Gives the offset behind the closer, or of the end of the line, and whether `~` stands before
+        the closer.
+        """
+        last, strips, signed = "open", False, -1
+        while True:
+            match = self._token(at)
+            kind, at = match.lastgroup or "", match.end()
+            match kind:
+                case "word":
+                    self._ascii(match)
+                case "number" | "equals" | "operator" | "splat":
+                    self._exact(match)
+                case "comma":
+                    pass
+                case "text":
+                    self._plain(match)
+                case "newline":
+                    if mode is _Mode.ARGUMENT:
+                        return match.start("newline"), False
+                    kind = self._newline(match, mode, last)
+                case "line" | "comment":
+                    self._blank(match)
+                    continue
+                case "open":
+                    at, kind = self._bracket(match), "close"
+                case "close" | "end":
+                    return self._closed(match, mode, closer), strips
+                case "sign":
+                    signed = self._sign(match, last, signed)
+                case "strip" if mode is _Mode.TEMPLATE:
+                    self._blank(match)
+                    strips = True
+                case _:
+                    at, kind = self._rarely(match)
+            last = kind or last
+
+    def _rarely(self, match: re.Match[str]) -> tuple[int, str]:
+        start = match.start(match.lastgroup or 0)
+        match match.lastgroup:
+            case "quote":
+                self._refuse_glued(start)
+                return self._deeper(scan_quoted, start), "text"
+            case "heredoc":
+                return self._deeper(scan_heredoc, start), "text"
+            case "legacy":
+                self.draft.put(start + 1, match.end(), "n" * (match.end() - start - 1))
+                return match.end(), "legacy"
+            case _:
+                self._refuse_character(match)
+
+    def _deeper(self, scan: _ScanTemplate, start: int) -> int:
+        self._enter(start)
+        end = scan(self.draft, start, self._interpolated)
+        self._depth -= 1
+        return end
+
+    def _interpolated(self, at: int) -> tuple[int, bool]:
+        return self._expression(at, _Mode.TEMPLATE, "}")
+
+    def _bracket(self, match: re.Match[str]) -> int:
+        opener, start, at = match["open"], match.start("open"), match.end()
+        self._enter(start)
+        mode = _Mode.LIST
+        if opener == "{" and not _FOR(self._text, at, self._limit):
+            mode = _Mode.OBJECT
+        end, _ = self._expression(at, mode, CLOSERS[opener])
+        self._depth -= 1
+        return end
+
+    def _closed(self, match: re.Match[str], mode: _Mode, closer: str) -> int:
+        found = match["close"] or ""
+        if mode is _Mode.ARGUMENT and found in {"}", ""}:
+            return match.start("close") if found else self._limit
+        if found != closer:
+            self._refuse_bracket(match, closer)
+        if mode is _Mode.TEMPLATE:
+            self.draft.put(match.start("close"), match.end(), ",")
+        return match.end()
+
+    def _newline(self, match: re.Match[str], mode: _Mode, last: str) -> str:
+        is_separator = mode is _Mode.OBJECT and last not in {"open", "comma"}
+        self.draft.put(match.start("newline"), match.end(), "," if is_separator else " ")
+        return "comma" if is_separator else ""
+
+    def _sign(self, match: re.Match[str], last: str, signed: int) -> int:
+        start, base = match.start("sign"), self.draft.base
+        sign = match["sign"]
+        if last in OPERAND_ENDS:
+            if sign == "-":
+                self.draft.put(start, start + 1, "+")
+                self.draft.signs[start - base] = "-"
+            return -1
+        chain = sign
+        if last == "sign" and signed >= 0:
+            chain = self.draft.signs.pop(signed - base) + sign
+            self.draft.put(signed, signed + 1, " ")
+        self.draft.signs[start - base] = chain
+        return start
+
+    # ---- replacements
+
+    def _blank(self, match: re.Match[str]) -> None:
+        kind = match.lastgroup or ""
+        if kind == "comment" and not match["comment"].endswith("*/", 2):
+            start = match.start("comment")
+            raise Broken("KP117", start, start + 2, "This comment is never closed by */.")
+        self.draft.put(match.start(kind), match.end(), "")
+
+    def _ascii(self, match: re.Match[str]) -> None:
+        if not match["word"].isascii():
+            start, end = match.span("word")
+            self.draft.put(start, end, re.sub(r"[^\w-]|[^\x00-\x7f]", "_", match["word"]))
+
+    def _exact(self, match: re.Match[str]) -> None:
+        if match.lastgroup == "splat" and len(match["splat"]) > len("[*]"):
+            self.draft.put(*match.span("splat"), "[*]")
+
+    def _plain(self, match: re.Match[str]) -> None:
+        start, end = match.span("text")
+        self._refuse_glued(start)
+        text = match["text"][1:-1]
+        if "\\" in text:
+            text = unescaped(text, start + 1)
+        self.draft.put(start, end, "s" + "_" * (end - start - 2))
+        self.draft.quoted[start - self.draft.base] = Quoted(end - self.draft.base, text)
+
+    def _enter(self, at: int) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            told = f"Brackets, blocks and templates may stand {MAX_DEPTH} deep in each other."
+            raise Broken("KP114", at, at + 1, told, "Move the inner part to a local value.")
+
+    # ---- refusals
+
+    def _refuse_glued(self, start: int) -> None:
+        before = self._text[start - 1 : start]
+        if before.isalnum() or before == "_":
+            told = "A quoted string cannot follow a name or number directly."
+            raise Broken("KP101", start, start + 1, told)
+
+    def _refuse_statement(self, match: re.Match[str]) -> NoReturn:
+        kind = match.lastgroup or "end"
+        start, end = match.start(kind), max(match.end(), match.start(kind) + 1)
+        if kind == "stray":
+            self._refuse_character(match)
+        if kind == "close":
+            raise Broken("KP105", start, end, f"Nothing is open that {match[kind]} could close.")
+        if kind in {"text", "quote"}:
+            told = "Names of arguments and types of blocks are not quoted."
+            raise Broken("KP102", start, end, told)
+        told = "An argument (name = value) or a block begins with a name."
+        raise Broken("KP102", start, end, told)
+
+    def _refuse_header(self, header: Header, match: re.Match[str]) -> NoReturn:
+        kind = match.lastgroup or "end"
+        start = match.start(kind)
+        if kind == "quote":
+            line_end = self._text.find("\n", start, self._limit)
+            closed = self._text.find('"', start + 1, max(line_end, start))
+            if closed < 0:
+                told = "This quote is not closed on its line."
+                raise Broken("KP106", start, max(line_end, start + 1), told, 'Close it with ".')
+            told = "A block label is plain text without templates."
+            raise Broken("KP125", start, closed + 1, told)
+        if kind == "stray":
+            self._refuse_character(match)
+        if header.labels or header.type == "resource":
+            told = f'The header of the block "{header.type}" must end with an opening brace.'
+            raise Broken("KP103", header.start, header.end, told, "Put { on the same line.")
+        told = (
+            f'After "{header.type}" there must be = and a value, or the labels and {{ of a block.'
+        )
+        raise Broken("KP102", header.start, header.type_end, told)
+
+    def _refuse_open_block(self, header: Header) -> NoReturn:
+        told = f'The block "{header.type}" that begins here is never closed.'
+        raise Broken("KP104", header.start, header.end, told, "Add the missing } behind its body.")
+
+    def _refuse_bracket(self, match: re.Match[str], closer: str) -> NoReturn:
+        kind = match.lastgroup or "end"
+        start = min(match.start(kind), max(self._limit - 1, 0))
+        found = match["close"] or "the end of the text"
+        if not closer:
+            told = f"Nothing is open that {found} could close."
+        else:
+            told = f"Expected {closer}, found {found}."
+        raise Broken("KP105", start, start + 1, told)
+
+    def _refuse_character(self, match: re.Match[str]) -> NoReturn:
+        kind = match.lastgroup or "stray"
+        start, found = match.start(kind), match[kind]
+        hints = {
+            "'": 'Strings are written with double quotes: "text".',
+            "&": "The operator is &&.",
+            "|": "The operator is ||.",
+            ";": "Separate arguments with line breaks.",
+            "`": 'Strings are written with double quotes: "text".',
+        }
+        told = f"{found!r} has no meaning here."
+        raise Broken("KP110", start, start + len(found), told, hints.get(found, ""))

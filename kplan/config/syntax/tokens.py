@@ -1,0 +1,50 @@
+"""The tokens of HCL, as one regular expression.
+
+Source: the HCL native syntax specification (hashicorp/hcl, hclsyntax/spec.md), and what Terraform
+1.11.4 accepts where the specification is silent.
+"""
+
+import re
+
+TOKEN = re.compile(
+    r"""[ \t\r]*+(?:
+      (?P<word>[^\W\d][\w-]*+)
+    | (?P<newline>\n)
+    | (?P<text>"(?:[^"\\\n$%]++|\\[^\n]|[$%](?!\{))*+")
+    | (?P<number>\d++(?:\.\d++)?+(?:[eE][+-]?\d++)?+)
+    | (?P<comma>,)
+    | (?P<splat>\[[ \t]*+\*[ \t]*+\])
+    | (?P<open>[(\[{])
+    | (?P<close>[)\]}])
+    | (?P<quote>")
+    | (?P<heredoc><<-?[^\W\d][\w-]*+\r?\n)
+    | (?P<line>(?:\#|//)[^\n]*+)
+    | (?P<comment>/\*.*?(?:\*/|\Z))
+    | (?P<legacy>\.\d++)
+    | (?P<equals>=(?![=>]))
+    | (?P<operator>==|!=|<=|>=|=>|&&|\|\||\.\.\.|::|[+*/%<>?:.])
+    | (?P<sign>[-!])
+    | (?P<strip>~(?=\}))
+    | (?P<end>\Z)
+    | (?P<stray>.)
+    )""",
+    re.VERBOSE | re.DOTALL,
+).match
+
+HEREDOC = re.compile(r"<<(-?)([^\W\d][\w-]*+)\r?\n").match
+
+# Where the next top-level block begins, judged by its header at the left margin. It is asked only
+# after an error, to find out how far the damage reaches.
+HEADER = re.compile(
+    r'^[^\W\d][\w-]*+(?:[ \t]++(?:"[^"\n]*+"|[^\W\d][\w-]*+))*+[ \t]*+\{', re.MULTILINE
+).search
+HEADER_OR_ARGUMENT = re.compile(
+    r'^[^\W\d][\w-]*+(?:(?:[ \t]++(?:"[^"\n]*+"|[^\W\d][\w-]*+))*+[ \t]*+\{|[ \t]*+=(?!=))',
+    re.MULTILINE,
+).search
+
+# What can end an operand: after it a `-` subtracts, before it a `-` negates.
+OPERAND_ENDS = frozenset({"word", "text", "number", "close", "splat", "legacy"})
+
+CLOSERS = {"(": ")", "[": "]", "{": "}"}
+MAX_DEPTH = 100

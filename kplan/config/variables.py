@@ -1,0 +1,165 @@
+"""Input variables: where their values come from, and what they must be."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kplan.config.declared import Declaration
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.scope import Scope
+from kplan.config.problem import Failure, error
+from kplan.config.syntax import tree as ast
+from kplan.config.types import type_constraint
+from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.describe import describe
+from kplan.config.values.sensitive import mark, unmark
+from kplan.config.values.types import type_name, type_of
+from kplan.config.values.value import ANY, Type, Value
+from kplan.model.source import SourceRange
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A value given to a variable from outside: an expression in its scope, or a value as it is.
+
+    `told` names the source for messages: `-var`, `terraform.tfvars`.
+    """
+
+    told: str
+    expression: tuple[ast.Node, Scope] | None = None
+    plain: Value = field(default=None, repr=False)
+
+    @property
+    def subject(self) -> SourceRange | None:
+        """Where the value is written, if in a file."""
+        if self.expression is None or not self.expression[1].origin.source.is_file:
+            return None
+        node, scope = self.expression
+        return scope.origin.range(node.start, node.end)
+
+    def value(self) -> Value:
+        """Evaluate it; raises `Failure`."""
+        return self.plain if self.expression is None else evaluate(*self.expression)
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """What a variable block says of the value."""
+
+    type: Type
+    is_nullable: bool
+    is_sensitive: bool
+
+
+def constraint(found: Declaration, scope: Scope) -> Constraint:
+    """Read type, nullable and sensitive of a variable block.
+
+    Raises:
+        Failure: one of them is no constant of its type.
+
+    """
+    arguments = found.arguments
+    wanted: Type = ANY
+    if "type" in arguments:
+        wanted = type_constraint(arguments["type"].value, scope)
+    return Constraint(
+        wanted,
+        flag(arguments, "nullable", scope, default=True),
+        flag(arguments, "sensitive", scope, default=False)
+        or flag(arguments, "ephemeral", scope, default=False),
+    )
+
+
+def flag(arguments: Mapping[str, ast.Attribute], name: str, scope: Scope, *, default: bool) -> bool:
+    """Read an argument that is true or false.
+
+    Raises:
+        Failure: it is neither.
+
+    """
+    if name not in arguments:
+        return default
+    node = arguments[name].value
+    value, _ = unmark(evaluate(node, scope))
+    if not isinstance(value, bool):
+        subject = scope.origin.range(node.start, node.end)
+        told = f'"{name}" is true or false, but this value {describe(value)}.'
+        raise Failure([error("KP178", subject, told)])
+    return value
+
+
+def default_value(found: Declaration, wanted: Constraint, scope: Scope) -> Value:
+    """Evaluate the default of a variable.
+
+    Raises:
+        Failure: it does not fit the type.
+
+    """
+    node = found.arguments["default"].value
+    value = evaluate(node, scope)
+    subject = scope.origin.range(node.start, node.end)
+    if value is None and not wanted.is_nullable:
+        raise Failure([error("KP173", subject, "The default is null, and nullable is false.")])
+    try:
+        return convert(value, wanted.type)
+    except ConversionError as fault:
+        told = (
+            f'The default of "{found.name}" does not fit its type: {fault}'
+            f"{got(value, fault, is_secret=wanted.is_sensitive)}."
+        )
+        raise Failure([error("KP173", subject, told)]) from None
+
+
+def given_value(
+    found: Declaration, wanted: Constraint, given: Given, label: str, default: Value
+) -> Value:
+    """Evaluate the value given to a variable; a null that may not be becomes the default.
+
+    Raises:
+        Failure: it has no value, or it does not fit the type.
+
+    """
+    value = given.value()
+    if unmark(value)[0] is None and not wanted.is_nullable:
+        if "default" in found.arguments:
+            return default
+        told = f"{label}, declared at {found.place}, must not be null."
+        raise Failure([error("KP171", given.subject or found.place, told)])
+    try:
+        return mark(convert(value, wanted.type), sensitive=wanted.is_sensitive)
+    except ConversionError as fault:
+        shown = got(value, fault, is_secret=wanted.is_sensitive)
+        source = "" if given.subject else f" from {given.told}"
+        told = (
+            f"The value{source} does not suit {label}, declared at {found.place}: {fault}{shown}."
+        )
+        raise Failure([error("KP171", given.subject or found.place, told)]) from None
+
+
+def got(value: Value, fault: ConversionError, *, is_secret: bool) -> str:
+    """Say what stood where a conversion failed: `, got string "twelve"`; nothing of secrets."""
+    part, was_marked = unmark(value)
+    for step in fault.path:
+        if was_marked or is_secret:
+            return ""
+        inner = part[step] if isinstance(part, dict | tuple) else None  # type: ignore[index, call-overload] # the path leads through the value
+        part, was_marked = unmark(inner)
+    if was_marked or is_secret or part is None:
+        return ""
+    if isinstance(part, str):
+        return f', got string "{part}"'
+    return f", got {type_name(type_of(part))}"
+
+
+def takes_text(found: Declaration) -> bool:
+    """Tell whether text from the command line or environment is the value as it stands.
+
+    As in Terraform: it is for variables without a type and for primitive types; for others the
+    text is an expression.
+    """
+    if "type" not in found.arguments:
+        return True
+    match found.arguments["type"].value:
+        case ast.Name(_, _, word) | ast.Literal(_, _, word):
+            return word in {"string", "number", "bool"}
+        case _:
+            return False

@@ -1,0 +1,148 @@
+"""A folder of HCL becomes resources, providers and outputs."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kplan.config.load import Configuration, Inputs, load
+from kplan.kinds import KINDS
+from kplan.kinds.topic import Topic
+
+QUICKSTART = """
+terraform {
+  required_version = ">= 1.5"
+  required_providers {
+    kafka = { source = "Mongey/kafka" }
+  }
+}
+provider "kafka" {
+  bootstrap_servers = ["localhost:9092"]
+  sasl_password     = var.password
+  config            = { "client.id" = "kplan" }
+}
+variable "password" {
+  sensitive = true
+  default   = "secret"
+}
+variable "env" {
+  type    = string
+  default = "dev"
+}
+variable "topics" {
+  type    = map(object({ partitions = optional(number, 3) }))
+  default = { eu = { partitions = 6 }, us = {} }
+}
+locals {
+  prefix = "${var.env}.orders"
+}
+resource "kafka_topic" "orders" {
+  for_each           = var.topics
+  name               = "${local.prefix}.${each.key}"
+  partitions         = each.value.partitions
+  replication_factor = var.env == "prod" ? 3 : 1
+  config = {
+    "retention.ms"   = each.key == "eu" ? 604800000 : null
+    "cleanup.policy" = "delete"
+  }
+  lifecycle {
+    prevent_destroy = true
+    ignore_changes  = [partitions, config["retention.ms"]]
+  }
+}
+resource "kafka_acl" "read" {
+  count               = 2
+  resource_name       = kafka_topic.orders["eu"].name
+  resource_type       = "Topic"
+  acl_principal       = "User:app${count.index}"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+output "names" {
+  value = [for topic in kafka_topic.orders : topic.name]
+}
+"""
+
+
+def loaded(folder: Path, files: Mapping[str, str], inputs: Inputs | None = None) -> Configuration:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    return load(folder, inputs or Inputs(), KINDS)
+
+
+def test_a_folder_becomes_resources_in_order_of_address(tmp_path: Path) -> None:
+    found = loaded(tmp_path, {"main.tf": QUICKSTART})
+    assert found.diagnostics == ()
+    assert [str(each.address) for each in found.resources] == [
+        "kafka_acl.read[0]",
+        "kafka_acl.read[1]",
+        'kafka_topic.orders["eu"]',
+        'kafka_topic.orders["us"]',
+    ]
+
+
+def test_arguments_are_evaluated_and_a_null_config_is_left_out(tmp_path: Path) -> None:
+    found = loaded(tmp_path, {"main.tf": QUICKSTART})
+    values = {str(each.address): each.value for each in found.resources}
+    assert values['kafka_topic.orders["eu"]'] == Topic(
+        "dev.orders.eu", 6, 1, None, {"retention.ms": "604800000", "cleanup.policy": "delete"}
+    )
+    assert values['kafka_topic.orders["us"]'] == Topic(
+        "dev.orders.us", 3, 1, None, {"cleanup.policy": "delete"}
+    )
+
+
+def test_lifecycle_and_places_come_with_a_resource(tmp_path: Path) -> None:
+    found = loaded(tmp_path, {"main.tf": QUICKSTART})
+    topic = found.resources[2]
+    assert topic.lifecycle.prevent_destroy
+    assert topic.lifecycle.ignore_changes == (("partitions",), ("config", "retention.ms"))
+    assert str(topic.declared_at) == "main.tf:30:1"
+    assert str(topic.ranges["config", "retention.ms"]) == "main.tf:36:24"
+
+
+def test_a_provider_is_evaluated_and_its_secrets_are_named(tmp_path: Path) -> None:
+    (provider,) = loaded(tmp_path, {"main.tf": QUICKSTART}).providers
+    assert provider.alias is None
+    assert provider.arguments["bootstrap_servers"] == ["localhost:9092"]
+    assert provider.arguments["config"] == {"client.id": "kplan"}
+    assert provider.sensitive == {"sasl_password"}
+    assert "secret" not in repr(provider)
+
+
+def test_references_to_all_instances_and_outputs(tmp_path: Path) -> None:
+    (output,) = loaded(tmp_path, {"main.tf": QUICKSTART}).outputs
+    assert output.name == "names"
+    assert output.value == ["dev.orders.eu", "dev.orders.us"]
+    assert output.type == ["tuple", ["string", "string"]]
+
+
+def test_sensitive_variables_are_not_told(tmp_path: Path) -> None:
+    found = loaded(tmp_path, {"main.tf": QUICKSTART})
+    assert found.variables["password"].value is None
+    assert found.variables["password"].is_sensitive
+    assert found.variables["env"].value == "dev"
+
+
+def test_the_result_does_not_depend_on_how_the_files_are_cut(tmp_path: Path) -> None:
+    blocks = [each for each in QUICKSTART.split("\n}\n") if each.strip()]
+    one = loaded(tmp_path / "one", {f"{at}.tf": f"{each}\n}}\n" for at, each in enumerate(blocks)})
+    other = loaded(
+        tmp_path / "other", {f"{9 - at}.hcl": f"{each}\n}}\n" for at, each in enumerate(blocks)}
+    )
+    assert one.diagnostics == other.diagnostics == ()
+    assert [(each.address, each.value) for each in one.resources] == [
+        (each.address, each.value) for each in other.resources
+    ]
+    assert [each.value for each in one.outputs] == [each.value for each in other.outputs]
+
+
+def test_the_digest_tells_configurations_apart(tmp_path: Path) -> None:
+    first = loaded(tmp_path / "a", {"main.tf": QUICKSTART})
+    same = loaded(tmp_path / "b", {"main.tf": QUICKSTART})
+    text = loaded(tmp_path / "c", {"main.tf": QUICKSTART + "\n"})
+    given = loaded(
+        tmp_path / "d", {"main.tf": QUICKSTART}, Inputs(variables=(("env", "prod", "-var"),))
+    )
+    assert first.digest == same.digest
+    assert len({first.digest, text.digest, given.digest}) == 3
