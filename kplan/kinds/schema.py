@@ -66,6 +66,8 @@ def document(value: object) -> dict[str, object]:
 
 def _plain(value: object) -> object:
     match value:
+        case str() | int() | None:  # nearly all values of nearly all kinds
+            return value
         case tuple() | list():
             return [_plain(each) for each in value]
         case Mapping():

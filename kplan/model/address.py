@@ -53,10 +53,18 @@ class Address:
         match = _ADDRESS.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} is not a resource address")
-        raw = match["key"]
-        key: str | int | None = None if raw is None else json.loads(raw[1:-1])
-        modules = tuple(_MODULE.findall(match["modules"]))
-        return cls(match["kind"], match["name"], key, modules)
+        modules, kind, name, raw = match["modules"], match["kind"], match["name"], match["key"]
+        return cls(kind, name, _key(raw), tuple(_MODULE.findall(modules)) if modules else ())
+
+
+def _key(raw: str | None) -> str | int | None:
+    """Read an instance key; a state has thousands, and few of them need a JSON parser."""
+    if raw is None:
+        return None
+    if raw[1] == '"' and "\\" not in raw:
+        return raw[2:-2]
+    key: str | int = json.loads(raw[1:-1])
+    return key
 
 
 def instance_key(key: str | int | None) -> str:

@@ -9,6 +9,12 @@ from kplan.kinds.schema import document, from_document, schema_fields
 _SCHEMAS: Mapping[str, type[Any]] = {kind.name: kind.schema for kind in KINDS}
 
 
+_SECRETS: Mapping[str, frozenset[str]] = {
+    name: frozenset(each.name for each in schema_fields(schema) if each.attribute.is_sensitive)
+    for name, schema in _SCHEMAS.items()
+}
+
+
 def has_kind(name: str) -> bool:
     """Whether this version knows the kind."""
     return name in _SCHEMAS
@@ -16,9 +22,7 @@ def has_kind(name: str) -> bool:
 
 def secret_names(kind: str) -> frozenset[str]:
     """Name the attributes that no file may hold."""
-    return frozenset(
-        each.name for each in schema_fields(_SCHEMAS[kind]) if each.attribute.is_sensitive
-    )
+    return _SECRETS[kind]
 
 
 def value_document(kind: str, value: object) -> dict[str, object]:

@@ -14,7 +14,7 @@ from kplan.model.state import OutputValue, State
 from kplan.state.codec import decode_heading, decode_state, encode_state
 from kplan.state.sealed import seal
 from tests.unit.state.state_builders import owned, state
-from tests.unit.state.state_strategies import STATES
+from tests.unit.state.state_strategies import JSON, STATES
 
 
 def written(what: State) -> bytes:
@@ -31,6 +31,15 @@ def foreign(**members: object) -> bytes:
 @given(STATES)
 def test_what_is_written_is_read(what: State) -> None:
     assert decode_state(written(what)) == what
+
+
+@given(st.dictionaries(st.text(max_size=5), JSON, min_size=1, max_size=4))
+def test_a_sealed_document_is_laid_out_as_json_tools_do(document: dict[str, object]) -> None:
+    text = seal(document).decode("utf-8", "surrogatepass")
+    found = json.loads(text)
+    assert text == json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    del found["sha256"]
+    assert found == document or "sha256" in document
 
 
 def test_the_document_reads_like_a_table_of_contents() -> None:
