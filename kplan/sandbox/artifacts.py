@@ -74,7 +74,9 @@ def _fetched(version: str, repository: Path, progress: Progress) -> list[Path]:
     source = os.environ.get("KPLAN_MAVEN_REPOSITORY", MAVEN_CENTRAL)
     try:
         return _download(version, repository, source, progress)
-    except OSError as failure:  # requests' exceptions are OSErrors
+    except OSError as failure:
+        if failure.errno is not None:  # the disk; what requests raises is an OSError without number
+            raise
         raise SandboxError(
             f"Kafka {version} is not in {repository.parent} and could not be fetched "
             f"from {source}: {type(failure).__name__}.",

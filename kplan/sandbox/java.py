@@ -70,5 +70,5 @@ def flags(java: Java, *, heap_mb: int, archive: Path | None) -> tuple[str, ...]:
         "-Djava.awt.headless=true",
         "--enable-native-access=ALL-UNNAMED",
         *newer,
-        *((f"-XX:AOTCache={archive}",) if archive else ()),
+        *((f"-XX:AOTCache={archive}", "-Xlog:aot*=error") if archive else ()),
     )

@@ -73,6 +73,7 @@ def _logging(folder: Path) -> Mapping[str, str]:
     """Give the authorizer's verdicts a file of their own, as Kafka's distribution does."""
     return {
         "status": "error",
+        "shutdownHook": "disable",  # Kafka's own shutdown is worth reading to its end
         "rootLogger.level": "info",
         "rootLogger.appenderRef.server.ref": "server",
         "logger.authorizer.name": "kafka.authorizer.logger",

@@ -15,7 +15,7 @@ from kplan.sandbox.credentials import Credentials, credentials
 from kplan.sandbox.kit import Kit, format_command, node_folder, server_command, write_settings
 from kplan.sandbox.layout import Node, nodes, ports_needed, server_properties
 from kplan.sandbox.ports import free_ports
-from kplan.sandbox.process import Process, end, is_alive, spawn
+from kplan.sandbox.process import Process, end, is_alive, signals_held, spawn
 from kplan.sandbox.properties import text, write_private
 from kplan.sandbox.record import Sandbox, properties_file, write
 from kplan.sandbox.spec import SandboxSpec
@@ -51,10 +51,11 @@ def _attempt(
     sandbox, made = _prepared(folder, spec)
     _format(sandbox, kit, made, progress)
     with ended_on_failure() as processes:
-        for node in sandbox.nodes:
-            processes[node.id] = start_node(sandbox, node, kit)
-        sandbox = replace(sandbox, processes=processes)
-        write(sandbox)
+        with signals_held():
+            for node in sandbox.nodes:
+                processes[node.id] = start_node(sandbox, node, kit)
+            sandbox = replace(sandbox, processes=processes)
+            write(sandbox)
         wait_until_started(sandbox, dict.fromkeys(processes, 0), progress, timeout_s)
     return sandbox
 
@@ -72,11 +73,12 @@ def ended_on_failure() -> Iterator[dict[int, Process]]:
 
 def _prepared(folder: Path, spec: SandboxSpec) -> tuple[Sandbox, Credentials]:
     """Write all files of a new cluster; those of the one before are removed."""
-    for old in folder.glob("node-*"):
-        shutil.rmtree(old)
     laid_out = nodes(spec, free_ports(ports_needed(spec)))
+    sandbox = Sandbox(folder, spec, _new_cluster_id(), laid_out, ())
+    write(sandbox)  # from here on the folder is known as ours, whatever happens
+    _clear(folder)
     made = credentials(spec.security, folder)
-    sandbox = Sandbox(folder, spec, _new_cluster_id(), laid_out, made.users)
+    sandbox = replace(sandbox, users=made.users)
     write(sandbox)
     for node in laid_out:
         home = node_folder(folder, node)
@@ -84,6 +86,13 @@ def _prepared(folder: Path, spec: SandboxSpec) -> tuple[Sandbox, Credentials]:
     for user in made.users:
         write_private(properties_file(folder, user.name), text(sandbox.client(user.name)))
     return sandbox, made
+
+
+def _clear(folder: Path) -> None:
+    for old in (*folder.glob("*.properties"), *folder.glob("*.pem")):
+        old.unlink()
+    for old in folder.glob("node-*"):
+        shutil.rmtree(old)
 
 
 def _new_cluster_id() -> str:

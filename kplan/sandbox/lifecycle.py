@@ -55,11 +55,14 @@ def start(
     """
     check(spec)
     folder = folder.absolute()
-    _claim(folder)
-    with locked(folder / LOCK):
-        if running := _already(folder, spec):
-            return running
-        return launch(folder, spec, kit(spec.kafka_version, progress), progress, timeout_s)
+    try:
+        _claim(folder)
+        with locked(folder / LOCK):
+            if running := _already(folder, spec):
+                return running
+            return launch(folder, spec, kit(spec.kafka_version, progress), progress, timeout_s)
+    except OSError as failure:
+        raise SandboxError(f"The sandbox in {folder} could not be started: {failure}.") from failure
 
 
 def kit(version: str, progress: Progress = silent) -> Kit:
@@ -72,7 +75,7 @@ def kit(version: str, progress: Progress = silent) -> Kit:
 def stop(folder: Path, grace_s: float = 10.0) -> bool:
     """End a sandbox's own processes; False when none ran. Its logs stay until the next start.
 
-    Each gets SIGTERM, brokers before controllers, and SIGKILL after `grace_s`.
+    Brokers get SIGTERM, and SIGKILL after `grace_s`. Raises SandboxError for a damaged record.
     """
     folder = folder.absolute()
     sandbox = read(folder)
@@ -80,16 +83,19 @@ def stop(folder: Path, grace_s: float = 10.0) -> bool:
         return False
     with locked(folder / LOCK):
         alive = any(each is not State.ENDED for each in status(folder).nodes.values())
-        end_all(sandbox, grace_s)
+        _end_all(sandbox, grace_s)
         write(replace(sandbox, processes={}))
         return alive
 
 
-def end_all(sandbox: Sandbox, grace_s: float) -> None:
-    """End every process of a sandbox: brokers first, since they say goodbye to a controller."""
-    for brokers in (True, False):
-        numbers = [node.id for node in sandbox.nodes if node.is_broker is brokers]
-        end((sandbox.processes[each] for each in numbers if each in sandbox.processes), grace_s)
+def _end_all(sandbox: Sandbox, grace_s: float) -> None:
+    """End brokers, which say goodbye to a controller, then controllers.
+
+    Controllers are killed: asked to end together they wait 5 s for a successor among themselves.
+    """
+    brokers = {node.id for node in sandbox.nodes if node.is_broker}
+    end((each for key, each in sandbox.processes.items() if key in brokers), grace_s)
+    end(sandbox.processes.values(), grace_s=0)
 
 
 def status(folder: Path) -> Status:

@@ -4,11 +4,13 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+PROC = Path("/proc")
 POLL_S = 0.02
 
 
@@ -50,6 +52,17 @@ def spawn(command: tuple[str, ...], output: Path) -> Process:
     )
     seen = _look(pid)
     return Process(pid, seen.began if seen else "")
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """Let signals wait for the end of the block, so that no process is started and then lost."""
+    held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def state(process: Process) -> State:
@@ -114,10 +127,10 @@ class _Seen:
 
 def _look(pid: int) -> _Seen | None:
     """Return the state letter and the start time of a process; None when it ended."""
-    if not Path("/proc/self/stat").exists():
+    if not (PROC / "self" / "stat").exists():
         return _look_by_ps(pid)
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii", errors="replace")
+        stat = (PROC / str(pid) / "stat").read_text(encoding="ascii", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
     # Behind the command name, which may hold spaces and brackets: state is field 3, start time 22.
@@ -127,7 +140,7 @@ def _look(pid: int) -> _Seen | None:
 
 def _boot() -> str:
     """Name this boot: start times count from it, and begin anew with it."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def _look_by_ps(pid: int) -> _Seen | None:
@@ -137,6 +150,7 @@ def _look_by_ps(pid: int) -> _Seen | None:
         capture_output=True,
         text=True,
         check=False,
+        env={"LC_ALL": "C", "TZ": "UTC"},
     ).stdout.split(maxsplit=1)
     if len(told) < 2 or told[0].startswith("Z"):  # noqa: PLR2004
         return None

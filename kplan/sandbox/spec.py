@@ -59,6 +59,8 @@ def check(spec: SandboxSpec) -> None:
             f"Kafka {spec.kafka_version} cannot be started here.",
             hint="Give 3.9.x or 4.x.",
         )
+    if relative := [str(entry) for entry in spec.class_path if not entry.is_absolute()]:
+        raise SandboxError(f"Class path entries are absolute paths; {relative[0]} is not.")
     if spec.heap_mb < 256:  # noqa: PLR2004
         raise SandboxError(
             f"A heap of {spec.heap_mb} MiB is too small for Kafka; give 256 or more."

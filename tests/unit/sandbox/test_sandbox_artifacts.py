@@ -1,0 +1,142 @@
+"""Kafka's jars are fetched once, whole, and then used without a network."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from kplan.model.errors import SandboxError
+from kplan.sandbox.artifacts import LOG4J, cache_folder, jars
+from kplan.sandbox.step import Stage, Step, silent
+from tests.unit.sandbox.maven_repository import GROUP, LOGGING, publish, served
+
+VERSION = "4.3.0"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Kafka 4.3.0 with two dependencies, as the only Maven repository."""
+    folder = tmp_path / "repository"
+    needs = ("org.apache.kafka:kafka-clients:4.3.0", "org.apache.logging.log4j:log4j-core:2.20.0")
+    publish(folder, f"{GROUP}/kafka_2.13", VERSION, needs)
+    publish(folder, f"{GROUP}/kafka-clients", VERSION)
+    publish(folder, f"{LOGGING}/log4j-core", "2.20.0")
+    publish(folder, f"{LOGGING}/log4j-slf4j-impl", "2.20.0")
+    with served(folder) as address:
+        monkeypatch.setenv("KPLAN_MAVEN_REPOSITORY", address)
+        yield folder
+
+
+def no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KPLAN_MAVEN_REPOSITORY", "http://127.0.0.1:1")
+
+
+def test_the_class_path_holds_kafka_its_dependencies_and_the_logging_jar(
+    repository: Path, tmp_path: Path
+) -> None:
+    """Kafka's POM names no SLF4J binding; without one the broker writes no log at all."""
+    assert repository.exists()
+    found = jars(VERSION, tmp_path / "cache", silent)
+    assert {jar.name for jar in found} == {
+        "kafka_2.13-4.3.0.jar",
+        "kafka-clients-4.3.0.jar",
+        "log4j-core-2.20.0.jar",
+        "log4j-slf4j-impl-2.20.0.jar",
+    }
+    assert all(jar.is_file() for jar in found)
+
+
+def test_an_older_kafka_gets_the_bridge_from_log4j_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "repository"
+    publish(folder, f"{GROUP}/kafka_2.13", "3.9.1")
+    for name in ("log4j-api", "log4j-core", "log4j-slf4j-impl", "log4j-1.2-api"):
+        publish(folder, f"{LOGGING}/{name}", LOG4J)
+    with served(folder) as address:
+        monkeypatch.setenv("KPLAN_MAVEN_REPOSITORY", address)
+        found = jars("3.9.1", tmp_path / "cache", silent)
+    assert f"log4j-1.2-api-{LOG4J}.jar" in {jar.name for jar in found}
+
+
+def test_the_second_time_no_network_is_touched(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert repository.exists()
+    first = jars(VERSION, tmp_path / "cache", silent)
+    no_network(monkeypatch)
+    assert jars(VERSION, tmp_path / "cache", silent) == first
+
+
+def test_progress_counts_the_jars(repository: Path, tmp_path: Path) -> None:
+    assert repository.exists()
+    steps: list[Step] = []
+    jars(VERSION, tmp_path / "cache", steps.append)
+    assert {step.stage for step in steps} == {Stage.FETCH}
+    assert steps[0].total == 0
+    assert [(step.done, step.total) for step in steps[1:]] == [(n, 4) for n in range(5)]
+
+
+def test_without_network_the_first_fetch_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    no_network(monkeypatch)
+    with pytest.raises(SandboxError, match=r"could not be fetched from http://127.0.0.1:1") as told:
+        jars(VERSION, tmp_path / "cache", silent)
+    assert "needs the network" in told.value.hint
+
+
+def test_a_version_that_does_not_exist_is_named(repository: Path, tmp_path: Path) -> None:
+    assert repository.exists()
+    with pytest.raises(SandboxError, match=r"Kafka 4\.99\.0 was not found"):
+        jars("4.99.0", tmp_path / "cache", silent)
+
+
+def test_a_damaged_jar_is_not_kept(repository: Path, tmp_path: Path) -> None:
+    jar = repository / GROUP / "kafka-clients" / VERSION / "kafka-clients-4.3.0.jar"
+    whole = jar.read_bytes()
+    jar.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(SandboxError, match=r"kafka-clients-4\.3\.0\.jar arrived damaged"):
+        jars(VERSION, tmp_path / "cache", silent)
+    jar.write_bytes(whole)
+    assert len(jars(VERSION, tmp_path / "cache", silent)) == 4
+
+
+def test_a_fetch_that_was_cut_begins_anew(repository: Path, tmp_path: Path) -> None:
+    """Only a folder renamed into place counts."""
+    assert repository.exists()
+    left = tmp_path / "cache" / "kafka-4.3.0.partial" / GROUP / "kafka-clients" / VERSION
+    left.mkdir(parents=True)
+    (left / "kafka-clients-4.3.0.jar").write_bytes(b"half of")
+    assert len(jars(VERSION, tmp_path / "cache", silent)) == 4
+
+
+def test_a_jar_that_was_deleted_is_fetched_again(repository: Path, tmp_path: Path) -> None:
+    assert repository.exists()
+    found = jars(VERSION, tmp_path / "cache", silent)
+    found[0].unlink()
+    assert jars(VERSION, tmp_path / "cache", silent) == found
+    assert found[0].is_file()
+
+
+def test_a_full_disk_is_not_taken_for_a_missing_network(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert repository.exists()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kplan.sandbox.artifacts._download", full)
+    with pytest.raises(OSError, match="No space left"):
+        jars(VERSION, tmp_path / "cache", silent)
+
+
+def test_the_cache_is_where_the_user_wants_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KPLAN_CACHE", "/somewhere")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/xdg")
+    assert cache_folder() == Path("/somewhere")
+    monkeypatch.delenv("KPLAN_CACHE")
+    assert cache_folder() == Path("/xdg/kplan")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert cache_folder() == Path.home() / ".cache" / "kplan"
