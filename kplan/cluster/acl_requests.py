@@ -33,7 +33,7 @@ def create_acls(
     for binding in bindings:
         words = _words(binding)
         if words & FILTER_WORDS:
-            return Answer(contents, {each: refusal(-1, _FAILED) for each in bindings})
+            return Answer(contents, {each: refusal(-1) for each in bindings})
         verdicts[binding] = _create_fault(binding)
     fine = {binding for binding, verdict in verdicts.items() if verdict is None}
     if len(fine - contents.acls) > MAX_RECORDS:
@@ -53,12 +53,13 @@ def delete_acls(
     }
     gone = {each for each, verdict in verdicts.items() if verdict is None} & contents.acls
     if len(gone) > MAX_RECORDS:
-        too_many = refusal(42, f"Cannot remove more than {MAX_RECORDS} acls in one request.")
+        too_many = refusal(
+            42, f"Cannot remove more than {MAX_RECORDS} acls in a single delete operation."
+        )
         return Answer(contents, dict.fromkeys(bindings, too_many))
     return Answer(replace(contents, acls=contents.acls - gone), verdicts)
 
 
-_FAILED = "The server experienced an unexpected error when processing the request."
 _NOT_EXACT = "An ACL is deleted by all of its seven parts, never by a pattern."
 
 
@@ -85,5 +86,9 @@ def _create_fault(binding: AclBinding) -> Refusal | None:
     if not binding.resource_name:
         return refusal(42, "Invalid empty resource name")
     if ":" not in binding.principal:
-        return refusal(42, f"Could not parse principal from `{binding.principal}`")
+        return refusal(
+            42,
+            f"Could not parse principal from `{binding.principal}` (no colon is present "
+            "separating the principal type from the principal name)",
+        )
     return None

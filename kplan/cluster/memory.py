@@ -154,7 +154,9 @@ class MemoryCluster(Faults):
 
     def describe(self) -> ClusterDescription:
         """Tell cluster id, registered brokers and principal."""
-        self._read(Call("describe"))
+        _, struck = self._read(Call("describe"))
+        if struck.refused:
+            raise Unread(f"cluster: {struck.refused['']}")
         site = self._store.site
         return ClusterDescription(site.cluster_id, site.brokers, self._principal, "4.1")
 

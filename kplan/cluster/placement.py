@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from itertools import zip_longest
+from itertools import count, zip_longest
 
 from kplan.cluster.specs import Assignment
 from kplan.model.snapshot import Broker
@@ -24,12 +24,13 @@ def placed(
 
 def topic_id(cluster_id: str, number: int) -> str:
     """Make the id of the numbered topic: 22 characters, as Kafka prints its UUIDs (KIP-516)."""
-    for attempt in range(256):
-        digest = hashlib.sha256(f"{cluster_id}/{number}/{attempt}".encode()).digest()[:16]
-        text = base64.urlsafe_b64encode(digest).decode().rstrip("=")
-        if not text.startswith("-"):  # Kafka makes none that reads as an option
-            return text
-    raise AssertionError("256 digests in a row began with the same character")
+    texts = (_uuid_text(f"{cluster_id}/{number}/{attempt}") for attempt in count())
+    return next(text for text in texts if not text.startswith("-"))  # no id reads as an option
+
+
+def _uuid_text(seed: str) -> str:
+    digest = hashlib.sha256(seed.encode()).digest()[:16]
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
 def _across_racks(brokers: tuple[Broker, ...]) -> tuple[int, ...]:

@@ -1,14 +1,18 @@
 """The topic configs of Apache Kafka 4 with type, default and bounds (Kafka: LogConfig)."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import assert_never
 
 from kplan.cluster.specs import ConfigEntry, ConfigSource
 
 _LONG_MAX = 2**63 - 1
 _INT_MAX = 2**31 - 1
 _DAY_MS = 86_400_000
+_WHOLE = re.compile(r"[+-]?[0-9]+")
+_REPLICA = r"\*|[0-9]+:[0-9]+"
 
 
 class ConfigType(StrEnum):
@@ -24,7 +28,10 @@ class ConfigType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TopicConfig:
-    """One key. Bounds are inclusive; `choices` are the words allowed, () is any."""
+    """One key. Bounds are inclusive; `choices` are the values allowed, () is any.
+
+    `pattern` is what each value of a list must match, "" is any.
+    """
 
     name: str
     type: ConfigType
@@ -32,26 +39,30 @@ class TopicConfig:
     at_least: float | None = None
     at_most: float | None = None
     choices: tuple[str, ...] = ()
+    pattern: str = ""
+    source: ConfigSource = ConfigSource.DEFAULT
 
 
-def _int(name: str, default: int, at_least: int | None = 0, at_most: int = _INT_MAX) -> TopicConfig:
+def _int(
+    name: str, default: int, at_least: int | None = 0, at_most: int | None = None
+) -> TopicConfig:
     return TopicConfig(name, ConfigType.INT, str(default), at_least, at_most)
 
 
 def _long(name: str, default: int, at_least: int | None = 0) -> TopicConfig:
-    return TopicConfig(name, ConfigType.LONG, str(default), at_least, _LONG_MAX)
+    return TopicConfig(name, ConfigType.LONG, str(default), at_least)
 
 
 def _flag(name: str) -> TopicConfig:
     return TopicConfig(name, ConfigType.BOOLEAN, "false")
 
 
-def _words(name: str, default: str, *choices: str) -> TopicConfig:
+def _word(name: str, default: str, *choices: str) -> TopicConfig:
     return TopicConfig(name, ConfigType.STRING, default, choices=choices)
 
 
-def _list(name: str, default: str, *choices: str) -> TopicConfig:
-    return TopicConfig(name, ConfigType.LIST, default, choices=choices)
+def _replicas(name: str) -> TopicConfig:
+    return TopicConfig(name, ConfigType.LIST, "", pattern=_REPLICA)
 
 
 _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
@@ -59,28 +70,29 @@ _CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 TOPIC_CONFIGS: Mapping[str, TopicConfig] = {
     each.name: each
     for each in (
-        _list("cleanup.policy", "delete", "compact", "delete"),
-        _int("compression.gzip.level", -1, -1, 9),
+        TopicConfig("cleanup.policy", ConfigType.LIST, "delete", choices=("compact", "delete")),
+        TopicConfig("compression.gzip.level", ConfigType.INT, "-1", choices=("-1", *"123456789")),
         _int("compression.lz4.level", 9, 1, 17),
-        _words("compression.type", "producer", *_CODECS),
+        _word("compression.type", "producer", *_CODECS),
         _int("compression.zstd.level", 3, -131_072, 22),
         _long("delete.retention.ms", _DAY_MS),
         _long("file.delete.delay.ms", 60_000),
         _long("flush.messages", _LONG_MAX, 1),
         _long("flush.ms", _LONG_MAX),
-        _list("follower.replication.throttled.replicas", ""),
+        _replicas("follower.replication.throttled.replicas"),
         _int("index.interval.bytes", 4096),
-        _list("leader.replication.throttled.replicas", ""),
+        _replicas("leader.replication.throttled.replicas"),
         _long("local.retention.bytes", -2, -2),
         _long("local.retention.ms", -2, -2),
         _long("max.compaction.lag.ms", _LONG_MAX, 1),
         _int("max.message.bytes", 1_048_588),
         _long("message.timestamp.after.max.ms", 3_600_000),
         _long("message.timestamp.before.max.ms", _LONG_MAX),
-        _words("message.timestamp.type", "CreateTime", "CreateTime", "LogAppendTime"),
+        _word("message.timestamp.type", "CreateTime", "CreateTime", "LogAppendTime"),
         TopicConfig("min.cleanable.dirty.ratio", ConfigType.DOUBLE, "0.5", 0, 1),
         _long("min.compaction.lag.ms", 0),
-        _int("min.insync.replicas", 1, 1),
+        # A new cluster sets this one for all brokers, as it keeps eligible leaders (KIP-966).
+        replace(_int("min.insync.replicas", 1, 1), source=ConfigSource.DYNAMIC_DEFAULT_BROKER),
         _flag("preallocate"),
         _flag("remote.log.copy.disable"),
         _flag("remote.log.delete.on.disable"),
@@ -94,7 +106,7 @@ TOPIC_CONFIGS: Mapping[str, TopicConfig] = {
         _flag("unclean.leader.election.enable"),
     )
 }
-"""Every topic config of Kafka 4.1 (its reference, "Topic Configs"), sorted by name."""
+"""Every topic config that Kafka 4.1 to 4.3 shows, sorted by name (DescribeConfigs, measured)."""
 
 
 def config_fault(config: Mapping[str, str]) -> str:
@@ -107,7 +119,7 @@ def config_fault(config: Mapping[str, str]) -> str:
             return f"Unknown topic config name: {key}"
         if fault := _value_fault(TOPIC_CONFIGS[key], value):
             return f"Invalid value {value} for configuration {key}: {fault}"
-    return _lag_fault(config)
+    return _lag_fault(config) or _tier_fault(config)
 
 
 def effective(
@@ -124,44 +136,62 @@ def _entry(
         return ConfigEntry(config[row.name], ConfigSource.TOPIC)
     if row.name in broker_values:
         return ConfigEntry(broker_values[row.name], ConfigSource.STATIC_BROKER)
-    return ConfigEntry(row.default, ConfigSource.DEFAULT)
+    return ConfigEntry(row.default, row.source)
 
 
 def _value_fault(row: TopicConfig, value: str) -> str:
     text = value.strip()
     match row.type:
-        case ConfigType.INT | ConfigType.LONG:
-            return _number_fault(row, text, int)
-        case ConfigType.DOUBLE:
-            return _number_fault(row, text, float)
+        case ConfigType.INT | ConfigType.LONG | ConfigType.DOUBLE:
+            return _number_fault(row, text)
         case ConfigType.BOOLEAN:
             fine = text.casefold() in {"true", "false"}
             return "" if fine else "Expected value to be either true or false"
         case ConfigType.STRING:
-            return _choice_fault(row, [text])
+            return _words_fault(row, [text])
         case ConfigType.LIST:
-            return _choice_fault(row, [word.strip() for word in text.split(",") if word.strip()])
+            return _words_fault(row, [word.strip() for word in text.split(",") if word.strip()])
+        case _:
+            assert_never(row.type)
 
 
-def _number_fault(row: TopicConfig, text: str, number: Callable[[str], float]) -> str:
-    try:
-        found = number(text)
-    except ValueError:
+def _number_fault(row: TopicConfig, text: str) -> str:
+    found = _number(row.type, text)
+    if found is None:
         return f"Not a number of type {row.type}"
     if row.at_least is not None and found < row.at_least:
         return f"Value must be at least {row.at_least}"
     if row.at_most is not None and found > row.at_most:
-        is_bound = row.at_most not in {_INT_MAX, _LONG_MAX}
-        return f"Value must be no more than {row.at_most}" if is_bound else (
-            f"Not a number of type {row.type}"
-        )  # fmt: skip
+        return f"Value must be no more than {row.at_most}"
+    return _words_fault(row, [str(found)])
+
+
+def _number(sort: ConfigType, text: str) -> float | None:
+    try:
+        if sort is ConfigType.DOUBLE:
+            return float(text)
+        found = int(text) if _WHOLE.fullmatch(text) else None
+    except ValueError:
+        return None
+    limit = _INT_MAX if sort is ConfigType.INT else _LONG_MAX
+    return found if found is not None and -limit - 1 <= found <= limit else None
+
+
+def _words_fault(row: TopicConfig, words: list[str]) -> str:
+    if row.choices and not set(words) <= set(row.choices):
+        return f"String must be one of: {', '.join(row.choices)}"
+    if row.pattern and not all(re.fullmatch(row.pattern, word) for word in words):
+        return f"{row.name} must be the literal '*' or a list of [partitionId]:[brokerId]"
     return ""
 
 
-def _choice_fault(row: TopicConfig, words: list[str]) -> str:
-    if not row.choices or all(word in row.choices for word in words):
+def _tier_fault(config: Mapping[str, str]) -> str:
+    if config.get("remote.storage.enable", "false").casefold() == "false":
         return ""
-    return f"String must be one of: {', '.join(row.choices)}"
+    return (
+        "Tiered Storage functionality is disabled in the broker. "
+        "Topic cannot be configured with remote log storage."
+    )
 
 
 def _lag_fault(config: Mapping[str, str]) -> str:

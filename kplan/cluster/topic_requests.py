@@ -26,6 +26,7 @@ from kplan.model.refusal import Refusal
 Verdicts = dict[str, Verdict]
 
 _MAX_PARTITIONS = 10_000
+_METADATA_TOPIC = "__cluster_metadata"
 _TOO_LARGE = "Unable to perform excessively large batch operation."
 _TOO_MANY_PARTITIONS = "Excessively large number of partitions per request."
 
@@ -57,7 +58,7 @@ def create_topics(contents: Contents, site: Site, specs: Sequence[NewTopic]) -> 
 def create_partitions(
     contents: Contents, site: Site, specs: Sequence[NewPartitions]
 ) -> Answer[str]:
-    """CreatePartitions: a topic only grows (KIP-195)."""
+    """CreatePartitions: a topic only grows (KIP-195); what goes beyond the record limit fails."""
     verdicts: Verdicts = _duplicates((spec.name for spec in specs), "Duplicate topic name.")
     topics, records = dict(contents.topics), 0
     for spec in specs:
@@ -67,12 +68,13 @@ def create_partitions(
         if isinstance(found, Refusal):
             verdicts[spec.name] = found
             continue
+        if records + len(found) > MAX_RECORDS:
+            verdicts[spec.name] = refusal(-1)
+            continue
         held = topics[spec.name]
         topics[spec.name] = replace(held, assignment=held.assignment + found)
         verdicts[spec.name] = None
         records += len(found)
-    if records > MAX_RECORDS:
-        return Answer(contents, _all(specs, _TOO_LARGE))
     return Answer(replace(contents, topics=topics), verdicts)
 
 
@@ -103,7 +105,7 @@ def delete_topics(
     contents: Contents,
     refs: Sequence[TopicRef],
 ) -> Answer[str]:
-    """DeleteTopics, by id where one is given: another incarnation stays (KIP-516)."""
+    """DeleteTopics, by id where one is given (KIP-516); items beyond the record limit fail."""
     verdicts: Verdicts = _duplicates((ref.name for ref in refs), "Duplicate topic name.")
     topics = dict(contents.topics)
     for ref in refs:
@@ -114,11 +116,11 @@ def delete_topics(
             verdicts[ref.name] = refusal(100, "This server does not host this topic ID.")
         elif held is None:
             verdicts[ref.name] = refusal(3, "This server does not host this topic-partition.")
+        elif len(contents.topics) - len(topics) == MAX_RECORDS:
+            verdicts[ref.name] = refusal(-1)
         else:
             del topics[ref.name]
             verdicts[ref.name] = None
-    if len(contents.topics) - len(topics) > MAX_RECORDS:
-        return Answer(contents, _all(refs, _TOO_LARGE))
     return Answer(replace(contents, topics=topics), verdicts)
 
 
@@ -127,9 +129,7 @@ def _duplicates(names: Iterable[str], text: str) -> Verdicts:
     return {name: refusal(42, text) for name, count in counted.items() if count > 1}
 
 
-def _all(
-    items: Sequence[NewTopic | NewPartitions | ConfigAlteration | TopicRef], text: str
-) -> Verdicts:
+def _all(items: Sequence[NewTopic | ConfigAlteration], text: str) -> Verdicts:
     return {each.name: refusal(44, text) for each in items}
 
 
@@ -142,6 +142,8 @@ def _asked_partitions(site: Site, spec: NewTopic) -> int:
 def _new_topic(
     contents: Contents, site: Site, taken: Mapping[str, str], spec: NewTopic
 ) -> Assignment | Refusal:
+    if spec.name == _METADATA_TOPIC:
+        return refusal(42, f"Creation of internal topic {_METADATA_TOPIC} is prohibited.")
     if fault := topic_name_fault(spec.name):
         return refusal(17, f"Topic name is invalid: {fault}")
     if spec.name in contents.topics:
@@ -237,12 +239,14 @@ def _assignment_fault(site: Site, assignment: Assignment, factor: int) -> str:
 
 
 def _altered(contents: Contents, spec: ConfigAlteration) -> Mapping[str, str] | Refusal:
+    if spec.set.keys() & set(spec.delete):
+        return refusal(42, "Error due to duplicate config keys")
+    if fault := topic_name_fault(spec.name):
+        return refusal(17, f"Topic name is invalid: {fault}")
     held = contents.topics.get(spec.name)
-    if both := sorted(spec.set.keys() & set(spec.delete)):
-        return refusal(42, f"Error due to duplicate config keys: {', '.join(both)}")
-    if held is None:
-        return refusal(3, f"The topic '{spec.name}' does not exist.")
-    config = {key: value for key, value in held.config.items() if key not in spec.delete}
+    has = held.config if held else {}
+    config = {key: value for key, value in has.items() if key not in spec.delete}
     config.update(spec.set)
-    fault = config_fault(config)
-    return refusal(40, fault) if fault else config
+    if fault := config_fault(config):
+        return refusal(40, fault)
+    return refusal(3, f"The topic '{spec.name}' does not exist.") if held is None else config
