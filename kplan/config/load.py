@@ -83,7 +83,7 @@ def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configu
         module.work_out()
         providers = tuple(_providers(module, run))
         shown = outputs(module, run.ledger)
-        resources = tuple(_resources(module, run))
+        resources = tuple(_resources(module))
         run.ledger.report(_declared_twice(resources, kinds))
     diagnostics = in_order((*files.diagnostics, *run.ledger.diagnostics))
     return Configuration(
@@ -121,7 +121,7 @@ def _run(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind], found: Dec
     return Run({kind.name: kind for kind in kinds}, FUNCTIONS, host, ledger, constants)
 
 
-def _resources(module: Module, run: Run) -> Iterator[Resource]:
+def _resources(module: Module) -> Iterator[Resource]:
     found: list[Resource] = []
     for node in module.resources():
         try:

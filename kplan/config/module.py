@@ -158,7 +158,8 @@ class Module:
             return given_value(found, wanted, given, label, default)
         if "default" not in found.arguments:
             told = f'The variable "{found.name}" has no default, and no value is given for it.'
-            hint = f"Give one with -var '{found.name}=...', in a .tfvars file, or as KPLAN_VAR_{found.name}."
+            name = found.name
+            hint = f"Give one with -var '{name}=...', in a .tfvars file or as KPLAN_VAR_{name}."
             raise Failure([error("KP170", found.place, told, hint=hint)])
         return default
 
@@ -207,19 +208,19 @@ class Module:
     # ---- resources and module calls
 
     def resource(self, kind: str, name: str) -> Found:
-        """The instances of a resource block; raises `Failure` if there is none."""
+        """Give the instances of a resource block; raises `Failure` if there is none."""
         found = self.declared.resources.get((kind, name))
         if found is None or found.is_broken or kind not in self._run.kinds:
             raise Failure
         return ResourceNode(self, self._run, kind, name)
 
     def call(self, name: str) -> Found:
-        """The module that a block calls."""
+        """Give the module that a block calls."""
         del name
         raise Failure
 
     def blueprint(self, kind: str, name: str) -> Blueprint:
-        """What all instances of a resource block have in common."""
+        """Prepare what all instances of a resource block have in common."""
         made = self._blueprints.get((kind, name))
         if made is None:
             made = blueprint(self._run.kinds[kind], self.declared.resources[kind, name])
@@ -257,7 +258,7 @@ class ResourceNode(Deferred):
             self._run.ledger.attempt(partial(self.instance, key))
 
     def instances(self) -> Instances:
-        """The keys of the instances, with what `each` and `count` are in them."""
+        """Work out the keys of the instances, with what `each` and `count` are in them."""
         if self._found.is_broken:
             raise Failure
         label = self._module.label(f"{self.kind}.{self.name}")
@@ -266,7 +267,7 @@ class ResourceNode(Deferred):
         return self._run.ledger.once(hop, lambda: instances(self._found, scope))
 
     def instance(self, key: Key) -> Instance:
-        """One instance; raises `Failure`."""
+        """Work out one instance; raises `Failure`."""
         hop = Hop(
             (self._module.path, self.kind, self.name, "instance", key),
             self._module.label(f"{self.kind}.{self.name}{instance_key(key)}"),
@@ -285,7 +286,7 @@ class ResourceNode(Deferred):
     # ---- as references see it
 
     def attribute(self, name: str, subject: SourceRange) -> Found:
-        """An attribute of the only instance."""
+        """Give an attribute of the only instance."""
         if None not in self.instances():
             label = f"{self.kind}.{self.name}"
             told = f"{label} has several instances, so one must be chosen before an attribute."
@@ -300,7 +301,7 @@ class ResourceNode(Deferred):
         return value[name]
 
     def index(self, key: Value, subject: SourceRange) -> Found:
-        """One instance by its key."""
+        """Give one instance by its key."""
         found = self.instances()
         chosen = key if isinstance(key, str | int) and not isinstance(key, bool) else None
         if chosen is None or chosen not in found:
@@ -311,7 +312,7 @@ class ResourceNode(Deferred):
         return dict(self.instance(chosen).value)
 
     def value(self, subject: SourceRange) -> Value:
-        """All instances: the one object, an object by key, or a tuple by place."""
+        """Give all instances: the one object, an object by key, or a tuple by place."""
         del subject
         found = self.instances()
         if None in found:

@@ -48,19 +48,19 @@ class Module(Protocol):
         ...
 
     def variable(self, name: str) -> Value:
-        """Value of an input variable."""
+        """Give the value of an input variable."""
         ...
 
     def local(self, name: str) -> Value:
-        """Value of a local."""
+        """Give the value of a local."""
         ...
 
     def call(self, name: str) -> Found:
-        """The module that a block calls."""
+        """Give the module that a block calls."""
         ...
 
     def resource(self, kind: str, name: str) -> Found:
-        """The instances of a resource block."""
+        """Give the instances of a resource block."""
         ...
 
 

@@ -1,6 +1,6 @@
 """`for_each` and `count`: which instances a block has."""
 
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from kplan.config.declared import Declaration
 from kplan.config.evaluation.evaluate import evaluate
@@ -43,18 +43,20 @@ def _for_each(found: Declaration, scope: Scope) -> Instances:
     value = evaluate(found.arguments["for_each"].value, scope)
     if unmark(value)[1] or (isinstance(value, TSet) and has_sensitive(value)):
         told = "The value is sensitive, and the keys of instances are shown everywhere."
-        _refuse(found, "for_each", scope, told, "Use nonsensitive() if the keys are no secret.")
+        raise _refusal(
+            found, "for_each", scope, told, "Use nonsensitive() if the keys are no secret."
+        )
     match value:
         case TSet():
             return {_set_key(each, found, scope): _each(each, each) for each in value}
         case dict():
             return {key: _each(key, each) for key, each in value.items()}
         case None:
-            _refuse(found, "for_each", scope, "The value is null; a map or a set is needed.")
+            raise _refusal(found, "for_each", scope, "The value is null; a map or a set is needed.")
         case _:
             told = f"A map or a set of strings is needed, but the value {describe(value)}."
             hint = "Wrap it in toset(...)." if isinstance(value, tuple) else ""
-            _refuse(found, "for_each", scope, told, hint)
+            raise _refusal(found, "for_each", scope, told, hint)
 
 
 def _each(key: Value, value: Value) -> Repetition:
@@ -66,27 +68,29 @@ def _set_key(each: Value, found: Declaration, scope: Scope) -> str:
         return each
     got = "null" if each is None else type_name(type_of(each))
     told = f"A set of strings is needed, but there is an element that is {got}."
-    _refuse(found, "for_each", scope, told)
+    raise _refusal(found, "for_each", scope, told)
 
 
 def _count(found: Declaration, scope: Scope) -> Instances:
     value, marked = unmark(evaluate(found.arguments["count"].value, scope))
     if marked:
         told = "The value is sensitive, and the number of instances is shown everywhere."
-        _refuse(found, "count", scope, told, "Use nonsensitive() if it is no secret.")
+        raise _refusal(found, "count", scope, told, "Use nonsensitive() if it is no secret.")
     try:
         number = convert(value, NUMBER)
     except ConversionError:
-        _refuse(found, "count", scope, f"A number is needed, but the value {describe(value)}.")
+        raise _refusal(
+            found, "count", scope, f"A number is needed, but the value {describe(value)}."
+        ) from None
     if not isinstance(number, int) or not 0 <= number <= MAX_COUNT:
         told = f"A whole number from 0 to {MAX_COUNT} is needed, but the value {describe(value)}."
-        _refuse(found, "count", scope, told)
+        raise _refusal(found, "count", scope, told)
     return {place: Repetition(count=place) for place in range(number)}
 
 
-def _refuse(found: Declaration, name: str, scope: Scope, detail: str, hint: str = "") -> NoReturn:
+def _refusal(found: Declaration, name: str, scope: Scope, detail: str, hint: str = "") -> Failure:
     node = found.arguments[name].value
     code = "KP175" if name == "for_each" else "KP176"
     subject = scope.origin.range(node.start, node.end)
     values = seen(node, scope, evaluate)
-    raise Failure([error(code, subject, detail, hint=hint, values=values)])
+    return Failure([error(code, subject, detail, hint=hint, values=values)])

@@ -1,6 +1,6 @@
 """Type constraints: `list(object({name = string, size = optional(number, 1)}))`."""
 
-from typing import NoReturn
+from collections.abc import Callable, Mapping
 
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.misuse import meant
@@ -23,7 +23,11 @@ from kplan.config.values.value import (
 )
 
 _WORDS: dict[str, Type] = {"string": STRING, "number": NUMBER, "bool": BOOL, "any": ANY}
-_COLLECTIONS = {"list": ListType, "set": SetType, "map": MapType}
+_COLLECTIONS: Mapping[str, Callable[[Type], Type]] = {
+    "list": ListType,
+    "set": SetType,
+    "map": MapType,
+}
 _STRUCTURES = ("object", "tuple")
 
 
@@ -48,46 +52,52 @@ def type_constraint(node: ast.Node, scope: Scope) -> Type:
         case ast.Call(name="tuple"):
             return _tuple(_only(node, scope), scope)
         case _:
-            _refuse_unknown(node, scope)
+            raise _unknown(node, scope)
 
 
-def _refuse_unknown(node: ast.Node, scope: Scope) -> NoReturn:
+def _unknown(node: ast.Node, scope: Scope) -> Failure:
     known = [*_WORDS, *_COLLECTIONS, *_STRUCTURES]
     name = node.name if isinstance(node, ast.Name | ast.Call) else ""
     if name in _STRUCTURES:
-        _refuse(node, scope, f'The type "{name}" needs its parts in parentheses.')
+        return _refusal(node, scope, f'The type "{name}" needs its parts in parentheses.')
     if name == "optional":
-        _refuse(node, scope, "optional(...) stands only at an attribute of an object type.")
+        return _refusal(node, scope, "optional(...) stands only at an attribute of an object type.")
     text = scope.origin.text(node.start, node.end)
-    _refuse(node, scope, f"{text} is no type.", meant(name, known))
+    return _refusal(node, scope, f"{text} is no type.", meant(name, known))
 
 
-def _refuse(node: ast.Node, scope: Scope, detail: str, hint: str = "") -> NoReturn:
+def _refusal(node: ast.Node, scope: Scope, detail: str, hint: str = "") -> Failure:
     subject = scope.origin.range(node.start, node.end)
-    raise Failure([error("KP130", subject, detail, hint=hint)])
+    return Failure([error("KP130", subject, detail, hint=hint)])
 
 
 def _only(node: ast.Call, scope: Scope) -> ast.Node:
     if len(node.arguments) != 1:
-        _refuse(node, scope, f"{node.name}(...) takes one argument, got {len(node.arguments)}.")
+        raise _refusal(
+            node, scope, f"{node.name}(...) takes one argument, got {len(node.arguments)}."
+        )
     return node.arguments[0]
 
 
 def _tuple(node: ast.Node, scope: Scope) -> Type:
     if not isinstance(node, ast.Tuple):
-        _refuse(node, scope, "A tuple type lists the types of its elements: tuple([string, bool]).")
+        raise _refusal(
+            node, scope, "A tuple type lists the types of its elements: tuple([string, bool])."
+        )
     return TupleType(tuple(type_constraint(each, scope) for each in node.items))
 
 
 def _object(node: ast.Node, scope: Scope) -> Type:
     if not isinstance(node, ast.Object):
-        _refuse(node, scope, "An object type lists its attributes: object({name = string}).")
+        raise _refusal(node, scope, "An object type lists its attributes: object({name = string}).")
     attributes: dict[str, Type] = {}
     optional: set[str] = set()
     defaults: dict[str, Value] = {}
     for key, value in node.items:
         if not (isinstance(key, ast.Literal) and isinstance(key.value, str)):
-            _refuse(key, scope, "The name of an attribute in an object type is a plain word.")
+            raise _refusal(
+                key, scope, "The name of an attribute in an object type is a plain word."
+            )
         name, of = key.value, value
         if isinstance(value, ast.Call) and value.name == "optional":
             of = _optional(value, scope)
@@ -100,7 +110,7 @@ def _object(node: ast.Node, scope: Scope) -> Type:
 
 def _optional(node: ast.Call, scope: Scope) -> ast.Node:
     if not 1 <= len(node.arguments) <= 2:  # noqa: PLR2004 - type and default
-        _refuse(node, scope, "optional(...) takes a type and, if wanted, a default.")
+        raise _refusal(node, scope, "optional(...) takes a type and, if wanted, a default.")
     return node.arguments[0]
 
 

@@ -141,7 +141,7 @@ def got(value: Value, fault: ConversionError, *, is_secret: bool) -> str:
     for step in fault.path:
         if was_marked or is_secret:
             return ""
-        inner = part[step] if isinstance(part, dict | tuple) else None  # type: ignore[index, call-overload] # the path leads through the value
+        inner = part[step] if isinstance(part, dict | tuple) else None  # type: ignore[index] # the path leads through the value
         part, was_marked = unmark(inner)
     if was_marked or is_secret or part is None:
         return ""

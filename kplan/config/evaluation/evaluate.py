@@ -1,7 +1,7 @@
 """Evaluation of syntax trees, by walking them."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 from kplan.config.evaluation import access, calls, operators
 from kplan.config.evaluation.misuse import Misuse
@@ -34,13 +34,11 @@ def evaluate(node: ast.Node, scope: Scope) -> Value:
     return found
 
 
-def _fail(fault: Misuse, node: ast.Node, scope: Scope, whole: ast.Node | None = None) -> NoReturn:
+def _failure(fault: Misuse, node: ast.Node, scope: Scope) -> Failure:
     """Turn what a value-level operation refused into a problem at the place of `node`."""
     subject = scope.origin.range(node.start, node.end)
-    values = seen(whole or node, scope, evaluate)
-    raise Failure(
-        [error(fault.code, subject, fault.detail, hint=fault.hint, values=values)]
-    ) from None
+    values = seen(node, scope, evaluate)
+    return Failure([error(fault.code, subject, fault.detail, hint=fault.hint, values=values)])
 
 
 def _all(nodes: tuple[ast.Node, ...], scope: Scope) -> list[Value]:
@@ -90,7 +88,7 @@ def _get_attr(node: ast.GetAttr, scope: Scope) -> Found:
     try:
         return access.attribute(target, node.name)
     except Misuse as fault:
-        _fail(fault, node, scope)
+        raise _failure(fault, node, scope) from None
 
 
 def _index(node: ast.Index, scope: Scope) -> Found:
@@ -101,7 +99,7 @@ def _index(node: ast.Index, scope: Scope) -> Found:
     try:
         return access.index(target, key)
     except Misuse as fault:
-        _fail(fault, node, scope)
+        raise _failure(fault, node, scope) from None
 
 
 def _splat(node: ast.Splat, scope: Scope) -> Value:
@@ -151,9 +149,11 @@ def _key(key: Value, node: ast.Node, scope: Scope) -> tuple[str, bool]:
         text = convert(bare, STRING)
     except ConversionError:
         told = f"The key of an element must be a string, got {type_name(type_of(bare))}."
-        _fail(Misuse("KP161", told), node, scope)
+        raise _failure(Misuse("KP161", told), node, scope) from None
     if not isinstance(text, str):
-        _fail(Misuse("KP161", "The key of an element must not be null."), node, scope)
+        raise _failure(
+            Misuse("KP161", "The key of an element must not be null."), node, scope
+        ) from None
     return text, marked
 
 
@@ -161,7 +161,7 @@ def _for(node: ast.For, scope: Scope) -> Value:
     try:
         collection, marked = access.pairs(evaluate(node.collection, scope))
     except Misuse as fault:
-        _fail(fault, node.collection, scope)
+        raise _failure(fault, node.collection, scope) from None
     collected: list[tuple[Value, Value, Scope]] = []
     diagnostics: list[Diagnostic] = []
     for key, each in collection:
@@ -192,7 +192,7 @@ def _is_wanted(condition: ast.Node, scope: Scope) -> bool:
     try:
         return operators.truth(bare, "the 'if' clause's")
     except Misuse as fault:
-        _fail(Misuse("KP168", fault.detail), condition, scope)
+        raise _failure(Misuse("KP168", fault.detail), condition, scope) from None
 
 
 def _for_object(
@@ -205,7 +205,7 @@ def _for_object(
         if text in groups and not node.is_grouping:
             told = f'Two items of this "for" expression have the key "{text}".'
             hint = "If that is meant, group the values by key: write ... behind the value."
-            _fail(Misuse("KP160", told, hint), key_node, scope)
+            raise _failure(Misuse("KP160", told, hint), key_node, scope) from None
         groups.setdefault(text, []).append(value)
     if node.is_grouping:
         return mark(_sorted({key: tuple(each) for key, each in groups.items()}), sensitive=marked)
@@ -220,7 +220,7 @@ def _unary(node: ast.Unary, scope: Scope) -> Value:
     try:
         return operators.unary(node.operator, value)
     except Misuse as fault:
-        _fail(fault, node.operand, scope)
+        raise _failure(fault, node.operand, scope) from None
 
 
 def _binary(node: ast.Binary, scope: Scope) -> Value:
@@ -237,7 +237,7 @@ def _binary(node: ast.Binary, scope: Scope) -> Value:
         try:
             value = operators.binary(each.operator, value, right)
         except Misuse as fault:
-            _fail(fault, each, scope)
+            raise _failure(fault, each, scope) from None
     return value
 
 
@@ -250,7 +250,7 @@ def _logical(node: ast.Binary, left: Value, scope: Scope) -> Value:
         right, right_marked = unmark(evaluate(node.right, scope))
         return mark(operators.truth(right, "right"), sensitive=marked or right_marked)
     except Misuse as fault:
-        _fail(fault, node, scope)
+        raise _failure(fault, node, scope) from None
 
 
 def _conditional(node: ast.Conditional, scope: Scope) -> Value:
@@ -259,7 +259,7 @@ def _conditional(node: ast.Conditional, scope: Scope) -> Value:
         decided = operators.truth(bare, "condition")
     except Misuse as fault:
         told = fault.detail.replace("Unsuitable value for condition operand: ", "The condition: ")
-        _fail(Misuse("KP156", told), node.condition, scope)
+        raise _failure(Misuse("KP156", told), node.condition, scope) from None
     chosen, other = node.then, node.otherwise
     if not decided:
         chosen, other = other, chosen
@@ -281,7 +281,7 @@ def _as_either(node: ast.Conditional, value: Value, other: ast.Node, scope: Scop
         names = type_name(own), type_name(foreign)
         first, second = names if other is node.otherwise else names[::-1]
         told = f"The results are of different types: {first} if true, {second} if false."
-        _fail(Misuse("KP155", told), node, scope)
+        raise _failure(Misuse("KP155", told), node, scope) from None
     return convert(value, common)
 
 
@@ -309,12 +309,14 @@ def _template(node: ast.Template, scope: Scope) -> Value:
 def _interpolated(value: Value, node: ast.Node, scope: Scope) -> str:
     if value is None:
         told = "The expression is null, which has no text to put into a template."
-        _fail(Misuse("KP158", told), node, scope)
+        raise _failure(Misuse("KP158", told), node, scope) from None
     try:
         text = convert(value, STRING)
     except ConversionError:
         told = f"A template takes strings, numbers and bools, got {type_name(type_of(value))}."
-        _fail(Misuse("KP158", told, "Write it as text with join() or jsonencode()."), node, scope)
+        raise _failure(
+            Misuse("KP158", told, "Write it as text with join() or jsonencode()."), node, scope
+        ) from None
     return str(text)
 
 
@@ -323,7 +325,7 @@ def _template_if(node: ast.TemplateIf, scope: Scope) -> Value:
     try:
         decided = operators.truth(bare, "condition")
     except Misuse as fault:
-        _fail(Misuse("KP156", fault.detail), node.condition, scope)
+        raise _failure(Misuse("KP156", fault.detail), node.condition, scope) from None
     return mark(evaluate(node.then if decided else node.otherwise, scope), sensitive=marked)
 
 
@@ -331,7 +333,7 @@ def _template_for(node: ast.TemplateFor, scope: Scope) -> Value:
     try:
         collection, marked = access.pairs(evaluate(node.collection, scope))
     except Misuse as fault:
-        _fail(fault, node.collection, scope)
+        raise _failure(fault, node.collection, scope) from None
     texts: list[str] = []
     for key, each in collection:
         bare, is_secret = unmark(evaluate(node.body, scope.with_variables(_bound(node, key, each))))

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 
 class Misuse(Exception):  # noqa: N818 - not an error of the program
-    """An operation was asked of values that it does not take; whoever catches it knows the place."""
+    """Values were given to an operation that does not take them; the catcher knows the place."""
 
     def __init__(self, code: str, detail: str, hint: str = "") -> None:
         super().__init__(detail)

@@ -1,4 +1,4 @@
-"""Operators on values. Operands are converted as Terraform does; null is no operand but of == and !=."""
+"""Operators on values. Operands are converted as in Terraform; null is one only for == and !=."""
 
 from collections.abc import Callable, Mapping
 
@@ -79,8 +79,7 @@ def number(value: Value, place: str) -> Number:
     """
     if type(value) is int:
         return value
-    converted = _operand(value, NUMBER, place)
-    return converted  # type: ignore[return-value] # converted to a number
+    return _operand(value, NUMBER, place)  # type: ignore[return-value] # converted to a number
 
 
 def truth(value: Value, place: str) -> bool:

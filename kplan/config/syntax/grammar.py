@@ -9,7 +9,7 @@ from typing import Any
 
 from hcl2 import parser as _hcl2_parser  # noqa: TID253 - this module is itself imported lazily
 from hcl2.api import parses_to_tree  # noqa: TID253
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from kplan.config.syntax.draft import Broken, Draft
 
@@ -53,8 +53,6 @@ def parsed(text: str, draft: Draft) -> Any:  # noqa: ANN401 - lark's tree is unt
         end = start + max(len(str(token).rstrip("\n")), 1)
     except UnexpectedCharacters as unexpected:
         start, end = unexpected.pos_in_stream, unexpected.pos_in_stream + 1
-    except UnexpectedInput as unexpected:
-        start, end = unexpected.pos_in_stream or 0, (unexpected.pos_in_stream or 0) + 1
     raise _broken(draft, min(start, len(text)), min(end, len(text) + 1))
 
 

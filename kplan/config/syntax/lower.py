@@ -1,7 +1,7 @@
 """From python-hcl2's parse tree to kplan's syntax tree."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.draft import Broken, Draft
@@ -62,7 +62,7 @@ class Lowering:
                 continue
             here = child.children[0].children[0].start_pos
             if behind >= 0 and "\n" not in self._text(behind, here):
-                self._refuse_same_line(here)
+                raise self._same_line(here)
             if child.data == "attribute":
                 attribute = self._attribute(child)
                 self._refuse_redefined(attributes.get(attribute.name), attribute)
@@ -158,7 +158,7 @@ class Lowering:
         for child in children[1:-1]:
             if hasattr(child, "data"):
                 if last is not None and hasattr(last, "data"):
-                    self._refuse_unseparated(child)
+                    raise self._unseparated(child)
                 items.append(self._object_item(child))
             last = child
         return ast.Object(children[0].start_pos, children[-1].end_pos, tuple(items))
@@ -323,14 +323,14 @@ class Lowering:
         broken.related = (("set first", base + first.start, base + first.name_end),)
         raise broken
 
-    def _refuse_same_line(self, here: int) -> NoReturn:
+    def _same_line(self, here: int) -> Broken:
         told = "Each argument and each block begins on a line of its own."
-        raise self._broken("KP111", here, here + 1, told)
+        return self._broken("KP111", here, here + 1, told)
 
-    def _refuse_unseparated(self, item: Tree) -> NoReturn:
+    def _unseparated(self, item: Tree) -> Broken:
         here = self.node(item.children[0].children[0]).start
         told = "The elements of an object are separated by commas or line breaks."
-        raise self._broken("KP112", here, here + 1, told)
+        return self._broken("KP112", here, here + 1, told)
 
 
 def _is(found: Any, data: str) -> bool:  # noqa: ANN401 - lark's tree or token

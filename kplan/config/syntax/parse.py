@@ -33,13 +33,11 @@ def parse_file(source: Source, *, is_body: bool = False) -> Parsed:
     has_lost = False
     for start, end, scanner, broken in _scanned(source, is_body=is_body):
         origin = Origin(source, start)
-        if broken is None:
-            try:
-                items.append(ast.Item(origin, _content(scanner.draft, end)))
-                continue
-            except Broken as found:
-                broken = found
-        diagnostics.append(_diagnostic(source, broken))
+        content = broken or _attempt(scanner.draft, end)
+        if not isinstance(content, Broken):
+            items.append(ast.Item(origin, content))
+            continue
+        diagnostics.append(_diagnostic(source, content))
         header = scanner.header
         if header is not None and header.labels:
             items.append(ast.Item(origin, _empty(header, start), is_broken=True))
@@ -102,6 +100,13 @@ def _within(
 def _behind_space(text: str, at: int) -> int:
     match = _SPACE(text, at)
     return match.end() if match else at
+
+
+def _attempt(draft: Draft, end: int) -> ast.Block | ast.Attribute | Broken:
+    try:
+        return _content(draft, end)
+    except Broken as broken:
+        return broken
 
 
 def _content(draft: Draft, end: int, prefix: str = "") -> ast.Block | ast.Attribute:

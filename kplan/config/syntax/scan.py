@@ -9,12 +9,12 @@ the elements of an object; strings become names of the same length; a `-` that s
 import re
 from collections.abc import Callable
 from enum import Enum
-from typing import NoReturn, TypeAlias
+from typing import TypeAlias
 
 from kplan.config.syntax.draft import Broken, Draft, Quoted
 from kplan.config.syntax.escapes import unescaped
 from kplan.config.syntax.quoting import ScanExpression, scan_heredoc, scan_quoted
-from kplan.config.syntax.tokens import CLOSERS, MAX_DEPTH, OPERAND_ENDS, TOKEN
+from kplan.config.syntax.tokens import CLOSERS, MAX_DEPTH, OPERAND_ENDS, PLAIN, TOKEN
 from kplan.config.syntax.tree import Label
 
 _FOR = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+for(?![\w-])", re.DOTALL).match
@@ -30,6 +30,19 @@ class _Mode(Enum):
     LIST = "nothing"
     OBJECT = "separates"
     TEMPLATE = "nothing, and } or ~} ends it"
+
+
+class _Level:
+    """Where one bracket, template or argument stands while it is scanned."""
+
+    __slots__ = ("closer", "last", "mode", "signed", "strips")
+
+    def __init__(self, mode: _Mode, closer: str) -> None:
+        self.mode = mode
+        self.closer = closer
+        self.last = "open"  # kind of the last token that means something
+        self.signed = -1  # offset of the last sign that negates
+        self.strips = False  # whether ~ stands before the closer
 
 
 class Header:
@@ -83,10 +96,12 @@ class Scanner:
         return match
 
     def _statement(self, word: re.Match[str], *, is_top: bool = False) -> int:
-        if word.lastgroup != "word":
-            self._refuse_statement(word)
-        self._ascii(word)
-        header = Header(word.start("word"), word["word"])
+        kind = word.lastgroup or ""
+        if kind not in {"word", "foreign"}:
+            raise self._statement_refusal(word)
+        if kind == "foreign":
+            self._ascii(word)
+        header = Header(word.start(kind), word[kind])
         if is_top:
             self.header = header
         return self._after_word(header, word.end())
@@ -97,7 +112,7 @@ class Scanner:
             match = self._token(at)
             kind = match.lastgroup
             at = match.end()
-            if kind in {"word", "text"}:
+            if kind in {"word", "foreign", "text"}:
                 labels.append(self._label(match))
                 header.labels, header.end = tuple(labels), at
             elif kind == "comment":
@@ -107,13 +122,14 @@ class Scanner:
             elif match[0][-1:] == "{":
                 return self._block(header, at)
             else:
-                self._refuse_header(header, match)
+                raise self._header_refusal(header, match)
 
     def _label(self, match: re.Match[str]) -> Label:
         start, end, base = match.start(match.lastgroup or 0), match.end(), self.draft.base
-        if match.lastgroup == "word":
+        if match.lastgroup == "foreign":
             self._ascii(match)
-            return Label(start - base, end - base, match["word"])
+        if match.lastgroup != "text":
+            return Label(start - base, end - base, self._text[start:end])
         self._plain(match)
         if "\\" in match["text"]:
             told = "A block label is plain text without escapes or templates."
@@ -138,7 +154,7 @@ class Scanner:
                     self._depth -= 1
                     return match.end()
                 case "end":
-                    self._refuse_open_block(header)
+                    raise self._open_block_refusal(header)
                 case _:
                     at = self._statement(match)
 
@@ -150,52 +166,62 @@ class Scanner:
         Gives the offset behind the closer, or of the end of the line, and whether `~` stands before
         the closer.
         """
-        last, strips, signed = "open", False, -1
+        level = _Level(mode, closer)
         while True:
             match = self._token(at)
             kind, at = match.lastgroup or "", match.end()
-            match kind:
-                case "word":
-                    self._ascii(match)
-                case "number" | "equals" | "operator" | "splat":
-                    self._exact(match)
-                case "comma":
-                    pass
-                case "text":
-                    self._plain(match)
-                case "newline":
-                    if mode is _Mode.ARGUMENT:
-                        return match.start("newline"), False
-                    kind = self._newline(match, mode, last)
-                case "line" | "comment":
-                    self._blank(match)
-                    continue
-                case "open":
-                    at, kind = self._bracket(match), "close"
-                case "close" | "end":
-                    return self._closed(match, mode, closer), strips
-                case "sign":
-                    signed = self._sign(match, last, signed)
-                case "strip" if mode is _Mode.TEMPLATE:
-                    self._blank(match)
-                    strips = True
-                case _:
-                    at, kind = self._rarely(match)
-            last = kind or last
+            if kind in PLAIN:
+                level.last = kind
+            elif kind in {"close", "end"}:
+                return self._closed(match, level), level.strips
+            elif kind == "newline" and mode is _Mode.ARGUMENT:
+                return match.start("newline"), False
+            else:
+                at = self._rewritten(match, level)
 
-    def _rarely(self, match: re.Match[str]) -> tuple[int, str]:
-        start = match.start(match.lastgroup or 0)
-        match match.lastgroup:
+    def _rewritten(self, match: re.Match[str], level: _Level) -> int:
+        """Rewrite what the parser does not read rightly; give the offset behind it."""
+        kind = match.lastgroup or ""
+        match kind:
+            case "text":
+                self._plain(match)
+            case "foreign":
+                self._ascii(match)
+            case "newline":
+                kind = self._newline(match, level)
+            case "line" | "comment":
+                self._blank(match)
+                kind = level.last
+            case "sign":
+                self._sign(match, level)
+            case "open":
+                level.last = "close"
+                return self._bracket(match)
+            case _:
+                return self._rarely(match, level)
+        level.last = kind
+        return match.end()
+
+    def _rarely(self, match: re.Match[str], level: _Level) -> int:
+        kind = match.lastgroup or ""
+        level.last = kind
+        start = match.start(kind)
+        match kind:
             case "quote":
                 self._refuse_glued(start)
-                return self._deeper(scan_quoted, start), "text"
+                return self._deeper(scan_quoted, start)
             case "heredoc":
-                return self._deeper(scan_heredoc, start), "text"
+                return self._deeper(scan_heredoc, start)
             case "legacy":
                 self.draft.put(start + 1, match.end(), "n" * (match.end() - start - 1))
-                return match.end(), "legacy"
+            case "splat":
+                self.draft.put(start, match.end(), "[*]")
+            case "strip" if level.mode is _Mode.TEMPLATE:
+                self._blank(match)
+                level.strips = True
             case _:
-                self._refuse_character(match)
+                raise self._character_refusal(match)
+        return match.end()
 
     def _deeper(self, scan: _ScanTemplate, start: int) -> int:
         self._enter(start)
@@ -216,35 +242,35 @@ class Scanner:
         self._depth -= 1
         return end
 
-    def _closed(self, match: re.Match[str], mode: _Mode, closer: str) -> int:
+    def _closed(self, match: re.Match[str], level: _Level) -> int:
         found = match["close"] or ""
-        if mode is _Mode.ARGUMENT and found in {"}", ""}:
+        if level.mode is _Mode.ARGUMENT and found in {"}", ""}:
             return match.start("close") if found else self._limit
-        if found != closer:
-            self._refuse_bracket(match, closer)
-        if mode is _Mode.TEMPLATE:
+        if found != level.closer:
+            raise self._bracket_refusal(match, level.closer)
+        if level.mode is _Mode.TEMPLATE:
             self.draft.put(match.start("close"), match.end(), ",")
         return match.end()
 
-    def _newline(self, match: re.Match[str], mode: _Mode, last: str) -> str:
-        is_separator = mode is _Mode.OBJECT and last not in {"open", "comma"}
+    def _newline(self, match: re.Match[str], level: _Level) -> str:
+        is_separator = level.mode is _Mode.OBJECT and level.last not in {"open", "comma"}
         self.draft.put(match.start("newline"), match.end(), "," if is_separator else " ")
-        return "comma" if is_separator else ""
+        return "comma" if is_separator else level.last
 
-    def _sign(self, match: re.Match[str], last: str, signed: int) -> int:
+    def _sign(self, match: re.Match[str], level: _Level) -> None:
         start, base = match.start("sign"), self.draft.base
         sign = match["sign"]
-        if last in OPERAND_ENDS:
+        if level.last in OPERAND_ENDS:
             if sign == "-":
                 self.draft.put(start, start + 1, "+")
                 self.draft.signs[start - base] = "-"
-            return -1
-        chain = sign
-        if last == "sign" and signed >= 0:
-            chain = self.draft.signs.pop(signed - base) + sign
-            self.draft.put(signed, signed + 1, " ")
-        self.draft.signs[start - base] = chain
-        return start
+            level.signed = -1
+            return
+        if level.last == "sign" and level.signed >= 0:
+            sign = self.draft.signs.pop(level.signed - base) + sign
+            self.draft.put(level.signed, level.signed + 1, " ")
+        self.draft.signs[start - base] = sign
+        level.signed = start
 
     # ---- replacements
 
@@ -256,13 +282,7 @@ class Scanner:
         self.draft.put(match.start(kind), match.end(), "")
 
     def _ascii(self, match: re.Match[str]) -> None:
-        if not match["word"].isascii():
-            start, end = match.span("word")
-            self.draft.put(start, end, re.sub(r"[^\w-]|[^\x00-\x7f]", "_", match["word"]))
-
-    def _exact(self, match: re.Match[str]) -> None:
-        if match.lastgroup == "splat" and len(match["splat"]) > len("[*]"):
-            self.draft.put(*match.span("splat"), "[*]")
+        self.draft.put(*match.span("foreign"), re.sub(r"[^\x00-\x7f]", "_", match["foreign"]))
 
     def _plain(self, match: re.Match[str]) -> None:
         start, end = match.span("text")
@@ -287,20 +307,20 @@ class Scanner:
             told = "A quoted string cannot follow a name or number directly."
             raise Broken("KP101", start, start + 1, told)
 
-    def _refuse_statement(self, match: re.Match[str]) -> NoReturn:
+    def _statement_refusal(self, match: re.Match[str]) -> Broken:
         kind = match.lastgroup or "end"
         start, end = match.start(kind), max(match.end(), match.start(kind) + 1)
         if kind == "stray":
-            self._refuse_character(match)
+            return self._character_refusal(match)
         if kind == "close":
-            raise Broken("KP105", start, end, f"Nothing is open that {match[kind]} could close.")
+            return Broken("KP105", start, end, f"Nothing is open that {match[kind]} could close.")
         if kind in {"text", "quote"}:
             told = "Names of arguments and types of blocks are not quoted."
-            raise Broken("KP102", start, end, told)
+            return Broken("KP102", start, end, told)
         told = "An argument (name = value) or a block begins with a name."
-        raise Broken("KP102", start, end, told)
+        return Broken("KP102", start, end, told)
 
-    def _refuse_header(self, header: Header, match: re.Match[str]) -> NoReturn:
+    def _header_refusal(self, header: Header, match: re.Match[str]) -> Broken:
         kind = match.lastgroup or "end"
         start = match.start(kind)
         if kind == "quote":
@@ -308,24 +328,24 @@ class Scanner:
             closed = self._text.find('"', start + 1, max(line_end, start))
             if closed < 0:
                 told = "This quote is not closed on its line."
-                raise Broken("KP106", start, max(line_end, start + 1), told, 'Close it with ".')
+                return Broken("KP106", start, max(line_end, start + 1), told, 'Close it with ".')
             told = "A block label is plain text without templates."
-            raise Broken("KP125", start, closed + 1, told)
+            return Broken("KP125", start, closed + 1, told)
         if kind == "stray":
-            self._refuse_character(match)
+            return self._character_refusal(match)
         if header.labels or header.type == "resource":
             told = f'The header of the block "{header.type}" must end with an opening brace.'
-            raise Broken("KP103", header.start, header.end, told, "Put { on the same line.")
+            return Broken("KP103", header.start, header.end, told, "Put { on the same line.")
         told = (
             f'After "{header.type}" there must be = and a value, or the labels and {{ of a block.'
         )
-        raise Broken("KP102", header.start, header.type_end, told)
+        return Broken("KP102", header.start, header.type_end, told)
 
-    def _refuse_open_block(self, header: Header) -> NoReturn:
+    def _open_block_refusal(self, header: Header) -> Broken:
         told = f'The block "{header.type}" that begins here is never closed.'
-        raise Broken("KP104", header.start, header.end, told, "Add the missing } behind its body.")
+        return Broken("KP104", header.start, header.end, told, "Add the missing } behind its body.")
 
-    def _refuse_bracket(self, match: re.Match[str], closer: str) -> NoReturn:
+    def _bracket_refusal(self, match: re.Match[str], closer: str) -> Broken:
         kind = match.lastgroup or "end"
         start = min(match.start(kind), max(self._limit - 1, 0))
         found = match["close"] or "the end of the text"
@@ -333,9 +353,9 @@ class Scanner:
             told = f"Nothing is open that {found} could close."
         else:
             told = f"Expected {closer}, found {found}."
-        raise Broken("KP105", start, start + 1, told)
+        return Broken("KP105", start, start + 1, told)
 
-    def _refuse_character(self, match: re.Match[str]) -> NoReturn:
+    def _character_refusal(self, match: re.Match[str]) -> Broken:
         kind = match.lastgroup or "stray"
         start, found = match.start(kind), match[kind]
         hints = {
@@ -346,4 +366,4 @@ class Scanner:
             "`": 'Strings are written with double quotes: "text".',
         }
         told = f"{found!r} has no meaning here."
-        raise Broken("KP110", start, start + len(found), told, hints.get(found, ""))
+        return Broken("KP110", start, start + len(found), told, hints.get(found, ""))

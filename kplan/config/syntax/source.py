@@ -50,5 +50,5 @@ class Origin:
         return self.source.range(self.base + start, self.base + end)
 
     def text(self, start: int, end: int) -> str:
-        """What stands there."""
+        """Give what is written there."""
         return self.source.text[self.base + start : self.base + end]

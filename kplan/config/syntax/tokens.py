@@ -8,7 +8,8 @@ import re
 
 TOKEN = re.compile(
     r"""[ \t\r]*+(?:
-      (?P<word>[^\W\d][\w-]*+)
+      (?P<word>[A-Za-z_][A-Za-z0-9_-]*+(?!\w))
+    | (?P<foreign>[^\W\d][\w-]*+)
     | (?P<newline>\n)
     | (?P<text>"(?:[^"\\\n$%]++|\\[^\n]|[$%](?!\{))*+")
     | (?P<number>\d++(?:\.\d++)?+(?:[eE][+-]?\d++)?+)
@@ -44,7 +45,10 @@ HEADER_OR_ARGUMENT = re.compile(
 ).search
 
 # What can end an operand: after it a `-` subtracts, before it a `-` negates.
-OPERAND_ENDS = frozenset({"word", "text", "number", "close", "splat", "legacy"})
+OPERAND_ENDS = frozenset({"word", "foreign", "text", "number", "close", "splat", "legacy"})
+
+# What the parser reads rightly as it stands, inside expressions.
+PLAIN = frozenset({"word", "number", "comma", "equals", "operator"})
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 MAX_DEPTH = 100

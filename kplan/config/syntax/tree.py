@@ -176,7 +176,26 @@ class TemplateFor(NamedTuple):
     body: "Template"
 
 
-Node: TypeAlias = Literal | Name | GetAttr | Index | Element | Splat | Tuple | Object | For | Call | Unary | Binary | Conditional | Group | Template | Wrapped | TemplateIf | TemplateFor
+Node: TypeAlias = (
+    Literal
+    | Name
+    | GetAttr
+    | Index
+    | Element
+    | Splat
+    | Tuple
+    | Object
+    | For
+    | Call
+    | Unary
+    | Binary
+    | Conditional
+    | Group
+    | Template
+    | Wrapped
+    | TemplateIf
+    | TemplateFor
+)
 
 
 class Attribute(NamedTuple):

@@ -97,8 +97,8 @@ def test_lifecycle_and_places_come_with_a_resource(tmp_path: Path) -> None:
     topic = found.resources[2]
     assert topic.lifecycle.prevent_destroy
     assert topic.lifecycle.ignore_changes == (("partitions",), ("config", "retention.ms"))
-    assert str(topic.declared_at) == "main.tf:30:1"
-    assert str(topic.ranges["config", "retention.ms"]) == "main.tf:36:24"
+    assert str(topic.declared_at) == "main.tf:28:1"
+    assert str(topic.ranges["config", "retention.ms"]) == "main.tf:34:24"
 
 
 def test_a_provider_is_evaluated_and_its_secrets_are_named(tmp_path: Path) -> None:
