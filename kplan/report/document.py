@@ -37,10 +37,14 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of text with one meaning."""
+    """A stretch of text with one meaning; one without text is left out of every line."""
 
     text: str
     tone: Tone = Tone.PLAIN
+
+    def __bool__(self) -> bool:
+        """Whether there is any text."""
+        return bool(self.text)
 
 
 Line = tuple[Span, ...]
@@ -48,8 +52,7 @@ Line = tuple[Span, ...]
 
 def line(*parts: str | Span) -> Line:
     """Make a line of strings and spans; empty parts are left out."""
-    spans = (Span(part) if isinstance(part, str) else part for part in parts)
-    return tuple(span for span in spans if span.text)
+    return tuple([Span(part) if isinstance(part, str) else part for part in parts if part])
 
 
 def strong(text: str) -> Span:
@@ -114,12 +117,15 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Aligned cells. Without `columns` there is no head; `foot` stands below, outside the grid."""
+    """Aligned cells, starting at `column`; without `columns` there is no head.
+
+    `title` and `foot` stand above and below, outside the grid.
+    """
 
     rows: tuple[TableRow, ...]
     columns: tuple[str, ...] = ()
-    title: tuple[Line, ...] = ()
-    foot: tuple[Line, ...] = ()
+    title: tuple[Row, ...] = ()
+    foot: tuple[Row, ...] = ()
     column: int = 4
 
 

@@ -1,6 +1,7 @@
 """Spans as a terminal shows them."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from kplan.report.document import Line, Mark, Tone
 from kplan.report.formats.measure import clean, columns
@@ -49,14 +50,18 @@ def toned(text: str, tone: Tone, look: Look) -> str:
 
 def painted(text: Line, look: Look) -> str:
     """Write a line."""
+    if not look.colour:
+        return clean("".join([span.text for span in text]), unicode=look.unicode)
     return "".join(toned(span.text, span.tone, look) for span in text)
 
 
 def line_columns(text: Line, look: Look) -> int:
     """Count the columns of a line as `painted` shows it."""
-    return sum(columns(clean(span.text, unicode=look.unicode)) for span in text)
+    said = "".join([span.text for span in text])
+    return columns(clean(said, unicode=look.unicode))
 
 
+@cache
 def lead(mark: Mark, column: int, look: Look) -> str:
     """Write what stands before a line that starts at `column`: its mark, or the word for it."""
     if look.accessible:

@@ -1,6 +1,6 @@
 """Text for terminals, files and logs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,14 +45,19 @@ def _template(look: Look) -> "Template":
         "shape": lambda block: type(block).__name__,
         "line": lambda each: painted(each, look),
         "tone": lambda each, tone="plain": toned(each, Tone(tone), look),
-        "row": lambda each: _row(each, look),
+        "rows": lambda found: _ended(_row(each, look) for each in found),
+        "comments": lambda found: _ended(f"  {painted(each, look)}" for each in found),
         "prose": lambda each, room=0: _prose(each, look, look.width - room),
-        "grid": lambda each: _grid(each, look),
+        "grid": lambda each: _ended(_grid(each, look)),
         "pointed": lambda each: _pointed(each, look),
         "framed": lambda each, tone: _framed(each, tone, look),
     }
     rule, bar = ("├" + "─" * 16, "│") if look.unicode else ("+" + "-" * 16, "|")
     return environment.get_template("text.j2", globals={"rule": rule, "bar": bar})
+
+
+def _ended(lines: Iterable[str]) -> str:
+    return "".join([f"{each}\n" for each in lines])
 
 
 def _row(row: Row, look: Look) -> str:

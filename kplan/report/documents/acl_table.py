@@ -1,0 +1,122 @@
+"""ACLs, a table per principal instead of a block per binding."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from kplan.kinds.acl import Acl
+from kplan.model.plan import Action, Change
+from kplan.report.document import Item, Line, Row, Table, TableRow, faint, line, strong
+from kplan.report.documents.changes import MARKS, comments, item, remarks
+
+_WORDS = ((Action.DELETE, "to destroy"), (Action.REPLACE, "to replace"), (Action.CREATE, "to add"))
+
+
+def acl_tables(changes: Sequence[Change]) -> Iterator[Table]:
+    """Show ACL changes grouped by principal; a replaced ACL is one row."""
+    ordered = sorted(changes, key=lambda each: (_acl(each).acl_principal, _text(_acl(each))))
+    title: tuple[Row, ...] = (Row(_title(changes), column=2),)
+    for principal, group in groupby(ordered, key=lambda each: _acl(each).acl_principal):
+        members = list(group)
+        yield Table(
+            tuple(TableRow(_cells(each), MARKS[each.action]) for each in members),
+            title=(*title, Row(line(strong(principal)))),
+            foot=(*_remarks(members), Row(line(faint(f"net: {_net(members)}")), column=8)),
+            column=8,
+        )
+        title = ()
+
+
+def acl_item(change: Change) -> Item:
+    """Show one ACL with a comment line of its own, and itself on one line where that is enough."""
+    if change.action not in {Action.CREATE, Action.DELETE}:
+        return item(change)
+    text = line(f"{_acl(change).acl_principal} {_text(_acl(change))}")
+    return Item(
+        str(change.address),
+        comments=tuple(comments(change)),
+        rows=(Row(text, MARKS[change.action]),),
+        remarks=tuple(remarks(change)),
+    )
+
+
+def access_gaps(changes: Iterable[Change]) -> tuple[str, ...]:
+    """Name who is without an Allow for the moment between the two requests of a replacement."""
+    return tuple(
+        sorted(
+            {
+                change.before.acl_principal
+                for change in changes
+                if change.action is Action.REPLACE
+                and isinstance(change.before, Acl)
+                and change.before.acl_permission_type == "Allow"
+            }
+        )
+    )
+
+
+def is_acl(change: Change) -> bool:
+    """Whether the change is one of an ACL."""
+    return isinstance(_acl(change), Acl)
+
+
+def _acl(change: Change) -> Acl:
+    return change.before if change.after is None else change.after  # type: ignore[return-value] # the caller picked ACLs
+
+
+def _title(changes: Sequence[Change]) -> Line:
+    counts = [
+        (sum(1 for each in changes if each.action is action), word) for action, word in _WORDS
+    ]
+    said = ", ".join(f"{count:,} {word}" for count, word in counts if count)
+    is_mixed = any(count for count, _ in counts[:2]) and bool(counts[2][0] or counts[1][0])
+    order = " (destroys are sent before adds)" if is_mixed else ""
+    return line(strong("# kafka_acl"), f": {said}{order}")
+
+
+def _cells(change: Change) -> tuple[Line, ...]:
+    sides = [_parts(value) for value in (change.before, change.after) if value is not None]
+    told = (" -> ".join(dict.fromkeys(parts)) for parts in zip(*sides, strict=True))
+    return (*(line(each) for each in told), line(faint(f"{change.address}{_was(change)}")))
+
+
+def _was(change: Change) -> str:
+    """Tell whom the ACL was for before, where that changes."""
+    before, after = change.before, change.after
+    if isinstance(before, Acl) and isinstance(after, Acl):
+        return f" (was {before.acl_principal})" * (before.acl_principal != after.acl_principal)
+    return ""
+
+
+def _parts(value: object) -> tuple[str, str, str, str]:
+    acl: Acl = value  # type: ignore[assignment] # the caller picked ACLs
+    suffix = " (prefixed)" if acl.resource_pattern_type_filter == "Prefixed" else ""
+    return (
+        acl.acl_permission_type,
+        acl.acl_operation,
+        f"{acl.resource_type} {acl.resource_name}{suffix}",
+        f"from {acl.acl_host}",
+    )
+
+
+def _text(acl: Acl) -> str:
+    return " ".join(_parts(acl))
+
+
+def _remarks(changes: Sequence[Change]) -> Iterator[Row]:
+    """Say each remark once, with the number of ACLs it is about."""
+    counts = Counter(row for each in changes for row in remarks(each))
+    for row, count in sorted(counts.items(), key=lambda pair: str(pair[0].text)):
+        yield replace(
+            row, text=(*row.text, *line(f" ({count:,} ACLs)" if count > 1 else "")), column=8
+        )
+
+
+def _net(changes: Sequence[Change]) -> str:
+    """Count what the principal holds afterwards and did not before, and the other way round."""
+    before = {each.before for each in changes} - {None}
+    after = {each.after for each in changes} - {None}
+    gained, lost = len(after - before), len(before - after)
+    parts = [f"+{gained:,}"] * bool(gained) + [f"-{lost:,}"] * bool(lost)
+    return f"{', '.join(parts)} ACLs" if parts else "nothing changes"

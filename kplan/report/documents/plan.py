@@ -1,0 +1,219 @@
+"""The plan as a person reviews it: destructive changes first, names before numbers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kplan.model.plan import Action, Change, OutputChange, Plan, Reason, Risk
+from kplan.report.document import (
+    Block,
+    Document,
+    Heading,
+    Line,
+    Mark,
+    Paragraph,
+    Row,
+    Rows,
+    Span,
+    Tone,
+    Totals,
+    faint,
+    line,
+    strong,
+)
+from kplan.report.documents.acl_table import access_gaps, acl_item, acl_tables, is_acl
+from kplan.report.documents.body import ABSENT, SENSITIVE, Entry, Verbatim, rows
+from kplan.report.documents.changes import MARKS, item
+from kplan.report.documents.drift import drift_rows
+from kplan.report.documents.units import counted
+
+NO_CHANGES = "No changes. Your infrastructure matches the configuration."
+_MAX_NAMES = 20
+_MAX_DRIFT = 20
+_LEGEND: Mapping[Action, str] = {
+    Action.DELETE: "destroy",
+    Action.REPLACE: "destroy and then create replacement",
+    Action.UPDATE: "update in-place",
+    Action.CREATE: "create",
+    Action.FORGET: "forget: stays on the cluster, kplan lets go of it",
+}
+
+
+def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
+    """Say everything a reviewer needs. With `group_acls` ACLs stand in a table per principal."""
+    shown = [each for each in _in_order(plan) if _is_shown(each)]
+    return Document(
+        (
+            Heading(_header(plan)),
+            *_drift(plan),
+            *_legend(shown),
+            *_items(shown, group_acls=group_acls),
+            *_summary(plan),
+            *_outputs(plan.outputs),
+            *_notes(plan),
+        )
+    )
+
+
+def _in_order(plan: Plan) -> list[Change]:
+    order = [*_LEGEND, Action.NO_OP]
+    return sorted(
+        plan.changes,
+        key=lambda each: (order.index(each.action), each.address.sort_key, each.identity),
+    )
+
+
+def _is_shown(change: Change) -> bool:
+    return change.action is not Action.NO_OP or change.reason in {Reason.ADOPTED, Reason.MOVED}
+
+
+def _header(plan: Plan) -> Line:
+    """Say first of all which cluster this is about, and as whom: wrong clusters cost dearly."""
+    found, based_on = plan.cluster, plan.based_on
+    name = found.get("alias") or based_on.cluster_id or "unknown"
+    about = [based_on.cluster_id] * (name != based_on.cluster_id)
+    about += [f"Kafka {found['version']}"] if found.get("version") else []
+    parts = [f"({', '.join(about)})"] if about else []
+    parts += [f"as {found['principal']}"] if found.get("principal") else []
+    config = f"   config {based_on.config_digest[:7]}" if based_on.config_digest else ""
+    return line(
+        strong(" ".join([f"Cluster {name}", *parts])),
+        faint(f"{config}   state serial {based_on.serial}"),
+    )
+
+
+def _drift(plan: Plan) -> Iterator[Block]:
+    if not plan.drift:
+        return
+    more = len(plan.drift) - _MAX_DRIFT
+    ending = [Row(line(faint(f"and {more:,} more; kplan drift shows all")))] if more > 0 else []
+    changed = [row for each in plan.drift[:_MAX_DRIFT] for row in drift_rows(each)]
+    yield Rows(
+        (*changed, *ending), title=line(strong("Note: Objects have changed outside of kplan"))
+    )
+
+
+def _legend(shown: Sequence[Change]) -> Iterator[Block]:
+    used = {each.action for each in shown} & _LEGEND.keys()
+    if not used:
+        return
+    symbols = [Row(line(word), MARKS[action]) for action, word in _LEGEND.items() if action in used]
+    if any(each.risk is not Risk.SAFE for each in shown):
+        symbols.append(Row(line("look twice"), Mark.ALARM))
+    yield Rows(tuple(symbols), title=line("Symbols:"))
+
+
+def _items(shown: Sequence[Change], *, group_acls: bool) -> Iterator[Block]:
+    """Give the changes, ACLs together at the place of the most destructive of them."""
+    if not shown:
+        return
+    yield Heading(line("kplan will perform the following actions:"))
+    acls = [each for each in shown if group_acls and is_acl(each) and each.action in _TABLED]
+    for change in shown:
+        if acls and change is acls[0]:
+            yield from acl_tables(acls)
+        if not (group_acls and is_acl(change) and change.action in _TABLED):
+            yield acl_item(change) if is_acl(change) else item(change)
+
+
+_TABLED = frozenset({Action.DELETE, Action.REPLACE, Action.CREATE})
+
+
+def _summary(plan: Plan) -> Iterator[Block]:
+    lines = [each for each in (_verdict(plan), _ours(plan)) if each]
+    if lines:
+        yield Totals(tuple(lines))
+
+
+def _verdict(plan: Plan) -> Line:
+    """Say what is to be done, or that nothing is, in the very words tools look for."""
+    if any(change.action is not Action.NO_OP for change in plan.changes):
+        replaced = plan.count(Action.REPLACE)
+        added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
+        changed = plan.count(Action.UPDATE)
+        return line(strong("Plan:"), f" {added} to add, {changed} to change, {gone} to destroy.")
+    if plan.has_changes or plan.has_errors:
+        return ()
+    if plan.unread:
+        return line(strong("Nothing to do for what could be read."))
+    return line(strong(NO_CHANGES))
+
+
+def _ours(plan: Plan) -> Line:
+    """Say in one line what counts do not tell."""
+    parts: list[str | Span] = [part for part in _facts(plan) if part]
+    joined: list[str | Span] = ["kplan: "]
+    for part in parts:
+        joined += [part, " | "]
+    return line(*joined[:-1])
+
+
+def _facts(plan: Plan) -> Iterator[str | Span]:
+    risks = [
+        f"{count:,} {risk.value}"
+        for risk in (Risk.DANGEROUS, Risk.REVIEW, Risk.UNKNOWN)
+        if (count := sum(1 for each in plan.changes if each.risk is risk))
+    ]
+    yield ", ".join(risks)
+    if gone := [str(each.address) for each in _in_order(plan) if each.action is Action.DELETE]:
+        yield Span(f"destroys {named(gone)}", Tone.DANGER)
+    adopted = {Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED}
+    if count := sum(1 for each in plan.changes if each.reason in adopted):
+        yield f"{count:,} to adopt"
+    if count := sum(1 for each in plan.changes if each.previous is not None):
+        yield f"{count:,} moved"
+    if count := plan.count(Action.FORGET):
+        yield f"{count:,} to forget"
+    if gaps := access_gaps(plan.changes):
+        yield Span(f"access gap between delete and add for {named(gaps)}", Tone.WARNING)
+    if asked := int(plan.cluster.get("asked", "0")):
+        accepted = asked - int(plan.cluster.get("refused", "0"))
+        yield f"broker dry run: {accepted:,} of {asked:,} accepted"
+    yield f"checksum {plan.checksum}" if plan.checksum else ""
+
+
+def named(names: Sequence[str]) -> str:
+    """List names, at most 20 of them."""
+    more = len(names) - _MAX_NAMES
+    return ", ".join(names[:_MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _outputs(outputs: Sequence[OutputChange]) -> Iterator[Block]:
+    changed = [each for each in outputs if each.action is not Action.NO_OP]
+    if changed:
+        entries = tuple(_output(each) for each in changed)
+        yield Rows(tuple(rows(entries, 4)), title=line("Changes to Outputs:"))
+
+
+def _output(each: OutputChange) -> Entry:
+    def side(value: object, which: str, absent: Action) -> object:
+        if each.action is absent:
+            return ABSENT
+        return Verbatim(SENSITIVE, which) if each.is_sensitive else value
+
+    return Entry(
+        each.name,
+        side(each.before, "before", Action.CREATE),
+        side(each.after, "after", Action.DELETE),
+    )
+
+
+def _notes(plan: Plan) -> Iterator[Block]:
+    touched = any(change.action is not Action.NO_OP for change in plan.changes)
+    if plan.has_changes and not touched and not plan.has_errors:
+        yield Paragraph(
+            "You can apply this plan to save these new output values to the state, without "
+            "changing any real infrastructure."
+        )
+    for kind, reason in sorted(plan.unread.items()):
+        yield Paragraph(
+            f"Note: {kind} objects could not be read ({reason}); nothing is planned for them.",
+            Tone.WARNING,
+        )
+    if not plan.is_complete and not plan.unread:
+        yield Paragraph(
+            "Note: This plan is partial: -target narrows it, and what is not targeted stays as it "
+            "is. Plan without -target before you rely on it.",
+            Tone.WARNING,
+        )
+    if plan.has_errors:
+        errors = counted(sum(1 for each in plan.diagnostics if each.is_error), "error")
+        yield Paragraph(f"This plan cannot be applied because of {errors}.", Tone.ERROR)
