@@ -51,6 +51,24 @@ CI_VARIABLES = (
 
 _NO = frozenset({"", "0", "f", "false", "no", "off"})
 
+_CI_RUN = (
+    "CI_JOB_URL",
+    "BUILD_URL",
+    "BUILDKITE_BUILD_URL",
+    "CIRCLE_BUILD_URL",
+    "SPACELIFT_RUN_URL",
+)
+_CI_COMMIT = (
+    "GITHUB_SHA",
+    "CI_COMMIT_SHA",
+    "GIT_COMMIT",
+    "BUILDKITE_COMMIT",
+    "CIRCLE_SHA1",
+    "BUILD_SOURCEVERSION",
+    "BITBUCKET_COMMIT",
+    "HEAD_COMMIT",
+)
+
 
 def is_on(environ: Mapping[str, str], *names: str) -> bool:
     """Whether one of the variables is set to something other than a no."""
@@ -62,6 +80,21 @@ def is_ci(environ: Mapping[str, str]) -> bool:
     if is_on(environ, "KPLAN_DISABLE_CI_DETECTION"):
         return False
     return is_on(environ, *CI_VARIABLES)
+
+
+def ci_run(environ: Mapping[str, str]) -> str:
+    """Give the address of the CI job, "" where none is known."""
+    if run := environ.get("GITHUB_RUN_ID"):
+        server, repository = (
+            environ.get(name, "") for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY")
+        )
+        return f"{server}/{repository}/actions/runs/{run}"
+    return next((environ[name] for name in _CI_RUN if name in environ), "")
+
+
+def ci_commit(environ: Mapping[str, str]) -> str:
+    """Give the commit that the CI job works on, "" where none is known."""
+    return next((environ[name] for name in _CI_COMMIT if name in environ), "")
 
 
 def unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:

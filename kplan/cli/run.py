@@ -17,7 +17,7 @@ from kplan.cli.problems import tell
 from kplan.cli.session import Session
 from kplan.cli.signals import Signals, Stopped
 from kplan.cli.terminal import Terminal
-from kplan.model.errors import KplanError, UsageError
+from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.model.version import VERSION
 
 COMPLETION = "_KPLAN_COMPLETE"
@@ -96,7 +96,8 @@ def _read_and_carried_out(args: Sequence[str], session: Session) -> int:
     try:
         return _carried_out(line, session)
     except KplanError as error:
-        tell(error.diagnostics, session.terminal, is_json=line.has("--json"))
+        sources = error.sources if isinstance(error, ConfigError) else {}
+        tell(error.diagnostics, session.terminal, is_json=line.has("--json"), sources=sources)
         return exits.of_error(error, detailed=line.has("--detailed-exitcode"))
 
 
@@ -116,7 +117,8 @@ def _carried_out(line: CommandLine, session: Session) -> int:
         return _invoked(line.command, line.args, session)
     except typer.TyperException as error:
         known = " ".join(("kplan", *line.path)) if line.name in VERBS else "kplan"
-        raise UsageError(error.format_message(), hint=f"See `{known} -help`.") from None
+        told = error.format_message().replace("Value error, ", "")  # pydantic's own words
+        raise UsageError(told, hint=f"See `{known} -help`.") from None
 
 
 def _invoked(command: Any, args: Sequence[str], session: Session) -> int:  # noqa: ANN401 - see CommandLine

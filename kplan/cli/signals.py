@@ -1,12 +1,15 @@
 """Signals: the first one asks the run to stop, the second one stops it."""
 
+import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event
 from types import FrameType
 
 STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STDERR = 2
+_STOPPING = b"\nStopping as soon as what is in flight is settled; a second signal stops at once.\n"
 
 
 class Stopped(KeyboardInterrupt):
@@ -20,14 +23,14 @@ class Stopped(KeyboardInterrupt):
 class Signals:
     """SIGINT, SIGTERM and SIGHUP, all told alike.
 
-    A signal raises `Stopped` where the main thread stands, except within `graceful()`: there the
-    first one only sets `stop`, for the run to end at a safe point.
+    A signal raises `Stopped` where the main thread stands. After `defer()` the first one only sets
+    `stop`, for the run to end at a safe point, and the second one raises.
     """
 
     def __init__(self) -> None:
         self.stop = Event()
         self.number = 0
-        self._is_graceful = False
+        self.is_deferred = False
 
     @contextmanager
     def installed(self) -> Iterator["Signals"]:
@@ -39,18 +42,15 @@ class Signals:
             for number, listener in former.items():
                 signal.signal(number, listener)
 
-    @contextmanager
-    def graceful(self) -> Iterator[Event]:
-        """Let the first signal set the event and nothing else, as long as this lasts."""
-        self._is_graceful = True
-        try:
-            yield self.stop
-        finally:
-            self._is_graceful = False
+    def defer(self) -> None:
+        """Let the first signal from now on ask only."""
+        self.is_deferred = True
 
     def _receive(self, number: int, _: FrameType | None) -> None:
         self.number = number
-        if self._is_graceful and not self.stop.is_set():
-            self.stop.set()
-            return
-        raise Stopped(number)
+        if not self.is_deferred or self.stop.is_set():
+            raise Stopped(number)
+        self.stop.set()
+        # Past Python's own buffers, which the interrupted code may be in the middle of using.
+        with suppress(OSError):
+            os.write(STDERR, _STOPPING)

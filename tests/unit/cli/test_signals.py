@@ -19,22 +19,17 @@ def test_every_signal_stops_a_run_that_has_nothing_to_settle(number: int) -> Non
     assert stopped.value.number == number
 
 
-def test_the_first_signal_asks_and_the_second_one_stops() -> None:
-    with Signals().installed() as signals, signals.graceful() as stop:
+def test_once_deferred_the_first_signal_asks_and_the_second_one_stops(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with Signals().installed() as signals:
+        signals.defer()
         send(signal.SIGTERM)
-        assert stop.is_set()
+        assert signals.stop.is_set()
+        assert "a second signal stops at once" in capfd.readouterr().err
         with pytest.raises(Stopped):
             send(signal.SIGINT)
     assert signals.number == signal.SIGINT
-
-
-def test_a_signal_after_the_graceful_part_stops_at_once() -> None:
-    signals = Signals()
-    with signals.installed():
-        with signals.graceful():
-            pass
-        with pytest.raises(Stopped):
-            send(signal.SIGINT)
 
 
 def test_the_former_listeners_come_back() -> None:

@@ -1,0 +1,133 @@
+"""Options that several verbs share, in groups: one field, one option."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Annotated
+
+import typer
+
+from kplan.model.errors import UsageError
+
+Json = Annotated[bool, typer.Option("--json", help="Write JSON for machines to stdout.")]
+DetailedExitcode = Annotated[
+    bool,
+    typer.Option(
+        "--detailed-exitcode",
+        help="Exit with 2 when there are changes, and tell errors apart: 3 refused, 4 partly "
+        "applied, 5 outcome unknown, 6 locked or stale, 7 unreachable.",
+    ),
+]
+AutoApprove = Annotated[bool, typer.Option("--auto-approve", help="Do not ask for approval.")]
+
+_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class InputOptions:
+    """Where the values of input variables come from; `-var` wins over `-var-file`."""
+
+    var: Annotated[
+        list[str],
+        typer.Option("--var", metavar="NAME=VALUE", help="Set an input variable (repeatable)."),
+    ] = field(default_factory=list)
+    var_file: Annotated[
+        list[str],
+        typer.Option("--var-file", metavar="FILE", help="Read input variables (repeatable)."),
+    ] = field(default_factory=list)
+    input: Annotated[
+        bool,
+        typer.Option(
+            "--input/--no-input", help="Whether kplan may ask; it asks for approval only."
+        ),
+    ] = True
+
+
+@dataclass(frozen=True, slots=True)
+class StateOptions:
+    """Which state, and how to lock it."""
+
+    state: Annotated[
+        str,
+        typer.Option("--state", metavar="FILE", envvar="KPLAN_STATE", help="The state file."),
+    ] = "state/kplan.json"
+    lock: Annotated[
+        bool, typer.Option("--lock/--no-lock", help="Lock the state against other runs.")
+    ] = True
+    lock_timeout: Annotated[
+        str,
+        typer.Option(
+            "--lock-timeout",
+            metavar="SPAN",
+            envvar="KPLAN_LOCK_TIMEOUT",
+            help="How long to wait for another run, as in 30s or 5m.",
+        ),
+    ] = "0s"
+
+    @property
+    def lock_timeout_s(self) -> float:
+        """How long to wait for the lock, in seconds. Raises UsageError."""
+        return span_s("-lock-timeout", self.lock_timeout)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningOptions:
+    """What narrows or bends a plan."""
+
+    target: Annotated[
+        list[str],
+        typer.Option(
+            "--target",
+            metavar="ADDRESS",
+            help="Plan only this resource, or all of a block (repeatable).",
+        ),
+    ] = field(default_factory=list)
+    refresh: Annotated[
+        bool,
+        typer.Option("--refresh/--no-refresh", help="kplan always reads the cluster; keep it on."),
+    ] = True
+    broker_validate: Annotated[
+        bool,
+        typer.Option(
+            "--broker-validate/--no-broker-validate",
+            help="Ask the brokers whether they would carry the plan out.",
+        ),
+    ] = True
+    parallelism: Annotated[
+        int,
+        typer.Option(
+            "--parallelism",
+            metavar="N",
+            envvar="KPLAN_PARALLELISM",
+            help="Accepted for Terraform's sake: kplan sends few large requests, one at a time.",
+        ),
+    ] = 10
+    compact_warnings: Annotated[
+        bool,
+        typer.Option("--compact-warnings", help="Show warnings as their summaries only."),
+    ] = False
+
+    def check(self) -> None:
+        """Refuse what kplan cannot do. Raises UsageError."""
+        if not self.refresh:
+            raise UsageError(
+                "kplan cannot plan without reading the cluster.",
+                hint="Leave -refresh=false out; a read takes a handful of requests.",
+            )
+        if self.parallelism < 1:
+            raise UsageError(f"-parallelism is 1 or more, not {self.parallelism}.")
+
+
+def span_s(option: str, text: str) -> float:
+    """Read a span of time as Go writes it (`90s`, `1m30s`), in seconds.
+
+    Raises:
+        UsageError: the text is no span of time.
+
+    """
+    found = _SPAN.findall(text)
+    if text == "0":
+        return 0.0
+    if not found or "".join(number + unit for number, unit in found) != text:
+        raise UsageError(f"{option}={text} is no span of time.", hint="Write it as 30s, 5m or 1h.")
+    return sum(float(number) * _UNITS[unit] for number, unit in found)

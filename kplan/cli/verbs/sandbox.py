@@ -1,0 +1,176 @@
+"""`kplan sandbox start | stop | status | logs`."""
+
+import json
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kplan.cli.exits import Exit
+from kplan.cli.options import Json
+from kplan.cli.progress import progress
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.sandbox.spec import DEFAULT_KAFKA, SandboxSpec, Security
+
+if TYPE_CHECKING:
+    from kplan.sandbox.lifecycle import Status
+    from kplan.sandbox.record import Sandbox
+
+Folder = Annotated[
+    str,
+    typer.Option(
+        "--folder", metavar="DIR", help="Where the sandbox lives.", show_default="the user's cache"
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeOptions:
+    """What sort of cluster to start."""
+
+    brokers: Annotated[int, typer.Option("--brokers", metavar="N", help="How many brokers.")] = 1
+    controllers: Annotated[
+        int | None,
+        typer.Option(
+            "--controllers",
+            metavar="N",
+            help="How many nodes are controllers only.",
+            show_default="0 beside one broker, else 3",
+        ),
+    ] = None
+    kafka_version: Annotated[
+        str, typer.Option("--kafka-version", metavar="VERSION", help="Which Apache Kafka.")
+    ] = DEFAULT_KAFKA
+    security: Annotated[
+        Security, typer.Option("--security", help="How clients prove who they are.")
+    ] = Security.NONE
+
+
+@verb(
+    ("kplan sandbox start", "One broker without passwords; it runs until it is stopped."),
+    ("kplan sandbox start -brokers=3 -security=sasl", "Three brokers in three racks, SASL users."),
+    ("kplan sandbox start -json", "What a script needs to connect."),
+)
+def start(
+    session: Session, shape: ShapeOptions, folder: Folder = "", *, json_: Json = False
+) -> int:
+    """Start a real Apache Kafka on this machine.
+
+    The first start of a Kafka version fetches its jars from Maven Central; later ones work without
+    a network. Starting what runs already changes nothing.
+    """
+    from kplan.cli.watching import SandboxWatcher  # noqa: PLC0415 - help needs none of these
+    from kplan.sandbox.lifecycle import start as started  # noqa: PLC0415
+
+    spec = SandboxSpec(shape.brokers, shape.controllers, shape.kafka_version, shape.security)
+    with progress(session.terminal) as shown:
+        sandbox = started(_folder(folder), spec, SandboxWatcher(shown))
+    session.terminal.data(_json(sandbox) if json_ else _facts(sandbox))
+    return Exit.DONE
+
+
+@verb(("kplan sandbox stop", "End its processes; logs stay until the next start."))
+def stop(session: Session, folder: Folder = "", *, json_: Json = False) -> int:
+    """Stop the sandbox. Only processes that the sandbox started are ended."""
+    from kplan.sandbox.lifecycle import stop as stopped  # noqa: PLC0415
+
+    with progress(session.terminal) as shown:
+        shown.stage("Stopping Kafka")
+        has_run = stopped(_folder(folder))
+    told = "The sandbox is stopped." if has_run else "No sandbox is running."
+    session.terminal.data(json.dumps({"stopped": has_run}) if json_ else told)
+    return Exit.DONE
+
+
+@verb(
+    ("kplan sandbox status", "Where it listens, and which nodes run."),
+    ("kplan sandbox status -json", "The same for scripts."),
+)
+def status(session: Session, folder: Folder = "", *, json_: Json = False) -> int:
+    """Tell whether the sandbox runs, and how to reach it.
+
+    Exits with 0 while every node runs, and with 1 otherwise.
+    """
+    from kplan.sandbox.lifecycle import status as found  # noqa: PLC0415
+
+    now = found(_folder(folder))
+    session.terminal.data(_status_json(now) if json_ else _status_text(now))
+    return Exit.DONE if now.is_running else Exit.ERROR
+
+
+@verb(
+    ("kplan sandbox logs", "The end of the first node's log."),
+    ("kplan sandbox logs -node=2 -lines=1000", "More of another one's."),
+)
+def logs(
+    session: Session,
+    folder: Folder = "",
+    node: Annotated[
+        int | None,
+        typer.Option("--node", metavar="ID", help="Which node.", show_default="the first"),
+    ] = None,
+    lines: Annotated[int, typer.Option("--lines", metavar="N", help="How many lines.")] = 100,
+) -> int:
+    """Show the end of a node's log."""
+    from kplan.sandbox.lifecycle import logs as told  # noqa: PLC0415
+
+    session.terminal.data(told(_folder(folder), node, lines))
+    return Exit.DONE
+
+
+def _folder(folder: str) -> Path:
+    from kplan.sandbox.lifecycle import default_folder  # noqa: PLC0415
+
+    return Path(folder) if folder else default_folder()
+
+
+def _json(sandbox: "Sandbox") -> str:
+    from kplan.sandbox.lifecycle import describe  # noqa: PLC0415
+
+    return json.dumps(describe(sandbox), indent=2)
+
+
+def _facts(sandbox: "Sandbox") -> str:
+    """Say how to connect; the first line can be given to a shell as it stands."""
+    from kplan.sandbox.record import properties_file  # noqa: PLC0415
+
+    spec, first = sandbox.spec, sandbox.users[0]
+    settings = (
+        f"KPLAN_BOOTSTRAP_SERVERS={sandbox.bootstrap_servers}"
+        if spec.security is Security.NONE
+        else f"KPLAN_COMMAND_CONFIG={shlex.quote(str(properties_file(sandbox.folder, first.name)))}"
+    )
+    lines = [
+        f"export {settings}",
+        f"# Apache Kafka {spec.kafka_version}, cluster {sandbox.cluster_id}, {_nodes(sandbox)}",
+        *(
+            f"# {user.principal}: {properties_file(sandbox.folder, user.name)}"
+            for user in sandbox.users
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _nodes(sandbox: "Sandbox") -> str:
+    brokers = sum(1 for node in sandbox.nodes if node.is_broker)
+    others = len(sandbox.nodes) - brokers
+    own = f" and {others} controllers" if others else ""
+    return f"{brokers} broker{'s' if brokers > 1 else ''}{own}, security {sandbox.spec.security}"
+
+
+def _status_json(now: "Status") -> str:
+    from kplan.sandbox.lifecycle import describe  # noqa: PLC0415
+
+    described = dict(describe(now.sandbox)) if now.sandbox else {}
+    states = {str(number): state.value for number, state in now.nodes.items()}
+    return json.dumps({"running": now.is_running, "states": states, **described}, indent=2)
+
+
+def _status_text(now: "Status") -> str:
+    if now.sandbox is None or not now.nodes:
+        return "No sandbox is running."
+    states = [f"# node {number}: {state.value}" for number, state in now.nodes.items()]
+    return "\n".join([_facts(now.sandbox), *states])

@@ -1,0 +1,29 @@
+"""`kplan validate`."""
+
+from kplan.cli.exits import Exit
+from kplan.cli.options import InputOptions, Json, StateOptions
+from kplan.cli.problems import tell
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.model.diagnostic import has_errors
+
+
+@verb(
+    ("kplan validate", "Every mistake of every file, with the line it stands on."),
+    ("kplan validate -json", "The same as Terraform's validate -json writes it."),
+)
+def validate(session: Session, inputs: InputOptions, *, json_: Json = False) -> int:
+    """Check the configuration without a cluster.
+
+    All *.tf and *.hcl files of the folder are read; nothing is asked of any network.
+    """
+    from kplan.cli.wiring import project  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.validate import validate as validated  # noqa: PLC0415
+
+    found = validated(project(session, StateOptions(), inputs))
+    tell(found.diagnostics, session.terminal, is_json=json_, sources=found.sources)
+    if has_errors(found.diagnostics):
+        return Exit.ERROR
+    if not json_:
+        session.terminal.data("Success! The configuration is valid.")
+    return Exit.DONE

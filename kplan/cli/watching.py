@@ -1,0 +1,96 @@
+"""What an apply and a sandbox tell while they work, put into words."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kplan.cli.progress import Progress, elapsed
+from kplan.cli.signals import Signals
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Action, Batch, Change
+
+if TYPE_CHECKING:
+    from kplan.sandbox.step import Step
+
+MOST_LINES = 200
+"""Up to so many changes in a batch each have a line of their own."""
+
+_DONE: Mapping[Action, str] = {
+    Action.CREATE: "Creation complete",
+    Action.UPDATE: "Modifications complete",
+    Action.REPLACE: "Replacement complete",
+    Action.DELETE: "Destruction complete",
+    Action.FORGET: "Forgotten",
+    Action.NO_OP: "Nothing to do",
+}
+
+
+class ApplyWatcher:
+    """Tells of every change of a small batch, and of failures only in a large one.
+
+    From the first request on a signal is no longer obeyed at once: what is in flight is settled.
+    """
+
+    def __init__(self, progress: Progress, signals: Signals) -> None:
+        self._progress = progress
+        self._signals = signals
+        self._is_large = False
+
+    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Hear of changes that are about to be sent."""
+        self._signals.defer()
+        self._is_large = len(batch.changes) > MOST_LINES
+        if self._is_large:
+            self._progress.note(f"Sending {len(changes)} changes: {batch.kind} {batch.step.name}")
+
+    def finished(self, outcome: Outcome) -> None:
+        """Hear what became of one change."""
+        if outcome.status is Status.SKIPPED:
+            return
+        self._progress.advance()
+        if outcome.status is not Status.APPLIED or not self._is_large:
+            self._progress.note(outcome_line(outcome))
+
+    def settling(self, waiting: int, total: int) -> None:
+        """Hear how many applied changes are not served by every broker yet."""
+        self._progress.stage("Waiting until every broker serves the changes", total)
+        self._progress.advance(total - waiting)
+
+
+def outcome_line(outcome: Outcome) -> str:
+    """Say what became of one change."""
+    address = outcome.change.address
+    match outcome.status:
+        case Status.APPLIED:
+            note = f" ({outcome.note})" if outcome.note else ""
+            took = elapsed(outcome.elapsed_ms / 1000)
+            return f"{address}: {_DONE[outcome.change.action]} after {took}{note}"
+        case Status.FAILED:
+            return f"{address}: Failed: {outcome.refusal}"
+        case Status.UNKNOWN:
+            return f"{address}: Outcome unknown: {outcome.refusal}"
+        case Status.SKIPPED:
+            return f"{address}: Not attempted"
+
+
+_STAGES: Mapping[str, str] = {
+    "fetch": "Fetching Apache Kafka, once",
+    "warm": "Recording its classes, once",
+    "format": "Formatting storage",
+    "start": "Starting Kafka",
+}
+
+
+class SandboxWatcher:
+    """Hears how far the start of a sandbox is."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._stage, self._total, self._done = "", 0, 0
+
+    def __call__(self, step: "Step") -> None:
+        """Hear of one step."""
+        if (step.stage.value, step.total) != (self._stage, self._total):
+            self._stage, self._total, self._done = step.stage.value, step.total, 0
+            self._progress.stage(_STAGES[self._stage], step.total or None)
+        self._progress.advance(step.done - self._done)
+        self._done = step.done

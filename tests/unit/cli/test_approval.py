@@ -1,0 +1,64 @@
+"""Approval: only `yes`, and no work where nobody could give it."""
+
+import io
+
+import pytest
+
+from kplan.cli import approval
+from kplan.cli.progress import Lines
+from kplan.cli.session import Session
+from kplan.cli.signals import Signals
+from kplan.cli.terminal import Terminal
+from kplan.model.errors import UsageError
+
+
+class Keyboard(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def session(typed: str = "", *, environ: dict[str, str] | None = None, at: str = "desk") -> Session:
+    stdin = Keyboard(typed) if at == "desk" else io.StringIO(typed)
+    terminal = Terminal(environ or {}, stdin=stdin, stderr=io.StringIO())
+    return Session(environ or {}, terminal, Signals())
+
+
+@pytest.mark.parametrize(
+    ("typed", "is_approved"),
+    [
+        ("yes\n", True),
+        (" yes \n", True),
+        ("y\n", False),
+        ("YES\n", False),
+        ("\n", False),
+        ("", False),
+    ],
+)
+def test_only_yes_approves(typed: str, is_approved: bool) -> None:
+    someone = session(typed)
+    assert approval.asked(someone, Lines(someone.terminal), approval.APPLY) is is_approved
+    told = someone.terminal.stderr
+    assert isinstance(told, io.StringIO)
+    assert told.getvalue().startswith(approval.APPLY)
+    assert ("Cancelled: nothing was changed." in told.getvalue()) is not is_approved
+
+
+@pytest.mark.parametrize(
+    ("someone", "reason"),
+    [
+        (session(at="nobody's"), "There is nobody to ask"),
+        (session(environ={"CI": "true"}), "This is a CI job"),
+        (session(environ={"KPLAN_INPUT": "false"}), "There is nobody to ask"),
+    ],
+)
+def test_without_anybody_to_ask_it_fails_before_any_work(someone: Session, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason) as told:
+        approval.check_can_approve(someone, auto_approve=False, may_ask=True)
+    assert "-auto-approve" in told.value.hint
+    approval.check_can_approve(someone, auto_approve=True, may_ask=True)
+
+
+def test_input_false_forbids_to_ask_even_at_a_terminal() -> None:
+    with pytest.raises(UsageError, match="There is nobody to ask"):
+        approval.check_can_approve(session(), auto_approve=False, may_ask=False)
+    approval.check_can_approve(session(), auto_approve=False, may_ask=True)

@@ -1,0 +1,37 @@
+"""Shared options: what they refuse."""
+
+import pytest
+
+from kplan.cli.options import PlanningOptions, StateOptions, span_s
+from kplan.model.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("0", 0), ("0s", 0), ("90s", 90), ("5m", 300), ("1h", 3600), ("1m30s", 90), ("250ms", 0.25)],
+)
+def test_a_span_of_time_is_read_as_go_writes_it(text: str, seconds: float) -> None:
+    assert span_s("-lock-timeout", text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "5", "-5s", "5 m", "m", "5d", "5s!", "1e3s"])
+def test_anything_else_is_refused_with_an_example(text: str) -> None:
+    with pytest.raises(UsageError, match="is no span of time") as told:
+        span_s("-lock-timeout", text)
+    assert "5m" in told.value.hint
+
+
+def test_the_lock_timeout_is_given_in_seconds() -> None:
+    assert StateOptions(lock_timeout="2m").lock_timeout_s == 120
+
+
+def test_planning_without_reading_the_cluster_is_refused() -> None:
+    """A plan is made from the live cluster only: it is the truth."""
+    with pytest.raises(UsageError, match="without reading the cluster"):
+        PlanningOptions(refresh=False).check()
+
+
+def test_a_parallelism_below_one_is_refused() -> None:
+    with pytest.raises(UsageError, match="-parallelism is 1 or more, not 0"):
+        PlanningOptions(parallelism=0).check()
+    PlanningOptions().check()

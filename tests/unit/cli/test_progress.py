@@ -1,0 +1,77 @@
+"""Progress: drawn on a screen, told in few lines elsewhere."""
+
+import io
+import re
+import time
+
+import pytest
+
+from kplan.cli.progress import Bars, Lines, elapsed, progress
+from kplan.cli.terminal import Terminal
+
+
+class Screen(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_pipe_gets_notes_and_nothing_else_from_quick_work() -> None:
+    err = io.StringIO()
+    with progress(Terminal({}, stderr=err)) as shown:
+        assert isinstance(shown, Lines)
+        shown.stage("Reading the cluster", 3)
+        shown.advance()
+        shown.note("a note")
+    assert err.getvalue() == "a note\n"
+
+
+def test_slow_work_gives_signs_of_life() -> None:
+    err = io.StringIO()
+    lines = Lines(Terminal({}, stderr=err), heartbeat_s=0.01)
+    with lines.running():
+        lines.stage("Applying", 5)
+        lines.advance(2)
+        while "elapsed" not in err.getvalue():
+            time.sleep(0.005)
+    assert err.getvalue().startswith("Applying... [00m00s elapsed, 2 of 5]\n")
+
+
+def test_nothing_is_told_while_a_person_thinks() -> None:
+    err = io.StringIO()
+    lines = Lines(Terminal({}, stderr=err), heartbeat_s=0.005)
+    lines.stage("Planning")
+    with lines.hidden(), lines.running():
+        time.sleep(0.05)
+    assert err.getvalue() == ""
+
+
+def test_a_screen_shows_the_stage_and_is_left_clean() -> None:
+    err = Screen()
+    with progress(Terminal({"TERM": "xterm", "COLUMNS": "100"}, stderr=err)) as shown:
+        assert isinstance(shown, Bars)
+        shown.stage("Applying", 3)
+        shown.advance(2)
+        shown.note("kafka_topic.a[0]: [bold]done[/bold]")
+        with shown.hidden():
+            err.write("<question>")
+        shown.stage("Settling")
+    written = err.getvalue()
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written)
+    assert "Applying" in plain
+    assert "2/3" in plain
+    assert "kafka_topic.a[0]: [bold]done[/bold]\n" in plain
+    assert written.endswith(("\x1b[2K", "\x1b[?25h", "\r\x1b[1A\x1b[2K"))
+
+
+def test_no_colour_is_drawn_where_none_is_wanted() -> None:
+    err = Screen()
+    with progress(Terminal({"TERM": "xterm", "NO_COLOR": "1"}, stderr=err)) as shown:
+        shown.stage("Applying", 3)
+        shown.advance(3)
+        time.sleep(0.15)
+    assert not re.search(r"\x1b\[[0-9;]*3[0-9]m", err.getvalue())
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0, "00m00s"), (65.9, "01m05s"), (3600, "60m00s")])
+def test_time_is_written_as_terraform_does(seconds: float, text: str) -> None:
+    assert elapsed(seconds) == text
