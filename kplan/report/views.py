@@ -6,8 +6,9 @@ from kplan.model.diagnostic import Diagnostic
 from kplan.model.plan import Plan
 from kplan.report.documents.diagnostics import diagnostics_document
 from kplan.report.documents.plan import plan_document
+from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.validation import validation_data
-from kplan.report.formats.json_text import json_text
+from kplan.report.formats.json_text import json_line, json_text
 from kplan.report.formats.text import text
 from kplan.report.look import Look
 
@@ -31,3 +32,8 @@ def plan_text(plan: Plan, look: Look, *, group_acls: bool = True) -> str:
     its own, as tools that parse plans expect (the choice for automation).
     """
     return text(plan_document(plan, group_acls=group_acls), look)
+
+
+def plan_json(plan: Plan) -> str:
+    """Write what `terraform show -json` writes, on one line; equal plans give equal bytes."""
+    return json_line(plan_data(plan))

@@ -1,0 +1,195 @@
+"""The plan in the shape of `terraform show -json`, with kplan's own facts under `kplan` keys."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from kplan.model.plan import Action, Change, OutputChange, Plan, Reason
+from kplan.model.resource import Path
+from kplan.report.data import Data, as_data
+from kplan.report.documents.body import SENSITIVE
+from kplan.report.documents.terraform import (
+    ACTIONS,
+    FORMAT_VERSION,
+    PROVIDER,
+    TERRAFORM_VERSION,
+    action_reason,
+    attributes,
+    place,
+    sensitivity,
+    values,
+)
+from kplan.report.documents.validation import diagnostics_data
+
+_ADOPTED = frozenset({Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED})
+
+
+def plan_data(plan: Plan) -> Data:
+    """Write the plan so that conftest, Checkov and tools for pull requests take it as it is."""
+    declared = frozenset(each.address.block for each in plan.changes if each.after is not None)
+    outputs = [each for each in plan.outputs if each.action is not Action.DELETE]
+    return {
+        "format_version": FORMAT_VERSION,
+        "terraform_version": TERRAFORM_VERSION,
+        "variables": {},
+        "planned_values": values(_placed(plan.changes, "after"), _output_values(outputs)),
+        "resource_changes": [change_data(each, declared) for each in plan.changes],
+        "resource_drift": [change_data(each, declared) for each in plan.drift],
+        "output_changes": {each.name: _output_change(each) for each in plan.outputs},
+        "prior_state": {
+            "format_version": "1.0",
+            "terraform_version": TERRAFORM_VERSION,
+            "values": values(_placed(plan.changes, "before"), {}),
+        },
+        "configuration": _configuration(plan.changes),
+        "checks": [],
+        "timestamp": plan.created_at,
+        "applyable": plan.is_applyable,
+        "complete": plan.is_complete and not plan.has_errors,
+        "errored": plan.has_errors,
+        "kplan": _ours(plan),
+    }
+
+
+def change_data(change: Change, declared: frozenset[str]) -> dict[str, Data]:
+    """Write one change; `declared` holds the addresses of blocks that are still there."""
+    found = place(change.address)
+    if change.previous is not None:
+        found["previous_address"] = str(change.previous)
+    found["change"] = _change(change)
+    if reason := action_reason(change, declared):
+        found["action_reason"] = reason
+    return {**found, "kplan": _facts(change)}
+
+
+def _change(change: Change) -> Data:
+    is_new = change.action in {Action.CREATE, Action.REPLACE}
+    hidden = change.sensitive | {each.path for each in change.attributes if each.sensitive}
+    found: dict[str, Data] = {
+        "actions": ACTIONS[change.action],
+        "before": attributes(change.kind, change.before, hidden),
+        "after": attributes(change.kind, change.after, hidden, has_id=not is_new),
+        "after_unknown": {"id": True} if is_new else {},
+        "before_sensitive": _sensitive(change.before, hidden),
+        "after_sensitive": _sensitive(change.after, hidden),
+    }
+    forcing = [list(each.path) for each in change.attributes if each.forces_replacement]
+    if change.action is Action.REPLACE and forcing:
+        found["replace_paths"] = forcing
+    if change.reason in _ADOPTED:
+        found["importing"] = {"id": str(change.identity)}
+    return found
+
+
+def _sensitive(value: object | None, hidden: Iterable[Path]) -> Data:
+    return False if value is None else sensitivity(hidden)
+
+
+def _facts(change: Change) -> Data:
+    at = change.declared_at
+    return {
+        "identity": str(change.identity),
+        "uid": change.uid,
+        "reason": change.reason.value,
+        "risk": change.risk.value,
+        "notes": list(change.notes),
+        "protected": change.is_protected,
+        "file": at.file if at else None,
+        "line": at.line if at else None,
+        "attributes": [
+            {
+                "path": list(each.path),
+                "before": SENSITIVE if each.sensitive else as_data(each.before),
+                "after": SENSITIVE if each.sensitive else as_data(each.after),
+                "forces_replacement": each.forces_replacement,
+                "sensitive": each.sensitive,
+            }
+            for each in change.attributes
+        ],
+    }
+
+
+def _placed(changes: Iterable[Change], side: str) -> Iterator[tuple[Any, dict[str, Data]]]:
+    for change in changes:
+        value = change.after if side == "after" else change.before
+        if value is None:
+            continue
+        is_new = side == "after" and change.action in {Action.CREATE, Action.REPLACE}
+        yield (
+            change.address,
+            {
+                **place(change.address),
+                "schema_version": 0,
+                "values": attributes(change.kind, value, change.sensitive, has_id=not is_new),
+                "sensitive_values": sensitivity(change.sensitive),
+            },
+        )
+
+
+def _output_values(outputs: Iterable[OutputChange]) -> Mapping[str, Data]:
+    return {
+        each.name: {"sensitive": True}
+        if each.is_sensitive
+        else {"sensitive": False, "value": as_data(each.after)}
+        for each in outputs
+    }
+
+
+def _output_change(each: OutputChange) -> Data:
+    hide = SENSITIVE if each.is_sensitive else None
+    return {
+        "actions": ACTIONS[each.action],
+        "before": None if each.action is Action.CREATE else hide or as_data(each.before),
+        "after": None if each.action is Action.DELETE else hide or as_data(each.after),
+        "after_unknown": False,
+        "before_sensitive": each.is_sensitive,
+        "after_sensitive": each.is_sensitive,
+    }
+
+
+def _configuration(changes: Iterable[Change]) -> Data:
+    """Name provider and resource blocks: all that a plan still knows of its configuration."""
+    blocks = {
+        change.address.block: change.address
+        for change in changes
+        if change.after is not None and not change.address.module
+    }
+    return {
+        "provider_config": {"kafka": {"name": "kafka", "full_name": PROVIDER}},
+        "root_module": {
+            "resources": [
+                {
+                    "address": block,
+                    "mode": "managed",
+                    "type": address.kind,
+                    "name": address.name,
+                    "provider_config_key": "kafka",
+                    "schema_version": 0,
+                }
+                for block, address in sorted(blocks.items())
+            ]
+        },
+    }
+
+
+def _ours(plan: Plan) -> Data:
+    based_on = plan.based_on
+    return {
+        "cluster": {**dict(sorted(plan.cluster.items())), "id": based_on.cluster_id},
+        "based_on": {
+            "config_digest": based_on.config_digest,
+            "lineage": based_on.lineage,
+            "serial": based_on.serial,
+        },
+        "checksum": plan.checksum,
+        "batches": [
+            {
+                "kind": batch.kind,
+                "step": batch.step.name,
+                "rank": batch.step.rank,
+                "resources": [str(change.address) for change in batch.changes],
+            }
+            for batch in plan.batches
+        ],
+        "unread": dict(sorted(plan.unread.items())),
+        "diagnostics": diagnostics_data(plan.diagnostics, {}),
+    }
