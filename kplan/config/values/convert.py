@@ -33,13 +33,16 @@ Path: TypeAlias = tuple[str | int, ...]
 class ConversionError(ValueError):
     """A value does not fit a type.
 
-    `path` leads from the value to the part at fault (attribute names, keys and places), `reason`
-    is about that part alone; the text is the whole sentence, path included, without a full stop.
+    `path` leads from the value to the part at fault (attribute names, keys and places), and
+    `part_reason` is about that part alone: it names nothing of the value. `reason` is about the
+    whole, without the path where the type would fit; the text has the path too. None of them ends
+    in a full stop.
     """
 
-    def __init__(self, path: Path, reason: str, text: str = "") -> None:
-        super().__init__(text or reason)
+    def __init__(self, path: Path, part_reason: str, reason: str, text: str) -> None:
+        super().__init__(text)
         self.path = path
+        self.part_reason = part_reason
         self.reason = reason
 
 
@@ -64,10 +67,11 @@ def convert(value: Value, wanted: Type) -> Value:
     except _Misfit as misfit:
         steps = misfit.steps[::-1]
         path = tuple(key for key, _ in steps)
+        part = misfit.reason
         written = "".join(text for _, text in steps)
-        exact = f"{written}: {misfit.reason}" if written else misfit.reason
         whole = mismatch(type_of(value), wanted)
-        raise ConversionError(path, misfit.reason, whole or exact) from None
+        text = whole or (f"{written}: {part}" if written else part)
+        raise ConversionError(path, part, whole or part, text) from None
 
 
 def _converted(value: Value, wanted: Type) -> Value:

@@ -123,11 +123,23 @@ def number_text(value: Number) -> str:
     if isinstance(value, int) and value.bit_length() <= PRECISION:
         return str(value)
     sign = "-" if value < 0 else ""
-    digits, places = _shortest(abs(Fraction(value)))
+    digits, places = _trimmed(*_shortest(abs(Fraction(value))))
     if places <= 0:
         return f"{sign}{digits}{'0' * -places}"
     text = str(digits).rjust(places + 1, "0")
     return f"{sign}{text[:-places]}.{text[-places:]}"
+
+
+def decimal_digits(value: Number) -> tuple[str, int]:
+    """Shortest digits of a number that is not negative, and the place of the point from their left.
+
+    Zero has no digits: `1500` is `("15", 4)`, `0.02` is `("2", -1)`.
+    """
+    if not value:
+        return "", 0
+    digits, places = _trimmed(*_shortest(Fraction(value)))
+    text = str(digits)
+    return text, len(text) - places
 
 
 def _shortest(value: Fraction) -> tuple[int, int]:
@@ -145,7 +157,7 @@ def _shortest(value: Fraction) -> tuple[int, int]:
         back = Fraction(digits, 10**places) if places >= 0 else Fraction(digits * 10**-places)
         gap, limit = abs(back - value), below if back < value else half
         if gap < limit or (inclusive and gap == limit):
-            return _trimmed(digits, places)
+            return digits, places
         places += 1
 
 

@@ -65,10 +65,8 @@ class Sensitive:
     value: "Value" = field(repr=False)
 
 
-Value: TypeAlias = (
-    "bool | int | Fraction | str | tuple[Value, ...] | dict[str, Value] | Sensitive | None"
-)
 Number: TypeAlias = int | Fraction
+Value: TypeAlias = bool | Number | str | tuple["Value", ...] | dict[str, "Value"] | Sensitive | None
 
 
 @dataclass(frozen=True, slots=True)

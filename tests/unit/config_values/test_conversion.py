@@ -123,7 +123,7 @@ def test_a_misfit_carries_the_path_to_the_part_at_fault() -> None:
     with pytest.raises(ConversionError) as caught:
         convert({"x": {"a": (1, "q")}}, wanted)
     assert caught.value.path == ("x", "a", 1)
-    assert caught.value.reason == "a number is required"
+    assert caught.value.part_reason == "a number is required"
 
 
 def test_an_optional_attribute_is_null_or_its_default_even_when_null_is_given() -> None:

@@ -1,0 +1,76 @@
+"""Reading files for the file functions, and what they must never read."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+MAX_BYTES: Final = 64 * 2**20
+"""Size beyond which a file is not taken into a configuration."""
+
+OWN_FOLDERS: Final = ("state", ".kplan")
+"""Folders beside the configuration where kplan keeps state, journals and secrets."""
+
+
+class FileRefused(Exception):  # noqa: N818 - one reason among several, told by the function
+    """A file that is not read. The text is the reason, without a full stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileAccess:
+    """The files of one run.
+
+    Relative paths start at `root`, the folder in which kplan works, whatever module they stand in
+    (`path.module` leads from there). `closed` holds further files and folders that are never
+    read, such as a state kept elsewhere; symbolic links do not lead into them.
+    """
+
+    root: Path
+    closed: tuple[Path, ...] = ()
+
+    def path(self, text: str) -> Path:
+        """Find the place that a path in a configuration means.
+
+        Raises:
+            FileRefused: it lies where kplan keeps its own files, or is no path.
+
+        """
+        if "\0" in text:
+            raise FileRefused("a path cannot contain a null character")
+        found = self.root / Path(text).expanduser() if text.startswith("~/") else self.root / text
+        self._check(found)
+        return found
+
+    def is_closed(self, path: Path) -> bool:
+        """Tell whether a file is one of kplan's own."""
+        real = path.resolve()
+        own = [(self.root / name).resolve() for name in OWN_FOLDERS]
+        closed = own + [each.resolve() for each in self.closed]
+        return any(real.is_relative_to(each) for each in closed)
+
+    def read(self, text: str) -> bytes:
+        """Read a file.
+
+        Raises:
+            FileNotFoundError: there is none.
+            FileRefused: it cannot or may not be read, or is larger than `MAX_BYTES`.
+
+        """
+        path = self.path(text)
+        try:
+            if path.is_dir():
+                raise FileRefused(f"read {text or '.'}: is a directory")
+            if path.stat().st_size > MAX_BYTES:
+                raise FileRefused(f"{text} is larger than {MAX_BYTES} bytes")
+            return path.read_bytes()
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise FileRefused(f"open {text}: {(error.strerror or str(error)).lower()}") from None
+
+    def _check(self, path: Path) -> None:
+        try:
+            closed = self.is_closed(path)
+        except (OSError, RuntimeError) as error:
+            raise FileRefused(f"{path}: {error}") from None
+        if closed:
+            raise FileRefused("kplan's own state and secrets are not read into a configuration")

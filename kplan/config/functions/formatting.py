@@ -1,0 +1,224 @@
+"""`format` and `formatlist`: reading a format string and filling it."""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from kplan.config.functions.function import Function, Parameter, Refusal
+from kplan.config.functions.graphemes import graphemes
+from kplan.config.functions.jsontext import safe_json_text
+from kplan.config.functions.limits import MAX_TEXT, check_elements, check_text
+from kplan.config.functions.verbs import Spec, float_verb, integer_verb, shortest_text
+from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.value import (
+    BOOL,
+    NUMBER,
+    STRING,
+    Number,
+    PrimitiveType,
+    TList,
+    Value,
+    is_number,
+)
+
+_SPEC: Final = re.compile(
+    r"%(?P<flags>[-+# 0]*)(?P<width>[1-9][0-9]*)?(?:(?P<dot>\.)(?P<precision>[0-9]*))?"
+    r"(?:\[(?P<index>[1-9][0-9]*)\])?(?P<verb>[A-Za-z])"
+)
+_BEGINNING: Final = re.compile(r"%[-+# 0]*(?:[1-9][0-9]*)?(?:\.[0-9]*)?(?:\[(?:[1-9][0-9]*\]?)?)?")
+_LONGEST_NUMBER: Final = len(str(MAX_TEXT))
+_INTEGER_VERBS: Final = "bdoxX"
+_FLOAT_VERBS: Final = "eEfFgG"
+
+
+def format_text(template: str, *arguments: Value) -> str:
+    """Fill the verbs of a format string with the arguments."""
+    parts = _parts(template)
+    used = _used(parts, len(arguments))
+    result = "".join(
+        each if isinstance(each, str) else _filled(each, arguments[place])
+        for each, place in zip(parts, used, strict=True)
+    )
+    highest = max(used, default=-1) + 1
+    if highest < len(arguments):
+        raise Refusal(_surplus(highest), argument=highest + 1)
+    check_text(len(result))
+    return result
+
+
+def _surplus(used: int) -> str:
+    if used == 0:
+        return "too many arguments; no verbs in format string"
+    return f"too many arguments; only {used} used by format string"
+
+
+def format_list(template: str, *arguments: Value) -> Value:
+    """Fill a format string once for each place of the lists among the arguments."""
+    if not arguments:
+        return TList((format_text(template),), STRING)
+    lists = [each for each in arguments if isinstance(each, tuple)]
+    _check_lengths(arguments)
+    count = len(lists[0]) if lists else 1
+    check_elements(count)
+    lines: list[str] = []
+    for turn in range(count):
+        row = [each[turn] if isinstance(each, tuple) else each for each in arguments]
+        lines.append(_line(template, row, turn))
+        check_text(len(lines) * len(lines[-1]))
+    return TList(lines, STRING)
+
+
+def _check_lengths(arguments: Sequence[Value]) -> None:
+    first = 0
+    for place, each in enumerate(arguments, 1):
+        if not isinstance(each, tuple):
+            continue
+        first = first or place
+        chosen = arguments[first - 1]
+        if isinstance(chosen, tuple) and len(each) != len(chosen):
+            reason = (
+                f"argument {place} has length {len(each)}, "
+                f"which is inconsistent with argument {first} of length {len(chosen)}"
+            )
+            raise Refusal(reason, argument=place)
+
+
+def _line(template: str, row: Sequence[Value], turn: int) -> str:
+    try:
+        return format_text(template, *row)
+    except Refusal as refusal:
+        raise Refusal(f"error on format iteration {turn}: {refusal.reason}") from None
+
+
+def _parts(template: str) -> list[str | Spec]:
+    """Split a format string into plain text and verbs."""
+    parts: list[str | Spec] = []
+    position = 0
+    while (start := template.find("%", position)) >= 0:
+        parts.append(template[position:start])
+        if template.startswith("%%", start):
+            parts.append("%")
+            position = start + 2
+            continue
+        match = _SPEC.match(template, start)
+        if match is None:
+            raise _unreadable(template, start)
+        parts.append(_spec(match))
+        position = match.end()
+    return [*parts, template[position:]]
+
+
+def _unreadable(template: str, start: int) -> Refusal:
+    match = _BEGINNING.match(template, start)
+    end = match.end() if match else start + 1
+    offset = _bytes(template[:end])
+    if end >= len(template):
+        return Refusal(f"invalid format string starting at offset {offset}")
+    return Refusal(f"unrecognized format character '{template[end]}' at offset {offset}")
+
+
+def _spec(match: re.Match[str]) -> Spec:
+    numbers = [match[name] or "0" for name in ("width", "precision", "index")]
+    if any(len(each) > _LONGEST_NUMBER for each in numbers):
+        raise Refusal("a width or precision in the format string is too large")
+    width, precision, index = map(int, numbers)
+    check_text(max(width, precision))
+    return Spec(
+        text=match[0],
+        offset=_bytes(match.string[: match.start()]),
+        flags=match["flags"],
+        width=width,
+        precision=precision if match["dot"] else None,
+        index=index or None,
+        verb=match["verb"],
+    )
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode())
+
+
+def _used(parts: Sequence[str | Spec], count: int) -> list[int]:
+    """Find the argument for each part; -1 for plain text."""
+    following = 0
+    places: list[int] = []
+    for each in parts:
+        if isinstance(each, str):
+            places.append(-1)
+            continue
+        place = each.index - 1 if each.index else following
+        if place >= count:
+            raise Refusal(
+                f'not enough arguments for "{each.text}" at {each.offset}: '
+                f"need index {place + 1} but have {count} total"
+            )
+        following = place + 1
+        places.append(place)
+    return places
+
+
+def _filled(spec: Spec, value: Value) -> str:
+    if spec.verb not in "vstq" + _INTEGER_VERBS + _FLOAT_VERBS:
+        reason = f"unsupported format verb '{spec.verb}' in \"{spec.text}\" at offset {spec.offset}"
+        raise Refusal(reason)
+    if spec.verb == "v":
+        return _as_is(spec, value)
+    if value is None:
+        raise _misfit(spec, "null value cannot be formatted")
+    if spec.verb == "t":
+        return "true" if _converted(spec, value, BOOL) else "false"
+    if spec.verb in "sq":
+        return _string(spec, str(_converted(spec, value, STRING)))
+    return _number(spec, _converted(spec, value, NUMBER))
+
+
+def _as_is(spec: Spec, value: Value) -> str:
+    if spec.has("#"):
+        return _padded(spec, safe_json_text(value))
+    if is_number(value):
+        return _padded(spec, shortest_text(value))
+    return _padded(spec, value if isinstance(value, str) else safe_json_text(value))
+
+
+def _string(spec: Spec, text: str) -> str:
+    if spec.precision:
+        text = "".join(graphemes(text)[: spec.precision])
+    return _padded(spec, safe_json_text(text) if spec.verb == "q" else text)
+
+
+def _padded(spec: Spec, text: str) -> str:
+    missing = spec.width - len(graphemes(text)) if spec.width else 0
+    if missing <= 0:
+        return text
+    if spec.has("-"):
+        return text + " " * missing
+    return ("0" if spec.has("0") else " ") * missing + text
+
+
+def _number(spec: Spec, value: Value) -> str:
+    number: Number = value if is_number(value) else 0
+    if spec.verb in _FLOAT_VERBS:
+        return float_verb(spec, number)
+    if not isinstance(number, int):
+        raise _misfit(spec, "an integer is required")
+    return integer_verb(spec, number)
+
+
+def _converted(spec: Spec, value: Value, wanted: PrimitiveType) -> Value:
+    try:
+        return convert(value, wanted)
+    except ConversionError as error:
+        raise _misfit(spec, str(error)) from None
+
+
+def _misfit(spec: Spec, reason: str) -> Refusal:
+    return Refusal(f'unsupported value for "{spec.text}" at {spec.offset}: {reason}')
+
+
+_FORMAT: Final = Parameter("format", STRING)
+_ARGS: Final = Parameter("args", nullable=True)
+
+FORMATTING: Final = (
+    Function("format", (_FORMAT,), format_text, _ARGS),
+    Function("formatlist", (_FORMAT,), format_list, _ARGS),
+)

@@ -1,0 +1,158 @@
+"""Numeric functions."""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final
+
+from kplan.config.functions.function import Function, Parameter, Refusal
+from kplan.config.functions.whole import whole_number
+from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.numbers import MAX_DIGITS, add, number_text, parse_number
+from kplan.config.values.types import type_name, type_of
+from kplan.config.values.value import NUMBER, Number, TMap, Value
+
+_DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_SMALLEST_BASE: Final = 2
+_CASELESS_BASE: Final = 36
+_NOT_NUMBERS: Final = "argument must be list, set, or tuple of number values"
+
+
+def _number(value: float) -> Number:
+    """Take the result of float arithmetic at the digits that a float shows."""
+    if not math.isfinite(value):
+        raise Refusal("the result is not a finite number")
+    return parse_number(repr(value))
+
+
+def absolute(number: Number) -> Number:
+    """Distance from zero."""
+    return -number if number < 0 else number
+
+
+def ceil(number: Number) -> Number:
+    """Least integer that is not below the number."""
+    return math.ceil(number)
+
+
+def floor(number: Number) -> Number:
+    """Greatest integer that is not above the number."""
+    return math.floor(number)
+
+
+def log(number: Number, base: Number) -> Number:
+    """Logarithm to a base, in float precision."""
+    try:
+        return _number(math.log(number) / math.log(base)) if base else 0
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise Refusal(
+            "the logarithm of {} to the base {} is not a finite number",
+            number_text(number),
+            number_text(base),
+        ) from None
+
+
+def power(number: Number, exponent: Number) -> Number:
+    """Power, in float precision."""
+    try:
+        result = float(number) ** float(exponent)
+    except (ZeroDivisionError, OverflowError):
+        result = math.inf
+    if isinstance(result, complex):
+        raise Refusal("the result is not a finite number")
+    return _number(result)
+
+
+def signum(number: Number) -> Number:
+    """-1, 0 or 1 for negative, zero or positive."""
+    whole = whole_number(number)
+    return (whole > 0) - (whole < 0)
+
+
+def largest(*numbers: Number) -> Number:
+    """Greatest of the numbers."""
+    return _extreme(max, numbers)
+
+
+def smallest(*numbers: Number) -> Number:
+    """Least of the numbers."""
+    return _extreme(min, numbers)
+
+
+def _extreme(choose: Callable[[tuple[Number, ...]], Number], numbers: tuple[Number, ...]) -> Number:
+    if not numbers:
+        raise Refusal("must pass at least one number")
+    return choose(numbers)
+
+
+def parse_int(text: Value, base: Number) -> Value:
+    """Integer written in a base from 2 to 62."""
+    if not isinstance(text, str):
+        got = type_name(type_of(text))
+        raise Refusal("first argument must be a string, not {}", got, argument=0)
+    radix = whole_number(base, argument=1)
+    if not _SMALLEST_BASE <= radix <= len(_DIGITS):
+        reason = "base must be a whole number between 2 and 62 inclusive"
+        raise Refusal(reason, argument=1)
+    value = _parsed(text, radix)
+    if value is None:
+        raise Refusal('cannot parse "{}" as a base {} integer', text, radix, argument=0)
+    return value
+
+
+def _parsed(text: str, radix: int) -> int | None:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if radix <= _CASELESS_BASE:
+        digits = digits.lower()
+    if not digits or len(digits) > MAX_DIGITS:
+        return None
+    total = 0
+    for each in digits:
+        place = _DIGITS.find(each)
+        if not 0 <= place < radix:
+            return None
+        total = total * radix + place
+    return -total if text.startswith("-") else total
+
+
+def total(numbers: Value) -> Value:
+    """Sum of the numbers of a list, set or tuple."""
+    if isinstance(numbers, dict):
+        got = "map" if isinstance(numbers, TMap) else "object"
+        reason = f"argument must be list, set, or tuple. Received {got}"
+        raise Refusal(reason, argument=0)
+    if not isinstance(numbers, tuple):
+        raise Refusal("cannot sum noniterable", argument=0)
+    if not numbers:
+        raise Refusal("cannot sum an empty list", argument=0)
+    result: Number = 0
+    for each in numbers:
+        result = add(result, _summand(each))
+    return result
+
+
+def _summand(value: Value) -> Number:
+    try:
+        number = convert(value, NUMBER)
+    except ConversionError:
+        raise Refusal(_NOT_NUMBERS, argument=0) from None
+    if not isinstance(number, int | Fraction):
+        raise Refusal(_NOT_NUMBERS, argument=0)
+    return number
+
+
+_NUM: Final = Parameter("num", NUMBER)
+_NUMBERS: Final = Parameter("numbers", NUMBER)
+
+NUMERIC: Final = (
+    Function("abs", (_NUM,), absolute),
+    Function("ceil", (_NUM,), ceil),
+    Function("floor", (_NUM,), floor),
+    Function("log", (_NUM, Parameter("base", NUMBER)), log),
+    Function("max", (), largest, _NUMBERS),
+    Function("min", (), smallest, _NUMBERS),
+    Function("parseint", (Parameter("number"), Parameter("base", NUMBER)), parse_int),
+    Function("pow", (_NUM, Parameter("power", NUMBER)), power),
+    Function("signum", (_NUM,), signum),
+    Function("sum", (Parameter("list"),), total),
+)
