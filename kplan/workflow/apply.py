@@ -13,7 +13,7 @@ from kplan.model.outcome import Outcome
 from kplan.model.plan import Plan
 from kplan.model.state import State
 from kplan.state.file import check_same_state, write_state
-from kplan.state.plan_file import SavedPlan, read_plan
+from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
 from kplan.workflow.freshness import moved_since
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.plan import Planned, output_values, planned, wanted_identities
@@ -58,6 +58,7 @@ def apply_saved(
 
     """
     saved = read_plan(path)
+    check_not_expired(saved.meta, ports.now())
     with opened(project, ports) as found:
         made = _rebound(saved, found)
         return _carried_out(project, found, made, options, (ports, hands))

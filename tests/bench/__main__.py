@@ -1,0 +1,87 @@
+"""`python -m tests.bench`: kplan against the raw floor, on one broker, in alternating runs.
+
+Absolute seconds belong to the machine and the moment; the ratios are what counts. Every run is a
+process of its own, so that peak memory is that of the job alone.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from argparse import ArgumentParser
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from kplan.sandbox.lifecycle import running
+from kplan.sandbox.spec import SandboxSpec
+from tests.bench.sizes import LARGE, SMALL, Size, write_configuration
+
+Figures = Mapping[str, Any]
+
+_CONFIGURATION = "Reading configuration"
+
+
+def measured(module: str, *words: str) -> Figures:
+    """Run one job in a process of its own."""
+    command = [sys.executable, "-m", f"tests.bench.{module}", *words]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own
+    found: Figures = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def row(name: str, floor: list[Figures], kplan: list[Figures], goal: float) -> None:
+    """Print one comparison: medians, and the median of the ratios pair by pair."""
+    evaluated = [each["stages"].get(_CONFIGURATION, 0.0) for each in kplan]
+    rest = [each["seconds"] - own for each, own in zip(kplan, evaluated, strict=True)]
+    ratio = statistics.median(
+        mine / theirs["seconds"] for mine, theirs in zip(rest, floor, strict=True)
+    )
+    peak = max(each["peak_mb"] for each in kplan)
+    print(
+        f"  {name:<22} floor {statistics.median(each['seconds'] for each in floor):7.2f} s"
+        f"   kplan {statistics.median(rest):7.2f} s + HCL {statistics.median(evaluated):5.2f} s"
+        f"   ratio {ratio:5.2f} (goal {goal})   peak {peak:4.0f} MB",
+        flush=True,
+    )
+    stages = kplan[-1]["stages"]
+    print("    " + ", ".join(f"{stage.lower()} {took:.2f}" for stage, took in stages.items()))
+
+
+def compare(size: Size, runs: int) -> None:
+    """Measure create-all, no-change plan and destroy-all of one size on a fresh broker."""
+    print(f"{size}, {runs} alternating runs")
+    counts = (str(size.topics), str(size.acls))
+    with running(SandboxSpec()) as sandbox, tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / "estate"
+        write_configuration(size, folder)
+        at = sandbox.bootstrap_servers
+        floor: dict[str, list[Figures]] = {"create": [], "read": [], "delete": []}
+        kplan: dict[str, list[Figures]] = {"create": [], "read": [], "delete": []}
+        for _ in range(runs):
+            floor["create"].append(measured("floor", "create", at, *counts))
+            floor["delete"].append(measured("floor", "delete", at, *counts))
+            kplan["create"].append(measured("job", "apply", at, str(folder)))
+            for _ in range(2):
+                floor["read"].append(measured("floor", "read", at, *counts))
+                kplan["read"].append(measured("job", "plan", at, str(folder)))
+            kplan["delete"].append(measured("job", "destroy", at, str(folder)))
+    row("no-change plan", floor["read"], kplan["read"], 2.0)
+    row("create all", floor["create"], kplan["create"], 2.0)
+    row("destroy all", floor["delete"], kplan["delete"], 2.0)
+
+
+def main() -> None:
+    """Measure the sizes asked for."""
+    parser = ArgumentParser(prog="python -m tests.bench")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--size", choices=("small", "large", "both"), default="both")
+    asked = parser.parse_args()
+    sizes = {"small": (SMALL,), "large": (LARGE,), "both": (SMALL, LARGE)}[asked.size]
+    for size in sizes:
+        compare(size, asked.runs)
+
+
+if __name__ == "__main__":
+    main()

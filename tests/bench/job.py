@@ -1,0 +1,116 @@
+"""One kplan job, measured: `python -m tests.bench.job plan|apply|destroy BOOTSTRAP FOLDER`.
+
+Prints one JSON line: seconds for reading the configuration, for everything else, peak memory.
+"""
+
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kplan.config.load import Configuration, Inputs
+from kplan.kafka.cluster import open_cluster
+from kplan.kafka.settings import connection_settings
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Batch, Change
+from kplan.workflow.apply import Hands, apply
+from kplan.workflow.plan import Planned, plan
+from kplan.workflow.project import PlanOptions, Ports, Project
+
+
+@dataclass(slots=True)
+class Stages:
+    """A progress that notes when each stage began; also the watcher of an apply."""
+
+    begun: list[tuple[str, float]] = field(default_factory=list)
+    requests: int = 0
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Note the time."""
+        del total
+        self.begun.append((name, time.monotonic()))
+
+    def advance(self, done: int = 1) -> None:
+        """Hear it."""
+
+    def note(self, text: str) -> None:
+        """Hear it."""
+
+    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Count requests."""
+        del batch, changes
+        self.requests += 1
+
+    def finished(self, outcome: Outcome) -> None:
+        """Stop at the first failure: a benchmark of failures says nothing."""
+        if outcome.status is not Status.APPLIED:
+            raise AssertionError(outcome)
+
+    def settling(self, waiting: int, total: int) -> None:
+        """Hear it."""
+
+    def seconds(self, end: float) -> dict[str, float]:
+        """Give the length of each stage."""
+        ends = [begun for _, begun in self.begun[1:]] + [end]
+        found: dict[str, float] = {}
+        for (name, begun), ended in zip(self.begun, ends, strict=True):
+            found[name] = found.get(name, 0.0) + ended - begun
+        return found
+
+
+class Wall:
+    """Real time."""
+
+    def now(self) -> float:
+        """Tell it."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+def main() -> None:
+    """Measure one job."""
+    job, bootstrap, folder = sys.argv[1:]
+    environ = {**os.environ, "KPLAN_BOOTSTRAP_SERVERS": bootstrap}
+    project = Project(
+        Path(folder), Path(folder) / "state" / "kplan.state.json", Inputs((), (), environ)
+    )
+    stages = Stages()
+
+    def connect(configuration: Configuration):  # type: ignore[no-untyped-def] # noqa: ANN202
+        return open_cluster(connection_settings(configuration.providers, environ))
+
+    ports = Ports(connect, stages, Wall(), lambda: datetime.now(UTC), lambda: False)
+    begun = time.monotonic()
+    if job == "plan":
+        found = plan(project, PlanOptions(), ports)
+        assert not found.plan.has_changes, "the plan was to be empty"
+    else:
+        options = PlanOptions(is_destroy=job == "destroy")
+        apply(project, options, ports, Hands(_approve, stages))
+    end = time.monotonic()
+    print(
+        json.dumps(
+            {
+                "seconds": end - begun,
+                "stages": stages.seconds(end),
+                "requests": stages.requests,
+                "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            }
+        )
+    )
+
+
+def _approve(planned: Planned) -> bool:
+    return not planned.plan.has_errors
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,317 @@
+"""The main job on a cluster in memory: HCL in, plan, apply, drift."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.specs import ConfigAlteration, NewTopic, TopicRef
+from kplan.config.load import Inputs
+from kplan.model.errors import ConfigError, StalePlan, UsageError, WrongCluster
+from kplan.model.outcome import Status
+from kplan.model.plan import Action, Reason
+from kplan.state.file import read_state
+from kplan.workflow.apply import Applied, Hands, apply, apply_saved
+from kplan.workflow.drift import drift
+from kplan.workflow.imports import import_object
+from kplan.workflow.plan import Planned, plan
+from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.saved import save
+from kplan.workflow.states import move, owned_objects, remove
+from tests.applying import FakeClock, Memory
+
+MAIN = """
+provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+locals { sizes = { orders = 3, payments = 6 } }
+resource "kafka_topic" "t" {
+  for_each           = local.sizes
+  name               = each.key
+  partitions         = each.value
+  replication_factor = 1
+  config             = { "retention.ms" = "86400000" }
+}
+resource "kafka_acl" "read" {
+  resource_name       = kafka_topic.t["orders"].name
+  resource_type       = "Topic"
+  acl_principal       = "User:app"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+output "names" { value = [for each in kafka_topic.t : each.name] }
+"""
+
+
+@dataclass(slots=True)
+class Quiet:
+    """A progress that nobody looks at."""
+
+    notes: list[str] = field(default_factory=list)
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Hear it."""
+
+    def advance(self, done: int = 1) -> None:
+        """Hear it."""
+
+    def note(self, text: str) -> None:
+        """Remember it."""
+        self.notes.append(text)
+
+
+@dataclass(slots=True)
+class Site:
+    """A folder of configuration, a cluster, and the verbs on them."""
+
+    folder: Path
+    cluster: MemoryCluster
+    memory: Memory = field(default_factory=Memory)
+
+    @property
+    def project(self) -> Project:
+        """Where things are."""
+        path = self.folder / "state" / "kplan.state.json"
+        return Project(self.folder, path, Inputs((), (), {}))
+
+    @property
+    def ports(self) -> Ports:
+        """The outside world."""
+        return Ports(
+            lambda _: self.cluster,
+            Quiet(),
+            FakeClock(),
+            lambda: datetime(2026, 1, 2, tzinfo=UTC),
+            lambda: False,
+        )
+
+    def write(self, text: str, name: str = "main.tf") -> None:
+        """Write a file of the configuration."""
+        (self.folder / name).write_text(text)
+
+    def plan(self, **given: object) -> Planned:
+        """Plan."""
+        return plan(self.project, PlanOptions(**given), self.ports)  # type: ignore[arg-type]
+
+    def apply(
+        self, approve: Callable[[Planned], bool] = lambda _: True, **given: object
+    ) -> Applied:
+        """Plan and apply."""
+        options = PlanOptions(**given)  # type: ignore[arg-type]
+        return apply(self.project, options, self.ports, Hands(approve, self.memory))
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    found = Site(tmp_path, MemoryCluster())
+    found.write(MAIN)
+    return found
+
+
+def test_a_folder_is_planned_applied_and_then_there_is_nothing_to_do(site: Site) -> None:
+    assert site.plan().plan.count(Action.CREATE) == 3
+    done = site.apply()
+    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert not site.plan().plan.has_changes
+    state = read_state(site.project.state_path)
+    assert state is not None
+    assert (state.serial, state.cluster_id) == (1, site.cluster.describe().cluster_id)
+    assert state.outputs["names"].value == ["orders", "payments"]
+
+
+def test_a_plan_changes_nothing_anywhere(site: Site) -> None:
+    site.plan()
+    assert site.cluster.topics() == {}
+    assert not site.project.state_path.exists()
+
+
+def test_a_plan_that_is_not_approved_is_not_applied(site: Site) -> None:
+    done = site.apply(approve=lambda _: False)
+    assert (done.is_approved, done.outcomes) == (False, ())
+    assert site.cluster.topics() == {}
+
+
+def test_reading_takes_a_handful_of_requests_whatever_the_number_of_topics(site: Site) -> None:
+    """K4-03; peers 19-25 read topic by topic."""
+    many = MAIN.replace("{ orders = 3, payments = 6 }", '{ for n in range(300) : "t${n}" => 1 }')
+    site.write(many.replace('kafka_topic.t["orders"].name', '"t1"'))
+    site.apply()
+    site.cluster.calls.clear()
+    site.plan()
+    assert len(site.cluster.calls) == 4
+
+
+def test_what_changed_outside_is_drift_and_the_next_apply_undoes_it(site: Site) -> None:
+    site.apply()
+    site.cluster.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "5"}, ())])
+    site.cluster.seed([NewTopic("foreign", 1, 1)])
+    found = drift(site.project, site.ports)
+    assert [(each.identity, each.attributes[0].after) for each in found.changes] == [
+        ("orders", "5")
+    ]
+    assert (found.managed, found.unmanaged) == (
+        {"kafka_acl": 1, "kafka_topic": 2},
+        {"kafka_acl": 0, "kafka_topic": 1},
+    )
+    site.apply()
+    assert drift(site.project, site.ports).changes == ()
+
+
+def test_what_the_broker_would_refuse_is_told_by_the_plan_at_its_place(site: Site) -> None:
+    """K117-11, S18."""
+    site.write(MAIN.replace("replication_factor = 1", "replication_factor = 7"))
+    found = site.plan().plan
+    assert [(each.code, str(each.subject)) for each in found.diagnostics] == [
+        ("KP241", "main.tf:4:1"),
+        ("KP241", "main.tf:4:1"),
+    ]
+    assert "INVALID_REPLICATION_FACTOR" in found.diagnostics[0].detail
+    assert site.apply().outcomes == ()
+    assert site.cluster.topics() == {}
+
+
+def test_counts_left_to_the_broker_are_shown_as_the_broker_fills_them(site: Site) -> None:
+    """K4-19."""
+    site.write('provider "kafka" {}\nresource "kafka_topic" "t" { name = "t" }')
+    (change,) = site.plan().plan.changes
+    assert getattr(change.after, "partitions", None) == 1
+    assert "partitions = 1 is the broker's default" in change.notes
+
+
+def test_every_mistake_is_raised_at_once_before_the_cluster_is_asked(site: Site) -> None:
+    site.write(MAIN + 'resource "kafka_topic" "bad" { name = "a/b" }\n')
+    site.write('resource "kafka_acl" "bad" { resource_name = var.nope }', "more.tf")
+    with pytest.raises(ConfigError) as raised:
+        site.plan()
+    assert {each.subject.file for each in raised.value.diagnostics if each.subject} == {
+        "main.tf",
+        "more.tf",
+    }
+    assert site.cluster.calls == []
+
+
+def test_a_cluster_without_authorizer_still_has_its_topics_planned_and_applied(
+    site: Site,
+) -> None:
+    """K4-51."""
+    site.cluster.without_authorizer()
+    done = site.apply()
+    assert sorted(each.change.identity for each in done.outcomes) == ["orders", "payments"]
+    assert list(done.planned.plan.unread) == ["kafka_acl"]
+    assert not done.planned.plan.is_complete
+
+
+def test_a_topic_that_vanishes_between_list_and_describe_is_simply_gone(site: Site) -> None:
+    """ns4kafka#707: the whole read fails there."""
+    site.apply()
+    site.cluster.before("topic_configs", lambda: site.cluster.delete_topics([TopicRef("orders")]))
+    changes = site.plan().plan.changes
+    reasons = {str(each.identity): each.reason for each in changes}
+    assert reasons["orders"] is Reason.DELETED_OUTSIDE
+
+
+def test_the_state_of_another_cluster_is_refused(site: Site) -> None:
+    """K919-31."""
+    site.apply()
+    other = Site(site.folder, MemoryCluster(cluster_id="b3RoZXItY2x1c3Rlci0wMQ"))
+    with pytest.raises(WrongCluster):
+        other.plan()
+
+
+def test_a_saved_plan_is_applied_as_it_was_reviewed(site: Site) -> None:
+    path = site.folder / "p.kplan"
+    save(site.plan(), path, site.ports)
+    done = apply_saved(
+        site.project, path, PlanOptions(), site.ports, Hands(lambda _: False, site.memory)
+    )
+    assert len(done.outcomes) == 3
+    assert not site.plan().plan.has_changes
+
+
+@pytest.mark.parametrize("moved", ["configuration", "state", "cluster"])
+def test_a_saved_plan_is_refused_when_what_it_stands_on_moved(site: Site, moved: str) -> None:
+    path = site.folder / "p.kplan"
+    site.apply()
+    site.write(MAIN.replace("86400000", "3600000"))
+    save(site.plan(), path, site.ports)
+    if moved == "configuration":
+        site.write(MAIN)
+    elif moved == "state":
+        remove(site.project, ("kafka_acl.read",), site.ports)
+    else:
+        site.cluster.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "7"}, ())])
+    with pytest.raises(StalePlan):
+        apply_saved(
+            site.project, path, PlanOptions(), site.ports, Hands(lambda _: True, site.memory)
+        )
+
+
+def test_destroy_deletes_what_is_owned_and_leaves_the_rest(site: Site) -> None:
+    site.apply()
+    site.cluster.seed([NewTopic("foreign", 1, 1)])
+    site.apply(is_destroy=True)
+    assert list(site.cluster.topics()) == ["foreign"]
+    assert owned_objects(site.project) == ()
+
+
+def test_import_takes_over_an_object_that_differs_and_the_plan_then_changes_it(
+    site: Site,
+) -> None:
+    site.cluster.seed([NewTopic("orders", 3, 1)])
+    owned = import_object(site.project, 'kafka_topic.t["orders"]', "orders", site.ports)
+    assert owned.uid
+    change = next(each for each in site.plan().plan.changes if each.identity == "orders")
+    assert (change.action, change.reason) == (Action.UPDATE, Reason.NONE)
+
+
+@pytest.mark.parametrize(
+    ("address", "identity"),
+    [
+        ("kafka_topic.nope", "orders"),
+        ('kafka_topic.t["orders"]', "absent"),
+        ("not an address", "orders"),
+    ],
+)
+def test_import_of_what_is_not_there_says_so(site: Site, address: str, identity: str) -> None:
+    with pytest.raises(UsageError):
+        import_object(site.project, address, identity, site.ports)
+
+
+def test_an_object_is_let_go_of_and_stays_on_the_cluster(site: Site) -> None:
+    site.apply()
+    remove(site.project, ("kafka_topic.t",), site.ports)
+    assert [each.address.kind for each in owned_objects(site.project)] == ["kafka_acl"]
+    assert sorted(site.cluster.topics()) == ["orders", "payments"]
+
+
+def test_an_object_gets_another_address(site: Site) -> None:
+    site.apply()
+    move(site.project, "kafka_acl.read", "kafka_acl.reader", site.ports)
+    site.write(MAIN.replace('"kafka_acl" "read"', '"kafka_acl" "reader"'))
+    assert not site.plan().plan.has_changes
+    with pytest.raises(UsageError):
+        move(site.project, "kafka_acl.read", "kafka_acl.other", site.ports)
+
+
+def test_a_folder_without_any_file_is_an_error_and_never_means_delete_all(site: Site) -> None:
+    site.apply()
+    (site.folder / "main.tf").unlink()
+    with pytest.raises(ConfigError):
+        site.plan()
+
+
+def test_the_lock_is_held_while_an_apply_waits_for_approval(site: Site) -> None:
+    from kplan.model.errors import StateLocked
+    from kplan.state.holder import this_run
+
+    def meanwhile(_: Planned) -> bool:
+        ports = replace(site.ports, holder=this_run("plan"), lock_timeout_s=0.0)
+        with pytest.raises(StateLocked):
+            plan(site.project, PlanOptions(), ports)
+        return True
+
+    ports = replace(site.ports, holder=this_run("apply"))
+    apply(site.project, PlanOptions(), ports, Hands(meanwhile, site.memory))
+    assert len(site.cluster.topics()) == 2
