@@ -120,7 +120,8 @@ class AclKind:
 
     def check(self, value: Acl) -> Iterator[Problem]:
         """Find what the broker refuses and the nonsense that it stores (trap 13)."""
-        return acl_problems({each.name: getattr(value, each.name) for each in fields(value)})
+        parts = {each.name: getattr(value, each.name) for each in fields(value)}
+        return acl_problems(parts, {name: tuple(words.values()) for name, words in _WORDS.items()})
 
     def check_all(
         self,
@@ -177,7 +178,8 @@ class AclKind:
             for change in changes
         }
         send = cluster.delete_acls if is_delete else cluster.create_acls
-        return {bound[binding]: verdict for binding, verdict in send(list(bound)).items()}
+        answers = send(list(bound))
+        return {name: answers[each] for each, name in bound.items() if each in answers}
 
     def validate(
         self,

@@ -7,17 +7,6 @@ from difflib import get_close_matches
 from kplan.cluster.names import topic_name_fault
 from kplan.kinds.base import Problem
 
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "resource_type": ("Topic", "Group", "Cluster", "TransactionalID", "DelegationToken", "User"),
-    "resource_pattern_type_filter": ("Literal", "Prefixed"),
-    "acl_operation": (
-        "All", "Read", "Write", "Create", "Delete", "Alter", "Describe", "ClusterAction",
-        "DescribeConfigs", "AlterConfigs", "IdempotentWrite", "CreateTokens", "DescribeTokens",
-        "TwoPhaseCommit",
-    ),
-    "acl_permission_type": ("Allow", "Deny"),
-}  # fmt: skip
-
 APPLICABLE: Mapping[str, frozenset[str]] = {
     "Topic": frozenset(
         ("All", "Read", "Write", "Create", "Describe", "Delete", "Alter", "DescribeConfigs",
@@ -35,9 +24,11 @@ APPLICABLE: Mapping[str, frozenset[str]] = {
 """Operations that mean anything on a resource type (Kafka: AclEntry.supportedOperations)."""
 
 
-def acl_problems(acl: Mapping[str, str]) -> Iterator[Problem]:
-    """Check the seven parts, given under the provider's attribute names."""
-    bad_words = list(_word_problems(acl))
+def acl_problems(
+    acl: Mapping[str, str], choices: Mapping[str, tuple[str, ...]]
+) -> Iterator[Problem]:
+    """Check the seven parts under their attribute names; `choices` are the words allowed."""
+    bad_words = list(_word_problems(acl, choices))
     yield from bad_words
     if not bad_words:
         yield from _resource_problems(acl)
@@ -45,12 +36,14 @@ def acl_problems(acl: Mapping[str, str]) -> Iterator[Problem]:
     yield from _host_problems(acl["acl_host"])
 
 
-def _word_problems(acl: Mapping[str, str]) -> Iterator[Problem]:
-    for name, choices in CHOICES.items():
-        if acl[name] in choices:
+def _word_problems(
+    acl: Mapping[str, str], choices: Mapping[str, tuple[str, ...]]
+) -> Iterator[Problem]:
+    for name, words in choices.items():
+        if acl[name] in words:
             continue
-        near = get_close_matches(acl[name].title(), choices, n=1)
-        hint = f'Did you mean "{near[0]}"?' if near else f"Use one of: {', '.join(choices)}."
+        near = get_close_matches(acl[name].title(), words, n=1)
+        hint = f'Did you mean "{near[0]}"?' if near else f"Use one of: {', '.join(words)}."
         # "Any" and "Match" are words of filters: one of them spoils its whole batch (trap 3).
         yield Problem("KP221", f'"{acl[name]}" is no {name} of an ACL.', hint, (name,))
 
@@ -68,7 +61,7 @@ def _resource_problems(acl: Mapping[str, str]) -> Iterator[Problem]:
             'Set resource_name = "kafka-cluster".',
             path,
         )
-    elif sort == "Topic" and name != "*" and (fault := topic_name_fault(name)):
+    elif sort == "Topic" and (fault := _topic_fault(name, is_prefix)):
         yield Problem(
             "KP222", f'No topic can be called "{name}": {fault}.', path=path, is_warning=True
         )
@@ -89,6 +82,11 @@ def _resource_problems(acl: Mapping[str, str]) -> Iterator[Problem]:
             ("acl_operation",),
             is_warning=True,
         )
+
+
+def _topic_fault(name: str, is_prefix: bool) -> str:  # noqa: FBT001 - private, one caller
+    is_start = is_prefix and name in {".", ".."}
+    return "" if name == "*" or is_start else topic_name_fault(name)
 
 
 def _principal_problems(principal: str) -> Iterator[Problem]:

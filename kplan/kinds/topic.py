@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from kplan.cluster.names import collision_key
 from kplan.cluster.port import Cluster
@@ -20,10 +20,13 @@ from kplan.cluster.specs import (
 from kplan.kinds.base import Problem, Resolved
 from kplan.kinds.schema import Attribute
 from kplan.kinds.topic_rules import topic_problems
+from kplan.model.errors import Unread
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
 from kplan.model.snapshot import Live, Reading
+
+Answered = TypeVar("Answered")
 
 CREATE = Step(40, "create_topics")
 ALTER_CONFIG = Step(50, "alter_topic_configs")
@@ -110,9 +113,10 @@ class TopicKind:
         listed = dict(cluster.topics())
         missing = [name for name in sorted(wanted) if name not in listed]
         if missing:
-            listed.update(cluster.topics(missing))
+            listed.update(_complete(missing, cluster.topics(missing)))
         seen = {name: each for name, each in listed.items() if not isinstance(each, Refusal)}
-        configs = cluster.topic_configs([name for name in sorted(wanted) if name in seen])
+        known = [name for name in sorted(wanted) if name in seen]
+        configs = _complete(known, cluster.topic_configs(known))
         objects: dict[Identity, Live] = {}
         hidden = {
             Identity(name): each
@@ -249,7 +253,7 @@ class TopicKind:
         """Hold what the step is to bring about against the live topic."""
         live = reading.objects.get(change.identity)
         if step == DELETE:
-            # The id that was planned is gone, whatever stands under the name now.
+            # Another topic under the name is not what was planned: that delete is stale (K4-36).
             return live is None and change.identity not in reading.hidden
         if live is None:
             return False
@@ -280,6 +284,13 @@ class TopicKind:
             each.identity for each in altered if not _has_config(each, configs.get(each.identity))
         }
         return {name: uid for name, uid in done.items() if name not in late}
+
+
+def _complete(names: Collection[str], answers: Mapping[str, Answered]) -> Mapping[str, Answered]:
+    """Give the answers, if there is one for each name: silence is not absence."""
+    if silent := sorted(set(names) - answers.keys()):
+        raise Unread(f"Topics: the answer says nothing of {', '.join(silent)}.")
+    return answers
 
 
 def _live(described: TopicDescription, config: Mapping[str, ConfigEntry]) -> Topic:
@@ -372,7 +383,7 @@ def _is_served(change: Change, described: TopicDescription | Refusal | None) -> 
     if change.action is Action.DELETE:
         if isinstance(described, Refusal):
             return described.error == "UNKNOWN_TOPIC_OR_PARTITION"
-        return described is not None and described.topic_id != change.uid
+        return bool(change.uid) and described is not None and described.topic_id != change.uid
     if described is None or isinstance(described, Refusal):
         return False
     after: Topic = change.after  # type: ignore[assignment] # neither DELETE nor FORGET
@@ -383,6 +394,6 @@ def _is_served(change: Change, described: TopicDescription | Refusal | None) -> 
 def _has_config(change: Change, config: Mapping[str, ConfigEntry] | Refusal | None) -> bool:
     if config is None or isinstance(config, Refusal):
         return False
-    _, after = _pair(change)
+    sent = _alteration(*_pair(change))
     own = {key: entry.value for key, entry in config.items() if entry.source is ConfigSource.TOPIC}
-    return own == dict(after.config)
+    return sent.set.items() <= own.items() and not own.keys() & set(sent.delete)

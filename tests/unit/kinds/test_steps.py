@@ -1,0 +1,88 @@
+"""The global order of requests: one table, pinned here (K4-45)."""
+
+from kplan.kinds import KINDS
+from kplan.kinds.acl import AclKind
+from kplan.kinds.topic import TopicKind
+from kplan.model.plan import Action, Change, Step
+from tests.values import acl, address, identity, topic
+
+ORDER = """\
+10 delete_acls          kafka_acl delete
+20 delete_acls          kafka_acl replace
+21 create_acls          kafka_acl replace
+30 create_acls          kafka_acl create
+40 create_topics        kafka_topic create
+50 alter_topic_configs  kafka_topic update
+60 create_partitions    kafka_topic update
+90 delete_topics        kafka_topic delete
+"""
+
+
+def change(action: Action, kind: str) -> Change:
+    before: object = acl(acl_operation="Write")
+    after: object = acl()
+    if kind == "kafka_topic":
+        before, after = topic(), topic(partitions=6, config={"retention.ms": "1"})
+    return Change(
+        address(f"{kind}.a"),
+        kind,
+        identity(acl()),
+        action,
+        None if action is Action.CREATE else before,
+        None if action in {Action.DELETE, Action.FORGET} else after,
+    )
+
+
+def test_the_order_of_all_requests_is_this() -> None:
+    rows = sorted(
+        (step, f"{kind.name} {action}")
+        for kind in KINDS
+        for action in Action
+        for step in kind.steps(change(action, kind.name))
+    )
+    table = "".join(f"{step.rank} {step.name:<20} {what}\n" for step, what in rows)
+    assert table == ORDER
+
+
+def test_every_acl_is_deleted_before_one_is_added_and_topics_go_last() -> None:
+    steps = {
+        step
+        for kind in KINDS
+        for action in Action
+        for step in kind.steps(change(action, kind.name))
+    }
+    ranks = {
+        name: {step.rank for step in steps if step.name == name} for name in {s.name for s in steps}
+    }
+    assert max(ranks["delete_acls"]) < max(ranks["create_acls"])
+    assert max(step.rank for step in steps if step.name != "delete_topics") < min(
+        ranks["delete_topics"]
+    )
+
+
+def test_a_replaced_acl_is_deleted_and_added_in_adjacent_requests() -> None:
+    out, in_ = AclKind().steps(change(Action.REPLACE, "kafka_acl"))
+    assert (out.name, in_.name, in_.rank - out.rank) == ("delete_acls", "create_acls", 1)
+
+
+def test_an_update_sends_only_what_it_needs() -> None:
+    kind = TopicKind()
+
+    def steps(before: object, after: object) -> tuple[str, ...]:
+        update = Change(
+            address("kafka_topic.a"), "kafka_topic", identity(topic()), Action.UPDATE, before, after
+        )
+        return tuple(step.name for step in kind.steps(update))
+
+    more = topic(partitions=6)
+    assert steps(topic(), more) == ("create_partitions",)
+    assert steps(topic(), topic(config={"a": "1"})) == ("alter_topic_configs",)
+    assert steps(topic(), topic()) == ()
+    assert steps(topic(), topic(partitions=6, config={"a": "1"})) == (
+        "alter_topic_configs",
+        "create_partitions",
+    )
+
+
+def test_a_step_sorts_by_rank_first() -> None:
+    assert sorted([Step(20, "a"), Step(3, "b")]) == [Step(3, "b"), Step(20, "a")]
