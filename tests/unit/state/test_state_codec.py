@@ -14,7 +14,7 @@ from kplan.model.state import OutputValue, State
 from kplan.state.codec import decode_heading, decode_state, encode_state
 from kplan.state.sealed import seal
 from tests.unit.state.state_builders import owned, state
-from tests.unit.state.state_strategies import JSON, STATES
+from tests.unit.state.state_strategies import JSON, STATES, UNHURRIED
 
 
 def written(what: State) -> bytes:
@@ -28,11 +28,13 @@ def foreign(**members: object) -> bytes:
     return seal({**document, **members})
 
 
+@UNHURRIED
 @given(STATES)
 def test_what_is_written_is_read(what: State) -> None:
     assert decode_state(written(what)) == what
 
 
+@UNHURRIED
 @given(st.dictionaries(st.text(max_size=5), JSON, min_size=1, max_size=4))
 def test_a_sealed_document_is_laid_out_as_json_tools_do(document: dict[str, object]) -> None:
     text = seal(document).decode("utf-8", "surrogatepass")
@@ -75,6 +77,7 @@ def test_a_sensitive_output_is_never_written() -> None:
     assert decode_state(written(what)).outputs["password"] == OutputValue(None, "string", True)
 
 
+@UNHURRIED
 @given(STATES, st.randoms(use_true_random=False))
 def test_any_flipped_bit_is_damage(what: State, dice: random.Random) -> None:
     data = bytearray(written(what))
@@ -84,7 +87,7 @@ def test_any_flipped_bit_is_damage(what: State, dice: random.Random) -> None:
         decode_state(bytes(data))
 
 
-@settings(max_examples=5)
+@settings(UNHURRIED, max_examples=5)
 @given(STATES)
 def test_any_truncation_is_damage(what: State) -> None:
     data = written(what)

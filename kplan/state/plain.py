@@ -1,0 +1,143 @@
+"""Frozen values of the model as plain JSON data, and back, by their type hints.
+
+A field that holds its default is left out, and a field that is absent gets its default: so files
+of older versions are read when a value has more fields than it had.
+"""
+
+from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import MISSING, fields, is_dataclass, replace
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+
+from kplan.model.address import Address
+from kplan.model.plan import AttributeChange, Change
+from kplan.state.values import secret_names, value_document, value_from
+
+_T = TypeVar("_T")
+_Read = Callable[[Any], Any]
+_ABSENT = object()
+
+
+def plain(value: object) -> object:
+    """Write a value: dataclasses as objects, tuples as lists, sets sorted, addresses as text."""
+    match value:
+        case None | str() | int() | float():
+            return value
+        case tuple() | list():
+            return [plain(each) for each in value]
+        case Address():
+            return str(value)
+        case Change():
+            return _plain_change(value)
+        case frozenset():
+            return sorted((plain(each) for each in value), key=repr)
+        case Mapping():
+            return {key: plain(value[key]) for key in sorted(value)}
+        case _:
+            return _plain_fields(value)
+
+
+def from_plain(schema: type[_T], found: object) -> _T:
+    """Read what `plain` wrote.
+
+    Raises:
+        AttributeError, KeyError, TypeError, ValueError: it is something else.
+
+    """
+    value: _T = _reader(cast("Hashable", schema))(found)
+    return value
+
+
+def _plain_fields(value: object, without: Collection[str] = ()) -> dict[str, object]:
+    defaults = _defaults(cast("Hashable", type(value)))
+    return {
+        name: plain(held)
+        for name, default in defaults.items()
+        if name not in without and (held := getattr(value, name)) != default
+    }
+
+
+@cache
+def _defaults(schema: Any) -> Mapping[str, object]:  # noqa: ANN401 - a dataclass
+    return {
+        each.name: each.default_factory()
+        if each.default_factory is not MISSING
+        else _ABSENT
+        if each.default is MISSING
+        else each.default
+        for each in fields(schema)
+    }
+
+
+def _plain_change(change: Change) -> dict[str, object]:
+    """Write a change without the secrets of its kind."""
+    found = _plain_fields(change, without=("before", "after", "attributes"))
+    for name, value in (("before", change.before), ("after", change.after)):
+        found[name] = None if value is None else value_document(change.kind, value)
+    if change.attributes:
+        found["attributes"] = [plain(_open(change.kind, each)) for each in change.attributes]
+    return found
+
+
+def _open(kind: str, change: AttributeChange) -> AttributeChange:
+    is_secret = change.path[0] in secret_names(kind)
+    return replace(change, before=None, after=None) if is_secret else change
+
+
+def _change_from(found: Mapping[str, Any]) -> Change:
+    change: Change = _fields_reader(Change)(found)
+    before, after = (
+        None if found[name] is None else value_from(change.kind, found[name])
+        for name in ("before", "after")
+    )
+    return replace(change, before=before, after=after)
+
+
+@cache
+def _reader(hint: Any) -> _Read:  # noqa: ANN401 - a type hint is no type
+    """Make the function that reads values of a type."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in {Union, UnionType}:
+        return _optional(inner)
+    if origin is tuple and inner[-1] is not ...:
+        return _row(tuple(_reader(each) for each in inner))
+    if origin in {tuple, frozenset}:
+        return _collection(origin, _reader(inner[0]))
+    if hint is Address:
+        return Address.parse
+    if hint is Change:
+        return _change_from
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return hint
+    return _fields_reader(cast("Hashable", hint)) if is_dataclass(hint) else _as_it_is
+
+
+def _as_it_is(found: object) -> object:
+    return found
+
+
+def _optional(choices: tuple[Any, ...]) -> _Read:
+    (only, *more) = [_reader(each) for each in choices if each is not NoneType]
+    if more:
+        return _as_it_is
+    return lambda found: None if found is None else only(found)
+
+
+def _row(readers: tuple[_Read, ...]) -> _Read:
+    return lambda found: tuple(read(each) for read, each in zip(readers, found, strict=True))
+
+
+def _collection(make: Callable[[Any], Any], read: _Read) -> _Read:
+    return lambda found: make(read(each) for each in found)
+
+
+@cache
+def _fields_reader(schema: Any) -> _Read:  # noqa: ANN401 - a dataclass
+    readers = {name: _reader(hint) for name, hint in get_type_hints(schema).items()}
+
+    def read(found: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        return schema(**{name: readers[name](found[name]) for name in readers if name in found})
+
+    return read

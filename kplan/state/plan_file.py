@@ -1,0 +1,177 @@
+"""A saved plan: a zip with the plan, and what tells whether it may still be applied.
+
+`meta.json` says what the plan is about and carries the checksum of `plan.json`, which holds the
+plan with nothing lost; `show.json`, where it is given, is the same plan for other tools.
+"""
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from kplan.model.errors import KplanError, StalePlan
+from kplan.model.plan import Plan
+from kplan.state.atomic import real_path, write_atomically
+from kplan.state.plain import from_plain, plain
+from kplan.state.plan_codec import decode_plan, encode_plan
+from kplan.state.version import kplan_version
+
+FORMAT = 1
+META, PLAN, SHOW = "meta.json", "plan.json", "show.json"
+_AGAIN = "Make the plan again: kplan plan -out FILE"
+_NO_TIME = (1980, 1, 1, 0, 0, 0)
+# What zipfile raises for bytes that are no zip, or one that was damaged, split or encrypted.
+_ZIP_ERRORS = (
+    zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, RuntimeError,
+    ValueError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PlanMeta:
+    """What a saved plan is about. Times are ISO 8601 with offset; `nonce` is never used twice.
+
+    `expires_at` "" stands for never. `checksum` identifies the actions of the plan.
+    """
+
+    lineage: str
+    serial: int
+    cluster_id: str
+    created_at: str
+    expires_at: str
+    nonce: str
+    checksum: str
+    kplan_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPlan:
+    """A plan as it was saved. `show` is what was put beside it for other tools, b"" if nothing."""
+
+    plan: Plan
+    meta: PlanMeta
+    show: bytes = b""
+
+
+def meta_of(plan: Plan, *, expires_at: str, nonce: str) -> PlanMeta:
+    """Describe a plan that is about to be saved."""
+    return PlanMeta(
+        lineage=plan.based_on.lineage,
+        serial=plan.based_on.serial,
+        cluster_id=plan.based_on.cluster_id,
+        created_at=plan.created_at,
+        expires_at=expires_at,
+        nonce=nonce,
+        checksum=plan.checksum,
+        kplan_version=kplan_version(),
+    )
+
+
+def write_plan(path: Path, plan: Plan, meta: PlanMeta, show: bytes = b"") -> None:
+    """Save a plan, readable by nobody else (mode 0600); the same input gives the same bytes.
+
+    Raises:
+        KplanError: the file cannot be written.
+
+    """
+    body = encode_plan(plan)
+    about = {"format": FORMAT, "plan_sha256": _digest(body), **_object(plain(meta))}
+    members = {META: json.dumps(about, indent=2).encode() + b"\n", PLAN: body}
+    if show:
+        members[SHOW] = show
+    try:
+        write_atomically(real_path(path), _zipped(members))
+    except OSError as failure:
+        raise KplanError(f"The plan {path} cannot be written: {failure.strerror}.") from failure
+
+
+def read_plan(path: Path) -> SavedPlan:
+    """Read a saved plan.
+
+    Raises:
+        KplanError: there is no such file, it is no plan of kplan, or it is damaged.
+        StalePlan: a newer version of kplan made it.
+
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as failure:
+        raise KplanError(f"The plan {path} cannot be read: {failure.strerror}.") from failure
+    members = _unzipped(path, data)
+    try:
+        about = _object(json.loads(members[META]))
+        _check_format(path, about)
+        if about["plan_sha256"] != _digest(members[PLAN]):
+            raise _damaged(path, "its checksum is wrong")
+        meta = from_plain(PlanMeta, about)
+        return SavedPlan(decode_plan(members[PLAN]), meta, members.get(SHOW, b""))
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as failure:
+        raise _damaged(path, f"it lacks or misplaces {failure}") from failure
+
+
+def check_not_expired(meta: PlanMeta, now: datetime) -> None:
+    """Check that the plan may still be applied at `now` (with offset).
+
+    Raises:
+        StalePlan: its time is over.
+
+    """
+    if meta.expires_at and now >= datetime.fromisoformat(meta.expires_at):
+        raise StalePlan(
+            f"The plan was made at {meta.created_at} and was good until {meta.expires_at}.", _AGAIN
+        )
+
+
+def _zipped(members: Mapping[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in members.items():
+            entry = zipfile.ZipInfo(name, _NO_TIME)
+            entry.external_attr = 0o600 << 16
+            archive.writestr(entry, data, zipfile.ZIP_DEFLATED, 6)
+    return buffer.getvalue()
+
+
+def _unzipped(path: Path, data: bytes) -> Mapping[str, bytes]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = set(archive.namelist())
+            found = {name: archive.read(name) for name in names & {META, PLAN, SHOW}}
+    except _ZIP_ERRORS as failure:
+        raise KplanError(
+            f"{path} is no saved plan, or a damaged one: {failure}.", _AGAIN
+        ) from failure
+    if "tfplan" in names:
+        raise KplanError(f"{path} is a plan of Terraform, not of kplan.", _AGAIN)
+    if META not in found:
+        raise KplanError(f"{path} is an archive, but no saved plan.", _AGAIN)
+    return found
+
+
+def _check_format(path: Path, about: Mapping[str, Any]) -> None:
+    if int(about["format"]) > FORMAT:
+        raise StalePlan(
+            f"{path} was made by kplan {about.get('kplan_version', '')} in format "
+            f"{about['format']}; this version reads up to format {FORMAT}.",
+            "Apply it with the version that made it, or make it again with this one.",
+        )
+
+
+def _damaged(path: Path, how: str) -> KplanError:
+    return KplanError(f"The plan {path} is damaged: {how}.", _AGAIN)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _object(found: object) -> dict[str, Any]:
+    if not isinstance(found, dict):
+        raise TypeError("an object")
+    return found
