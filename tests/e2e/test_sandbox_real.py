@@ -1,52 +1,223 @@
 """The sandbox starts, serves and ends a real Apache Kafka."""
 
-import pytest
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Mapping
+from pathlib import Path
 
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # re-exported in silence
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ConfigResource,
+    ResourcePatternType,
+    ResourceType,
+)
+
+from kplan.model.errors import SandboxError
+from kplan.sandbox.control import kill, pause, restart, resume
+from kplan.sandbox.java import Java
+from kplan.sandbox.lifecycle import kit, logs, running, start, status, stop
+from kplan.sandbox.process import State, is_alive
 from kplan.sandbox.record import Sandbox
+from kplan.sandbox.spec import SandboxSpec, Security
 
 pytestmark = pytest.mark.broker
 
+AN_ACL = AclBinding(
+    ResourceType.TOPIC,
+    "sandbox-test",
+    ResourcePatternType.LITERAL,
+    "User:sandbox-test",
+    "*",
+    AclOperation.READ,
+    AclPermissionType.ALLOW,
+)
 
-@pytest.mark.parametrize("name", ["broker", "open_broker", "cluster3"])
-def test_a_plaintext_sandbox_answers(name: str, request: pytest.FixtureRequest) -> None:
-    from confluent_kafka.admin import AdminClient
 
+def client(properties: Mapping[str, str]) -> AdminClient:
+    """Read a user's Java properties as a person would who has only librdkafka."""
+    jaas = properties.get("sasl.jaas.config", "")
+    settings = {
+        "bootstrap.servers": properties["bootstrap.servers"],
+        "security.protocol": properties["security.protocol"],
+        "sasl.mechanism": properties.get("sasl.mechanism"),
+        "sasl.username": _quoted("username", jaas),
+        "sasl.password": _quoted("password", jaas),
+        "ssl.ca.location": properties.get("ssl.truststore.location"),
+        "ssl.certificate.location": properties.get("ssl.keystore.location"),
+        "ssl.key.location": properties.get("ssl.keystore.location"),
+    }
+    return AdminClient({key: value for key, value in settings.items() if value})
+
+
+def _quoted(name: str, jaas: str) -> str | None:
+    found = re.search(f'{name}="([^"]+)"', jaas)
+    return found[1] if found else None
+
+
+def test_three_brokers_stand_in_three_racks(cluster3: Sandbox) -> None:
+    """S30."""
+    assert cluster_id(cluster3.properties) == cluster3.cluster_id
+    admin = client(cluster3.properties)
+    described = admin.describe_cluster().result(timeout=10)
+    assert {node.id: node.rack for node in described.nodes} == {
+        1: "rack-a",
+        2: "rack-b",
+        3: "rack-c",
+    }
+
+
+def cluster_id(properties: Mapping[str, str]) -> str:
+    admin = client(properties)
+    return str(admin.describe_cluster().result(timeout=10).cluster_id)
+
+
+def broker_config(properties: Mapping[str, str]) -> Mapping[str, str]:
+    """Return what broker 1 says of its settings."""
+    admin = client(properties)
+    resource = ConfigResource("broker", "1")
+    answer = admin.describe_configs([resource])[resource].result(timeout=10)
+    return {key: entry.value for key, entry in answer.items()}
+
+
+def create_acl(properties: Mapping[str, str]) -> None:
+    admin = client(properties)
+    admin.create_acls([AN_ACL])[AN_ACL].result(timeout=10)
+
+
+def test_everyone_manages_acls_without_security(broker: Sandbox) -> None:
+    create_acl(broker.properties)
+
+
+def test_without_an_authorizer_acl_requests_are_refused(open_broker: Sandbox) -> None:
+    with pytest.raises(KafkaException, match="SECURITY_DISABLED"):
+        create_acl(open_broker.properties)
+
+
+@pytest.mark.parametrize("user", ["admin", "alice", "bob", "ci"])
+@pytest.mark.parametrize("name", ["sasl_broker", "tls_broker"])
+def test_every_users_file_leads_in(name: str, user: str, request: pytest.FixtureRequest) -> None:
     sandbox: Sandbox = request.getfixturevalue(name)
-    seen = AdminClient({"bootstrap.servers": sandbox.bootstrap_servers}).list_topics(timeout=10)
-    assert len(seen.brokers) == sandbox.spec.brokers
-    assert seen.cluster_id == sandbox.cluster_id
+    assert cluster_id(sandbox.client(user)) == sandbox.cluster_id
 
 
-def test_a_sasl_sandbox_answers(sasl_broker: Sandbox) -> None:
-    from confluent_kafka.admin import AdminClient
-
-    for user in sasl_broker.users:
-        p = sasl_broker.client(user.name)
-        jaas = p["sasl.jaas.config"]
-        pw = jaas.split('password="')[1].split('"')[0]
-        c = AdminClient(
-            {
-                "bootstrap.servers": p["bootstrap.servers"],
-                "security.protocol": p["security.protocol"],
-                "sasl.mechanism": p["sasl.mechanism"],
-                "sasl.username": user.name,
-                "sasl.password": pw,
-            }
-        )
-        assert c.list_topics(timeout=10).cluster_id
+@pytest.mark.parametrize("name", ["sasl_broker", "tls_broker"])
+def test_only_the_first_user_has_rights_and_refusals_are_logged_by_principal(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    """The authorizer's log is a file of its own, for audit."""
+    sandbox: Sandbox = request.getfixturevalue(name)
+    assert broker_config(sandbox.properties)["node.id"] == "1"
+    with pytest.raises(KafkaException, match="CLUSTER_AUTHORIZATION_FAILED"):
+        broker_config(sandbox.client("alice"))
+    log = (sandbox.folder / "node-1" / "authorizer.log").read_text(encoding="utf-8")
+    assert f"Principal = {sandbox.user('alice').principal} is Denied" in log
 
 
-def test_a_tls_sandbox_answers(tls_broker: Sandbox) -> None:
-    from confluent_kafka.admin import AdminClient
+def test_a_wrong_password_does_not_lead_in(sasl_broker: Sandbox) -> None:
+    wrong = {**sasl_broker.client("alice"), "sasl.jaas.config": 'username="alice" password="no"'}
+    with pytest.raises(KafkaException):
+        client(wrong).list_topics(timeout=2)
 
-    p = tls_broker.properties
-    c = AdminClient(
-        {
-            "bootstrap.servers": p["bootstrap.servers"],
-            "security.protocol": "SSL",
-            "ssl.ca.location": p["ssl.truststore.location"],
-            "ssl.certificate.location": p["ssl.keystore.location"],
-            "ssl.key.location": p["ssl.keystore.location"],
-        }
-    )
-    assert c.list_topics(timeout=10).cluster_id
+
+def test_own_settings_and_an_older_metadata_version_reach_the_broker() -> None:
+    spec = SandboxSpec(metadata_version="4.0-IV3", server_properties={"num.partitions": "7"})
+    with running(spec) as sandbox:
+        assert broker_config(sandbox.properties)["num.partitions"] == "7"
+        log = (sandbox.folder / "node-1" / "server.log").read_text(encoding="utf-8")
+        assert "4.0-IV3" in log
+
+
+def test_a_broker_that_cannot_start_is_reported_with_its_own_words(tmp_path: Path) -> None:
+    """Formatting reads the settings that are wrong by themselves; this one only the server does."""
+    spec = SandboxSpec(server_properties={"metric.reporters": "no.such.Reporter"})
+    with pytest.raises(SandboxError, match=r"no\.such\.Reporter") as told:
+        start(tmp_path / "sandbox", spec)
+    assert "node-1" in told.value.hint
+    assert "no.such.Reporter" in logs(tmp_path / "sandbox")
+    assert not status(tmp_path / "sandbox").is_running
+
+
+def test_a_setting_that_kafka_refuses_is_reported_by_the_format(tmp_path: Path) -> None:
+    spec = SandboxSpec(server_properties={"num.partitions": "many"})
+    with pytest.raises(SandboxError, match=r"not formatted(.|\n)*num\.partitions"):
+        start(tmp_path / "sandbox", spec)
+
+
+def test_nodes_are_killed_paused_and_brought_back() -> None:
+    """A restarted broker has its topics: data and ports are its own."""
+    quick = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
+    with running(SandboxSpec(controllers=1, server_properties=quick)) as sandbox:
+        pause(sandbox.folder, 101)
+        assert status(sandbox.folder).nodes == {1: State.RUNNING, 101: State.PAUSED}
+        resume(sandbox.folder, 101)
+        kill(sandbox.folder, 1)
+        assert status(sandbox.folder).nodes == {1: State.ENDED, 101: State.RUNNING}
+        restart(sandbox.folder, 1)
+        assert status(sandbox.folder).is_running
+        assert cluster_id(sandbox.properties) == sandbox.cluster_id
+
+
+START = textwrap.dedent(
+    """
+    import sys
+    from pathlib import Path
+    from kplan.sandbox.lifecycle import start
+    from kplan.sandbox.spec import SandboxSpec
+    start(Path(sys.argv[1]), SandboxSpec())
+    """
+)
+
+
+def test_it_lives_on_when_its_starter_ends_and_needs_no_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`kplan sandbox start` is one process, `stop` another."""
+    kit(SandboxSpec().kafka_version)
+    monkeypatch.setenv("KPLAN_MAVEN_REPOSITORY", "http://127.0.0.1:1")
+    folder = tmp_path / "sandbox"
+    subprocess.run([sys.executable, "-c", START, str(folder)], check=True)
+    sandbox = status(folder).sandbox
+    assert sandbox is not None
+    assert status(folder).is_running
+    assert start(folder, SandboxSpec()) == sandbox
+    assert cluster_id(sandbox.properties) == sandbox.cluster_id
+    assert stop(folder)
+    assert not is_alive(sandbox.processes[1])
+
+
+@pytest.mark.parametrize("after_s", [0.4, 0.9, 1.4])
+def test_ctrl_c_leaves_no_process(after_s: float, tmp_path: Path) -> None:
+    folder = tmp_path / "sandbox"
+    with subprocess.Popen(
+        [sys.executable, "-c", START, str(folder)], stderr=subprocess.DEVNULL
+    ) as starter:
+        time.sleep(after_s)
+        starter.send_signal(signal.SIGINT)
+    left = subprocess.run(["pgrep", "-f", str(folder)], capture_output=True, text=True, check=False)
+    assert bool(left.stdout) is (starter.returncode == 0)
+    stop(folder, grace_s=0)
+
+
+def test_the_classes_of_the_servers_are_archived() -> None:
+    """Two thirds of a start are class loading otherwise."""
+    made = kit(SandboxSpec().kafka_version)
+    assert isinstance(made.java, Java)
+    assert made.archive is not None
+    assert made.archive.stat().st_size > 10_000_000
+
+
+@pytest.mark.parametrize("security", [Security.NONE, Security.SASL])
+def test_kafka_3_9_starts_too(security: Security) -> None:
+    with running(SandboxSpec(kafka_version="3.9.1", security=security)) as sandbox:
+        assert cluster_id(sandbox.properties) == sandbox.cluster_id
+        log = (sandbox.folder / "node-1" / "server.log").read_text(encoding="utf-8")
+        assert "Kafka version: 3.9.1" in log
