@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NewType
 
 from kplan.kafka.auth import Mechanism
+from kplan.kafka.certificate import subject
 
 Seconds = NewType("Seconds", float)
 """A span of time above zero; made by `seconds`."""
@@ -88,5 +89,6 @@ class ConnectionSettings:
         if self.sasl is not None:
             return self.sasl.principal
         if self.tls is not None and self.tls.certificate:
-            return ""
+            name = subject(self.tls.certificate)
+            return f"User:{name}" if name else ""
         return "User:ANONYMOUS"

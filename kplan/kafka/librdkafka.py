@@ -1,0 +1,43 @@
+"""Connection settings in librdkafka's words."""
+
+from kplan.kafka.settings import ConnectionSettings, Tls
+
+
+def librdkafka_settings(settings: ConnectionSettings) -> dict[str, str]:
+    """Write the settings as confluent-kafka takes them. They hold secrets: not for any log."""
+    written = {
+        **settings.librdkafka,
+        "bootstrap.servers": ",".join(str(each) for each in settings.bootstrap_servers),
+        "client.id": settings.client_id,
+        "security.protocol": settings.security_protocol,
+        "socket.connection.setup.timeout.ms": _within(settings.timeouts.connect_s, 1000, 3600_000),
+        "socket.timeout.ms": _within(settings.timeouts.request_s, 10, 300_000),
+    }
+    if settings.tls is not None:
+        written |= _tls(settings.tls)
+    if settings.sasl is not None:
+        written |= {
+            "sasl.mechanism": settings.sasl.name,
+            "sasl.username": settings.sasl.username,
+            "sasl.password": settings.sasl.password,
+        }
+    return written
+
+
+def _within(span_s: float, least_ms: int, most_ms: int) -> str:
+    """Write milliseconds within the range that librdkafka takes."""
+    return str(min(max(int(span_s * 1000), least_ms), most_ms))
+
+
+def _tls(tls: Tls) -> dict[str, str]:
+    texts = {
+        "ssl.ca.pem": tls.ca,
+        "ssl.certificate.pem": tls.certificate,
+        "ssl.key.pem": tls.key,
+        "ssl.key.password": tls.key_password,
+    }
+    is_host_checked = tls.is_verified and tls.is_host_checked
+    return {key: text for key, text in texts.items() if text} | {
+        "enable.ssl.certificate.verification": str(tls.is_verified).lower(),
+        "ssl.endpoint.identification.algorithm": "https" if is_host_checked else "none",
+    }
