@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kplan.model.outcome import Outcome, Status
-from kplan.model.plan import Change, Plan
+from kplan.model.plan import Action, Change, Plan
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 
@@ -82,6 +82,9 @@ class Ledger:
         line.steps_left -= 1
         line.ended = now
         line.note = note or line.note
+        if change.action is Action.REPLACE and not line.steps_left and line.started is not None:
+            # From the send of the delete to the answer of the add: the access gap is no longer.
+            line.note = f"without access for at most {(now - line.started) * 1000:.0f} ms"
         return line
 
     def fail(self, change: Change, now: float, status: Status, refusal: Refusal) -> Line:

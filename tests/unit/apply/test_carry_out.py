@@ -220,6 +220,16 @@ def test_acl_deletes_go_before_acl_adds() -> None:
     assert operations == {("User:app", "WRITE"), ("User:new", "READ")}
 
 
+def test_the_access_gap_of_a_replaced_acl_is_measured() -> None:
+    """K4-45."""
+    on = bench()
+    on.apply(on.plan([resource("kafka_acl.a", acl())]))
+    plan = on.plan([resource("kafka_acl.a", acl(acl_operation="Write"))])
+    on.cluster.before("create_acls", lambda: on.clock.sleep(0.14))
+    (outcome,) = on.apply(plan).values()
+    assert outcome.note == "without access for at most 140 ms"
+
+
 def test_an_acl_is_not_added_when_the_one_it_replaces_could_not_be_deleted() -> None:
     on = bench()
     on.apply(on.plan([resource("kafka_acl.a", acl())]))
