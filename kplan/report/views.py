@@ -1,16 +1,26 @@
-"""The door of the room: every document in every format it is asked for."""
+"""The door of the room: every document in every format it is asked for.
 
-from collections.abc import Iterable, Mapping
+Text takes the `Look` of its reader; what is written for machines does not depend on it. Text and
+JSON end with a line break and are "" where there is nothing to say.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.plan import Plan
+from kplan.model.outcome import Outcome
+from kplan.model.plan import Change, Plan
+from kplan.model.state import OutputValue, Owned
+from kplan.report.data import as_data
+from kplan.report.documents import drift, owned, stream
 from kplan.report.documents.diagnostics import diagnostics_document
+from kplan.report.documents.drift import Coverage
+from kplan.report.documents.outcomes import outcome_words, outcomes_document
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.validation import validation_data
-from kplan.report.formats.json_text import json_line, json_text
-from kplan.report.formats.text import text
-from kplan.report.look import Look
+from kplan.report.formats.json_text import json_line, json_text, ndjson_text
+from kplan.report.formats.text import line_text, text
+from kplan.report.look import PLAIN, Look
 
 
 def diagnostics_text(
@@ -37,3 +47,99 @@ def plan_text(plan: Plan, look: Look, *, group_acls: bool = True) -> str:
 def plan_json(plan: Plan) -> str:
     """Write what `terraform show -json` writes, on one line; equal plans give equal bytes."""
     return json_line(plan_data(plan))
+
+
+def plan_stream(plan: Plan, at: str) -> str:
+    """Write the messages of `terraform plan -json` after its version; `at` is the time of all."""
+    return ndjson_text(stream.plan_messages(plan, at))
+
+
+def apply_text(outcomes: Sequence[Outcome], look: Look, *, again: str = "kplan apply") -> str:
+    """Sum up an apply; `again` is the command that goes on after an incomplete one."""
+    return text(outcomes_document(outcomes, again), look)
+
+
+def outcome_line(outcome: Outcome, look: Look = PLAIN) -> str:
+    """Say what became of one change: `kafka_topic.orders: created [31 ms]`, no line break."""
+    return line_text(outcome_words(outcome), look)
+
+
+def apply_json(outcomes: Sequence[Outcome], at: str = "") -> str:
+    """Write two messages per outcome (Terraform's, and ours with Kafka's answer) and the counts."""
+    messages = [each for outcome in outcomes for each in stream.outcome_messages(outcome, at)]
+    return ndjson_text([*messages, stream.summary_message(outcomes, at)])
+
+
+def version_line(at: str) -> str:
+    """Write the first message of a stream."""
+    return json_line(stream.version_message(at))
+
+
+def start_line(change: Change, at: str) -> str:
+    """Write the message that a change is being sent."""
+    return json_line(stream.start_message(change, at))
+
+
+def outcome_stream(outcome: Outcome, at: str) -> str:
+    """Write the messages of one outcome, for streams that tell it at once."""
+    return ndjson_text(stream.outcome_messages(outcome, at))
+
+
+def summary_line(outcomes: Sequence[Outcome], at: str) -> str:
+    """Write the message that counts what was done."""
+    return json_line(stream.summary_message(outcomes, at))
+
+
+def diagnostic_line(diagnostic: Diagnostic, sources: Mapping[str, str], at: str) -> str:
+    """Write a problem as a message."""
+    return json_line(stream.diagnostic_message(diagnostic, sources, at))
+
+
+def drift_text(changes: Sequence[Change], coverage: Coverage, look: Look) -> str:
+    """Show what changed behind kplan's back, and how much of the cluster this speaks of."""
+    return text(drift.drift_document(changes, coverage), look)
+
+
+def drift_json(changes: Sequence[Change], coverage: Coverage) -> str:
+    """Write the drift as one JSON document."""
+    return json_text(drift.drift_data(changes, coverage))
+
+
+def state_list_text(objects: Sequence[Owned], look: Look = PLAIN) -> str:
+    """List the addresses of owned objects, one a line."""
+    return text(owned.owned_list(objects), look)
+
+
+def state_show_text(objects: Sequence[Owned], look: Look) -> str:
+    """Show owned objects in HCL, as last applied."""
+    return text(owned.owned_objects(objects), look)
+
+
+def state_json(objects: Sequence[Owned]) -> str:
+    """Write owned objects as a JSON list."""
+    return json_text(owned.owned_data(objects))
+
+
+def outputs_text(outputs: Mapping[str, OutputValue], look: Look) -> str:
+    """Write `name = value` lines in HCL notation; a sensitive value is `<sensitive>`."""
+    return text(owned.outputs_document(outputs), look)
+
+
+def outputs_json(outputs: Mapping[str, OutputValue]) -> str:
+    """Write `{name: {sensitive, type, value}}`; a sensitive value was never stored and is null."""
+    return json_text(owned.outputs_data(outputs))
+
+
+def output_json(output: OutputValue) -> str:
+    """Write the value of one output as JSON."""
+    return json_text(as_data(output.value))
+
+
+def output_text(output: OutputValue, look: Look) -> str:
+    """Write the value of one output in HCL notation."""
+    return text(owned.output_document(output), look)
+
+
+def output_raw(output: OutputValue) -> str:
+    """Write a string, number or bool bare and without line break; UsageError for all else."""
+    return owned.raw(output)

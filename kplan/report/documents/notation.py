@@ -43,21 +43,27 @@ def path_text(path: Path) -> str:
     return path[0] + "".join(f"[{quoted(step)}]" for step in path[1:])
 
 
-def hcl_lines(value: object, indent: int = 0) -> list[str]:
-    """Write a value over as many lines as it has elements, as `terraform output` does."""
-    inner = " " * (indent + 2)
+def hcl_lines(value: object, indent: int = 0, step: int = 2) -> list[str]:
+    """Write a value over as many lines as it has elements, as `terraform output` does.
+
+    The first line is to follow an equals sign; the others come with their indentation, of `step`
+    more per level.
+    """
+    inner = " " * (indent + step)
     match value:
         case Mapping() if value:
-            opened, closed = "{", "}"
+            brackets = "{}"
             parts = [(f"{quoted(key)} = ", value[key], "") for key in sorted(value)]
         case list() | tuple() if value:
-            opened, closed = "[", "]"
+            brackets = "[]"
             parts = [("", each, ",") for each in value]
+        case str() if "\n" in value.rstrip("\n"):
+            return ["<<EOT", *value.rstrip("\n").split("\n"), "EOT"]
         case _:
             return [hcl(value)]
-    lines = [opened]
+    lines = [brackets[0]]
     for before, each, after in parts:
-        first, *rest = hcl_lines(each, indent + 2)
+        first, *rest = hcl_lines(each, indent + step, step)
         lines += [f"{inner}{before}{first}", *rest]
         lines[-1] += after
-    return [*lines, " " * indent + closed]
+    return [*lines, " " * indent + brackets[1]]

@@ -1,0 +1,119 @@
+"""What kplan owns, and the outputs it remembers."""
+
+from collections.abc import Mapping, Sequence
+
+from kplan.kinds.schema import document
+from kplan.model.errors import UsageError
+from kplan.model.state import OutputValue, Owned
+from kplan.report.data import Data, as_data
+from kplan.report.document import Document, Row, Rows, faint, line, strong
+from kplan.report.documents.notation import hcl, hcl_lines, quoted
+from kplan.report.documents.terraform import attributes, place
+
+
+def owned_list(owned: Sequence[Owned]) -> Document:
+    """List the addresses, one a line."""
+    rows = tuple(Row(line(str(each.address)), column=0) for each in owned)
+    return Document((Rows(rows),) if rows else ())
+
+
+def owned_objects(owned: Sequence[Owned]) -> Document:
+    """Show objects as they were last applied, in HCL."""
+    return Document(tuple(_object(each) for each in owned))
+
+
+def _object(owned: Owned) -> Rows:
+    address = owned.address
+    found = {name: each for name, each in document(owned.value).items() if each not in (None, {})}
+    found["id"] = str(owned.identity)
+    width = max(len(name) for name in found)
+    lines = [f"resource {quoted(address.kind)} {quoted(address.name)} {{"]
+    for name, each in found.items():
+        first, *rest = hcl_lines(each, 4, 4)
+        lines += [f"    {name:<{width}} = {first}", *rest]
+    rows = [Row(line(faint(f"# {fact}")), column=0) for fact in _facts(owned)]
+    rows += [Row(line(each), column=0) for each in [*lines, "}"]]
+    return Rows(tuple(rows), title=line(strong(f"# {address}:")))
+
+
+def _facts(owned: Owned) -> list[str]:
+    """Say what is known beyond the attributes."""
+    return [
+        *([f"uid {owned.uid}"] if owned.uid else []),
+        *([f"declared at {owned.declared_at}"] if owned.declared_at else []),
+        *(["protected by prevent_destroy"] if owned.is_protected else []),
+        *(["applied, and not yet seen on every broker"] if owned.is_pending else []),
+    ]
+
+
+def owned_data(owned: Sequence[Owned]) -> Data:
+    """Write objects under the provider's attribute names."""
+    return [
+        {
+            **place(each.address),
+            "values": attributes(each.address.kind, each.value, frozenset()),
+            "kplan": {
+                "identity": str(each.identity),
+                "uid": each.uid,
+                "protected": each.is_protected,
+                "pending": each.is_pending,
+                "declared_at": each.declared_at,
+            },
+        }
+        for each in owned
+    ]
+
+
+def outputs_document(outputs: Mapping[str, OutputValue]) -> Document:
+    """Write `name = value` in HCL notation; sensitive values are not told."""
+    rows = [
+        Row(line(each), column=0)
+        for name in sorted(outputs)
+        for each in _output(name, outputs[name])
+    ]
+    return Document((Rows(tuple(rows)),) if rows else ())
+
+
+def _output(name: str, output: OutputValue) -> list[str]:
+    if output.is_sensitive:
+        return [f"{name} = <sensitive>"]
+    first, *rest = hcl_lines(output.value)
+    return [f"{name} = {first}", *rest]
+
+
+def output_document(output: OutputValue) -> Document:
+    """Write the value of one output in HCL notation."""
+    lines = ["<sensitive>"] if output.is_sensitive else hcl_lines(output.value)
+    return Document((Rows(tuple(Row(line(each), column=0) for each in lines)),))
+
+
+def outputs_data(outputs: Mapping[str, OutputValue]) -> Data:
+    """Write every output with its type, as `terraform output -json` does."""
+    return {
+        name: {
+            "sensitive": outputs[name].is_sensitive,
+            "type": as_data(outputs[name].type),
+            "value": as_data(outputs[name].value),
+        }
+        for name in sorted(outputs)
+    }
+
+
+def raw(output: OutputValue) -> str:
+    """Write a string, number or bool bare, for shells.
+
+    Raises:
+        UsageError: the value is a collection or null, or is sensitive and so was never stored.
+
+    """
+    if output.is_sensitive:
+        raise UsageError("The output is sensitive; its value is not stored.")
+    match output.value:
+        case str():
+            return output.value
+        case bool() | int() | float():
+            return hcl(output.value)
+        case _:
+            raise UsageError(
+                "Only strings, numbers and bools can be written raw.", "Use -json instead."
+            )

@@ -1,0 +1,193 @@
+"""The messages of Terraform's machine-readable UI, and one line per item with Kafka's answer."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Action, Change, OutputChange, Plan
+from kplan.model.refusal import Refusal
+from kplan.model.version import VERSION
+from kplan.report.data import Data
+from kplan.report.documents.outcomes import is_retriable
+from kplan.report.documents.terraform import action_reason, module_address
+from kplan.report.documents.validation import diagnostics_data
+
+UI_VERSION = "1.2"
+Message = Mapping[str, Data]
+
+_WORDS: Mapping[Action, tuple[str, str, str]] = {
+    Action.CREATE: ("create", "Creating...", "Creation complete"),
+    Action.UPDATE: ("update", "Modifying...", "Modifications complete"),
+    Action.REPLACE: ("replace", "Replacing...", "Replacement complete"),
+    Action.DELETE: ("delete", "Destroying...", "Destruction complete"),
+    Action.FORGET: ("forget", "Forgetting...", "Forgotten"),
+    Action.NO_OP: ("noop", "", ""),
+}
+
+
+def _message(sort: str, said: str, at: str, level: str = "info", **more: Data) -> Message:
+    head = {"@level": level, "@message": said, "@module": "kplan.ui", "@timestamp": at}
+    return {**head, **more, "type": sort}
+
+
+def version_message(at: str) -> Message:
+    """Say first which kplan speaks which version of the protocol."""
+    return _message("version", f"kplan {VERSION}", at, kplan=VERSION, ui=UI_VERSION)
+
+
+def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
+    """Tell drift, every planned change, the counts and the outputs."""
+    declared = frozenset(each.address.block for each in plan.changes if each.after is not None)
+    for each in plan.drift:
+        said = f"{each.address}: Drift detected ({_WORDS[each.action][0]})"
+        yield _message("resource_drift", said, at, change=_change(each, declared))
+    for each in plan.changes:
+        if each.action is not Action.NO_OP:
+            said = f"{each.address}: Plan to {_WORDS[each.action][0]}"
+            yield _message("planned_change", said, at, change=_change(each, declared))
+    replaced = plan.count(Action.REPLACE)
+    added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
+    changed = plan.count(Action.UPDATE)
+    said = f"Plan: {added} to add, {changed} to change, {gone} to destroy."
+    yield _message("change_summary", said, at, changes=_counts((added, changed, gone), "plan"))
+    if plan.outputs:
+        told: dict[str, Data] = {each.name: _output(each) for each in plan.outputs}
+        yield _message("outputs", f"Outputs: {len(told)}", at, outputs=told)
+
+
+def start_message(change: Change, at: str) -> Message:
+    """Tell that a change is being sent."""
+    action, begun, _ = _WORDS[change.action]
+    hook: Data = {"resource": _resource(change), "action": action}
+    return _message("apply_start", f"{change.address}: {begun}", at, hook=hook)
+
+
+def outcome_messages(outcome: Outcome, at: str) -> Iterator[Message]:
+    """Tell what became of a change: to Terraform's readers, then with Kafka's answer."""
+    if outcome.status is not Status.SKIPPED:
+        yield _ended(outcome, at)
+    level = "info" if outcome.status is Status.APPLIED else "error"
+    said = f"{outcome.change.address}: {item_status(outcome)}"
+    yield _message("apply_item", said, at, level, item=item_data(outcome))
+
+
+def _ended(outcome: Outcome, at: str) -> Message:
+    change = outcome.change
+    action, _, done = _WORDS[change.action]
+    seconds = outcome.elapsed_ms // 1000
+    hook: Data = {
+        "resource": _resource(change),
+        "action": action,
+        "elapsed_seconds": seconds,
+    }
+    if outcome.status is Status.APPLIED:
+        said = f"{change.address}: {done} after {seconds}s"
+        return _message("apply_complete", said, at, hook=hook)
+    said = f"{change.address}: {action.capitalize()} errored after {seconds}s"
+    return _message("apply_errored", said, at, "error", hook=hook)
+
+
+def summary_message(outcomes: Sequence[Outcome], at: str) -> Message:
+    """Count what was done."""
+    done = [each.change.action for each in outcomes if each.status is Status.APPLIED]
+    replaced = done.count(Action.REPLACE)
+    added, gone = done.count(Action.CREATE) + replaced, done.count(Action.DELETE) + replaced
+    changed = done.count(Action.UPDATE)
+    word = "complete!" if len(done) == len(outcomes) else "incomplete:"
+    said = f"Apply {word} Resources: {added} added, {changed} changed, {gone} destroyed."
+    statuses = [each.status for each in outcomes]
+    return _message(
+        "change_summary",
+        said,
+        at,
+        changes=_counts((added, changed, gone), "apply"),
+        outcomes={each.value: statuses.count(each) for each in Status},
+    )
+
+
+def diagnostic_message(each: Diagnostic, sources: Mapping[str, str], at: str) -> Message:
+    """Tell a problem."""
+    level = "error" if each.is_error else "warn"
+    (found,) = diagnostics_data([each], sources)
+    said = f"{each.severity.value.capitalize()}: {each.summary}"
+    return _message("diagnostic", said, at, level, diagnostic=found)
+
+
+def item_status(outcome: Outcome) -> str:
+    """Name the status of an item: ok, failed, throttled, timed_out, unknown or skipped."""
+    match outcome.status:
+        case Status.APPLIED:
+            return "ok"
+        case Status.FAILED if outcome.refusal is not None:
+            words = {"THROTTLING_QUOTA_EXCEEDED": "throttled", "REQUEST_TIMED_OUT": "timed_out"}
+            return words.get(outcome.refusal.error, "failed")
+        case _:
+            return outcome.status.value
+
+
+def item_data(outcome: Outcome) -> Data:
+    """Write one outcome with Kafka's answer."""
+    change, refused = outcome.change, outcome.refusal
+    failed = outcome.status is not Status.APPLIED
+    return {
+        "addr": str(change.address),
+        "op": f"{change.action.value}_{change.kind.removeprefix('kafka_')}",
+        "identity": str(change.identity),
+        "status": item_status(outcome),
+        "error": _error(refused) if refused is not None and failed else None,
+        "attempts": outcome.attempts,
+        "ms": outcome.elapsed_ms,
+        "verified": outcome.is_verified,
+        "note": outcome.note,
+        "uid": outcome.uid,
+        "file": change.declared_at.file if change.declared_at else None,
+        "line": change.declared_at.line if change.declared_at else None,
+    }
+
+
+def _error(refused: Refusal) -> Data:
+    return {
+        "code": refused.code,
+        "name": refused.error,
+        "message": refused.message,
+        "origin": refused.origin.value,
+        "retriable": is_retriable(refused),
+    }
+
+
+def _change(change: Change, declared: frozenset[str]) -> Data:
+    found: dict[str, Data] = {
+        "resource": _resource(change),
+        "action": _WORDS[change.action][0],
+    }
+    if reason := action_reason(change, declared):
+        found["reason"] = reason.replace("_because", "", 1).partition("_")[2]
+    return found
+
+
+def _resource(change: Change) -> Data:
+    address = change.address
+    return {
+        "addr": str(address),
+        "module": module_address(address.module),
+        "resource": str(address).removeprefix(f"{module_address(address.module)}."),
+        "implied_provider": "kafka",
+        "resource_type": address.kind,
+        "resource_name": address.name,
+        "resource_key": address.key,
+    }
+
+
+def _counts(numbers: tuple[int, int, int], operation: str) -> Data:
+    added, changed, gone = numbers
+    return {
+        "add": added,
+        "change": changed,
+        "import": 0,
+        "remove": gone,
+        "operation": operation,
+    }
+
+
+def _output(each: OutputChange) -> Data:
+    return {"sensitive": each.is_sensitive, "action": _WORDS[each.action][0]}
