@@ -159,8 +159,7 @@ def test_an_apply_without_requests_is_complete() -> None:
         ),
         (
             failed("new", 36),
-            "kafka_topic.new: failed: TOPIC_ALREADY_EXISTS: The topic exists."
-            " [1,234 ms, 3 attempts]",
+            f"kafka_topic.new: failed: {refusal(36)} [1,234 ms, 3 attempts]",
         ),
         (Outcome(change("new"), Status.SKIPPED), "kafka_topic.new: not attempted"),
     ],
