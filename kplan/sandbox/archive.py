@@ -36,6 +36,7 @@ def with_archive(kit: Kit, kafka: Path, version: str, progress: Progress) -> Kit
 
 def _record(kit: Kit, file: Path, version: str) -> None:
     fresh = file.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
     recording = replace(kit, options=(f"-XX:AOTCacheOutput={fresh}",))
     spec = SandboxSpec(kafka_version=version, security=Security.SASL)
     with tempfile.TemporaryDirectory(prefix="kplan-") as folder:

@@ -1,5 +1,6 @@
 """Start, stop and look at a sandbox: the front of this room."""
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -153,10 +154,21 @@ def running(
 
     A small process sees to that, so that it happens too when this process is killed.
     """
-    folder = tempfile.mkdtemp(prefix="kplan-")
-    watch = [sys.executable, "-m", "kplan.sandbox.watch", folder]
-    with subprocess.Popen(watch, stdin=subprocess.PIPE, start_new_session=True):  # noqa: S603
-        yield start(Path(folder), spec or SandboxSpec(), progress, timeout_s)
+    folder = Path(tempfile.mkdtemp(prefix="kplan-"))
+    with _watched(folder):
+        try:
+            yield start(folder, spec or SandboxSpec(), progress, timeout_s)
+        finally:
+            stop(folder, grace_s=0)
+
+
+def _watched(folder: Path) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, "-m", "kplan.sandbox.watch", str(folder)],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
 
 
 def _claim(folder: Path) -> None:

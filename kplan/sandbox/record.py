@@ -66,7 +66,10 @@ class Sandbox:
 
 
 def properties_file(folder: Path, user: str) -> Path:
-    """Return where a user's client properties are."""
+    """Return the file of a user's client properties: Java's names, with `bootstrap.servers`.
+
+    Kafka's own tools take it as `--command-config`.
+    """
     return folder / f"{user}.properties"
 
 
@@ -89,8 +92,10 @@ def read(folder: Path) -> Sandbox | None:
     """Return the sandbox of a folder; None when there was none. Raises SandboxError if damaged."""
     try:
         document = json.loads((folder / FILE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as failure:
+        raise SandboxError(f"{folder / FILE} cannot be read: {failure.strerror}.") from failure
     except ValueError as failure:
         raise _damaged(folder) from failure
     try:

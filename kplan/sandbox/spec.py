@@ -1,5 +1,6 @@
 """What a sandbox is asked to be."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -8,6 +9,7 @@ from pathlib import Path
 from kplan.model.errors import SandboxError
 
 DEFAULT_KAFKA = "4.3.0"
+SUPPORTED = re.compile(r"(3\.9|4\.\d+)\.\d+")
 
 
 class Security(StrEnum):
@@ -54,7 +56,7 @@ def check(spec: SandboxSpec) -> None:
         raise SandboxError(f"A sandbox has 1 to 9 brokers, not {spec.brokers}.")
     if not 0 <= spec.own_controllers <= 9:  # noqa: PLR2004
         raise SandboxError(f"A sandbox has 0 to 9 controllers, not {spec.own_controllers}.")
-    if not spec.kafka_version.startswith(("3.9.", "4.")):
+    if not SUPPORTED.fullmatch(spec.kafka_version):
         raise SandboxError(
             f"Kafka {spec.kafka_version} cannot be started here.",
             hint="Give 3.9.x or 4.x.",

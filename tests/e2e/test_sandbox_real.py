@@ -26,7 +26,7 @@ from kplan.sandbox.control import kill, pause, restart, resume
 from kplan.sandbox.java import Java
 from kplan.sandbox.lifecycle import kit, logs, running, start, status, stop
 from kplan.sandbox.process import State, is_alive
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.record import Sandbox, properties_file
 from kplan.sandbox.spec import SandboxSpec, Security
 
 pytestmark = pytest.mark.broker
@@ -120,6 +120,21 @@ def test_only_the_first_user_has_rights_and_refusals_are_logged_by_principal(
         broker_config(sandbox.client("alice"))
     log = (sandbox.folder / "node-1" / "authorizer.log").read_text(encoding="utf-8")
     assert f"Principal = {sandbox.user('alice').principal} is Denied" in log
+
+
+@pytest.mark.parametrize("name", ["sasl_broker", "tls_broker"])
+def test_kafkas_own_tool_reads_the_file_and_controllers_answer_it(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    """KIP-919: straight to the controllers, with the same credentials."""
+    sandbox: Sandbox = request.getfixturevalue(name)
+    made = kit(sandbox.spec.kafka_version)
+    command = [str(made.java.launcher), "-cp", ":".join(map(str, made.class_path))]
+    command += ["kafka.admin.ConfigCommand", "--entity-type=brokers", "--describe", "--all"]
+    command += ["--entity-name=1", f"--bootstrap-controller={sandbox.bootstrap_controllers}"]
+    command += [f"--command-config={properties_file(sandbox.folder, 'admin')}"]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "node.id=1 " in told
 
 
 def test_a_wrong_password_does_not_lead_in(sasl_broker: Sandbox) -> None:

@@ -124,6 +124,7 @@ def test_sasl_serves_all_mechanisms_on_both_listeners() -> None:
         (SandboxSpec(controllers=-1), "0 to 9 controllers, not -1"),
         (SandboxSpec(controllers=10), "0 to 9 controllers, not 10"),
         (SandboxSpec(kafka_version="2.8.0"), "Kafka 2.8.0 cannot be started"),
+        (SandboxSpec(kafka_version="4.0.0/../../x"), "cannot be started"),
         (SandboxSpec(heap_mb=64), "64 MiB is too small"),
         (SandboxSpec(class_path=(Path("my.jar"),)), "my.jar is not"),
     ],

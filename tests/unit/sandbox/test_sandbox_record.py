@@ -41,6 +41,12 @@ def test_no_record_is_no_sandbox(tmp_path: Path) -> None:
     assert read(tmp_path / "nowhere") is None
 
 
+def test_a_record_that_cannot_be_read_is_an_error_in_words(tmp_path: Path) -> None:
+    (tmp_path / "sandbox.json").mkdir()
+    with pytest.raises(SandboxError, match="cannot be read: Is a directory"):
+        read(tmp_path)
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": 2}', '{"format": 1}'])
 def test_a_damaged_record_is_an_error_and_never_means_no_sandbox(
     content: str, tmp_path: Path
