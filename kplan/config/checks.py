@@ -1,6 +1,6 @@
-"""What is wrong with references and calls whatever their values: told once per place in a file."""
+"""What is wrong with references whatever their values: told once per place in a file."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 from kplan.config.declared import Declared
 from kplan.config.evaluation.misuse import meant
@@ -8,24 +8,14 @@ from kplan.config.names import ROOTS
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
-from kplan.config.syntax.walk import Reference, calls, references
+from kplan.config.syntax.walk import Reference, references
 from kplan.model.diagnostic import Diagnostic
 
-_ALWAYS = ("try", "can")
 
-
-def expression_problems(
-    node: ast.Node, origin: Origin, declared: Declared, functions: Collection[str]
-) -> Iterator[Diagnostic]:
-    """Find references to what is not declared and calls of functions that do not exist."""
+def expression_problems(node: ast.Node, origin: Origin, declared: Declared) -> Iterator[Diagnostic]:
+    """Find references to what is not declared."""
     for reference in references(node):
         yield from _reference_problems(reference, origin, declared)
-    for call in calls(node):
-        if call.name not in functions and call.name not in _ALWAYS:
-            subject = origin.range(call.start, call.name_end)
-            told = f'There is no function named "{call.name}".'
-            hint = meant(call.name, [*functions, *_ALWAYS])
-            yield error("KP153", subject, told, hint=hint)
 
 
 def _reference_problems(

@@ -7,15 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kplan.config.declared import Declaration, Declared, declared
+from kplan.config.declared import Declaration
 from kplan.config.evaluation.evaluate import evaluate
-from kplan.config.files import Files, read_folder
-from kplan.config.functions.access import FileAccess
-from kplan.config.functions.host import FilesOnly
-from kplan.config.given import given_values
 from kplan.config.inputs import Inputs
-from kplan.config.ledger import Ledger
 from kplan.config.module import Module, Run
+from kplan.config.opening import open_folder
 from kplan.config.outputs import Output, outputs
 from kplan.config.problem import Failure, error
 from kplan.config.values.jsonvalue import Json, to_json_value
@@ -25,11 +21,6 @@ from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.resource import Identity, Resource
 from kplan.model.source import SourceRange
-
-try:
-    from kplan.config.functions.registry import FUNCTIONS
-except ImportError:
-    FUNCTIONS = {}
 
 __all__ = ["Configuration", "Inputs", "Output", "Provider", "VariableValue", "load"]
 
@@ -73,28 +64,22 @@ class Configuration:
 def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configuration:
     """Load the configuration in a folder. What a user can fix is among the diagnostics."""
     with _without_collector():
-        files = read_folder(folder)
-        names = [kind.name for kind in kinds]
-        found = declared(files.items, names, has_lost=files.has_lost)
-        run = _run(folder, inputs, kinds, found)
-        given, variable_files = given_values(folder, inputs, found.variables, run.host)
-        run.ledger.report(variable_files.diagnostics)
-        module = Module(run, found, (), given)
+        root = open_folder(folder, inputs, kinds)
+        module, ledger = root.module, root.run.ledger
         module.work_out()
-        providers = tuple(_providers(module, run))
-        shown = outputs(module, run.ledger)
+        providers = tuple(_providers(module, root.run))
+        shown = outputs(module, ledger)
         resources = tuple(_resources(module))
-        run.ledger.report(_declared_twice(resources, kinds))
-    diagnostics = in_order((*files.diagnostics, *run.ledger.diagnostics))
+        ledger.report(_declared_twice(resources, kinds))
     return Configuration(
         resources,
         providers,
         shown,
-        _variables(module, found),
-        diagnostics,
-        {**files.sources, **variable_files.sources},
-        _digest(files, variable_files, inputs),
-        tuple(found.refactorings),
+        _variables(module),
+        in_order(ledger.diagnostics),
+        root.sources,
+        _digest(root.sources, inputs),
+        tuple(module.declared.refactorings),
     )
 
 
@@ -108,17 +93,6 @@ def _without_collector() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-def _run(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind], found: Declared) -> Run:
-    constants = {
-        "path": {"module": ".", "root": ".", "cwd": str(Path.cwd())},
-        "terraform": {"workspace": inputs.workspace},
-        "kplan": {"workspace": inputs.workspace},
-    }
-    ledger = Ledger(list(found.diagnostics))
-    host = FilesOnly(FileAccess(folder))
-    return Run({kind.name: kind for kind in kinds}, FUNCTIONS, host, ledger, constants)
 
 
 def _resources(module: Module) -> Iterator[Resource]:
@@ -197,9 +171,9 @@ def _twice(kind: ResourceKind, other: Resource, each: Resource) -> Diagnostic:
     )
 
 
-def _variables(module: Module, found: Declared) -> dict[str, VariableValue]:
+def _variables(module: Module) -> dict[str, VariableValue]:
     values: dict[str, VariableValue] = {}
-    for name in sorted(found.variables):
+    for name in sorted(module.declared.variables):
         try:
             value = module.variable(name)
         except Failure:
@@ -211,11 +185,10 @@ def _variables(module: Module, found: Declared) -> dict[str, VariableValue]:
     return values
 
 
-def _digest(files: Files, variable_files: Files, inputs: Inputs) -> str:
+def _digest(sources: Mapping[str, str], inputs: Inputs) -> str:
     digest = hashlib.sha256()
-    texts = {**files.sources, **variable_files.sources}
-    for name in sorted(texts):
-        for part in (name, texts[name]):
+    for name in sorted(sources):
+        for part in (name, sources[name]):
             digest.update(f"{len(part)}:{part}\n".encode())
     for name, raw, _ in inputs.variables:
         digest.update(f"{name}={raw}\n".encode())

@@ -17,7 +17,7 @@ from kplan.config.names import ModuleNames, NoNames, Repetition
 from kplan.config.problem import Failure, error
 from kplan.config.repetition import Instances, Key, instances
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.source import Origin
+from kplan.config.syntax.source import Origin, Spot
 from kplan.config.validation import failed_validations
 from kplan.config.values.convert import convert
 from kplan.config.values.jsonvalue import Json, from_json_value
@@ -119,7 +119,7 @@ class Module:
             if kind in self._run.kinds and not found.is_broken:
                 yield from resource_problems(self._run.kinds[kind], found)
         for node, origin in self._expressions():
-            yield from expression_problems(node, origin, self.declared, self._run.functions)
+            yield from expression_problems(node, origin, self.declared)
 
     def _expressions(self) -> Iterator[tuple[ast.Node, Origin]]:
         """List the expressions whose references must be declared."""
@@ -285,7 +285,7 @@ class ResourceNode(Deferred):
 
     # ---- as references see it
 
-    def attribute(self, name: str, subject: SourceRange) -> Found:
+    def attribute(self, name: str, subject: Spot) -> Found:
         """Give an attribute of the only instance."""
         if None not in self.instances():
             label = f"{self.kind}.{self.name}"
@@ -293,14 +293,14 @@ class ResourceNode(Deferred):
             hint = f'For example {label}["KEY"].{name}, or all of them: values({label})[*].{name}'
             if "count" in self._found.arguments:
                 hint = f"For example {label}[0].{name}, or all of them: {label}[*].{name}"
-            raise Failure([error("KP116", subject, told, hint=hint)])
+            raise Failure([error("KP116", subject.range(), told, hint=hint)])
         value = self.instance(None).value
         if name not in value:
             told = f'A {self.kind} has no attribute "{name}".'
-            raise Failure([error("KP144", subject, told, hint=meant(name, value))])
+            raise Failure([error("KP144", subject.range(), told, hint=meant(name, value))])
         return value[name]
 
-    def index(self, key: Value, subject: SourceRange) -> Found:
+    def index(self, key: Value, subject: Spot) -> Found:
         """Give one instance by its key."""
         found = self.instances()
         chosen = key if isinstance(key, str | int) and not isinstance(key, bool) else None
@@ -308,10 +308,10 @@ class ResourceNode(Deferred):
             label = f"{self.kind}.{self.name}"
             told = f"{label} has no instance {instance_key(chosen)}."
             keys = [str(each) for each in found if each is not None]
-            raise Failure([error("KP151", subject, told, hint=meant(str(key), keys))])
+            raise Failure([error("KP151", subject.range(), told, hint=meant(str(key), keys))])
         return dict(self.instance(chosen).value)
 
-    def value(self, subject: SourceRange) -> Value:
+    def value(self, subject: Spot) -> Value:
         """Give all instances: the one object, an object by key, or a tuple by place."""
         del subject
         found = self.instances()

@@ -7,8 +7,8 @@ from typing import Protocol
 from kplan.config.evaluation.misuse import meant
 from kplan.config.evaluation.scope import Found
 from kplan.config.problem import Failure, error
+from kplan.config.syntax.source import Spot
 from kplan.config.values.value import Value
-from kplan.model.source import SourceRange
 
 CONSTANT_ROOTS = ("path", "terraform", "kplan")
 ROOTS = ("var", "local", "module", "data", "each", "count", "self", *CONSTANT_ROOTS)
@@ -28,15 +28,15 @@ NO_REPETITION = Repetition()
 class NoNames:
     """Names where none are allowed: variable defaults, variables files, types."""
 
-    def find(self, root: str, name: str, subject: SourceRange) -> Found:
+    def find(self, root: str, name: str, subject: Spot) -> Found:
         """Refuse."""
         raise self.refusal(f"{root}.{name}", subject)
 
-    def refusal(self, root: str, subject: SourceRange) -> Failure:
+    def refusal(self, root: str, subject: Spot) -> Failure:
         """Say that only constants are allowed."""
         told = f"{root} is a reference, and only constant values are allowed here."
         hint = f'Write "{root}" if it is meant as text.' if "." not in root else ""
-        return Failure([error("KP180", subject, told, hint=hint)], is_final=True)
+        return Failure([error("KP180", subject.range(), told, hint=hint)], is_final=True)
 
 
 class Module(Protocol):
@@ -71,7 +71,7 @@ class ModuleNames:
     module: Module
     repetition: Repetition = NO_REPETITION
 
-    def find(self, root: str, name: str, subject: SourceRange) -> Found:
+    def find(self, root: str, name: str, subject: Spot) -> Found:
         """Give what `root.name` stands for; what is not declared has been told by the checks."""
         match root:
             case "var":
@@ -89,30 +89,30 @@ class ModuleNames:
             case _:
                 return self.module.resource(root, name)
 
-    def refusal(self, root: str, subject: SourceRange) -> Failure:
+    def refusal(self, root: str, subject: Spot) -> Failure:
         """Stay silent: the checks have told what is wrong with it."""
         del root, subject
         return Failure()
 
-    def _each(self, name: str, subject: SourceRange) -> Value:
+    def _each(self, name: str, subject: Spot) -> Value:
         if self.repetition.each is None:
             told = '"each" stands for an element of for_each, and this block has none.'
-            raise Failure([error("KP179", subject, told)], is_final=True)
+            raise Failure([error("KP179", subject.range(), told)], is_final=True)
         return _member("each", self.repetition.each, name, subject)
 
-    def _count(self, name: str, subject: SourceRange) -> Value:
+    def _count(self, name: str, subject: Spot) -> Value:
         if self.repetition.count is None:
             told = '"count" stands for the place of an instance, and this block has no count.'
-            raise Failure([error("KP179", subject, told)], is_final=True)
+            raise Failure([error("KP179", subject.range(), told)], is_final=True)
         return _member("count", {"index": self.repetition.count}, name, subject)
 
-    def _constant(self, root: str, name: str, subject: SourceRange) -> Value:
+    def _constant(self, root: str, name: str, subject: Spot) -> Value:
         return _member(root, self.module.constants[root], name, subject)
 
 
-def _member(root: str, members: Mapping[str, Value], name: str, subject: SourceRange) -> Value:
+def _member(root: str, members: Mapping[str, Value], name: str, subject: Spot) -> Value:
     if name in members:
         return members[name]
     told = f'"{root}" has no attribute "{name}".'
     hint = meant(name, members) or f"There is {', '.join(f'{root}.{each}' for each in members)}."
-    raise Failure([error("KP144", subject, told, hint=hint)], is_final=True)
+    raise Failure([error("KP144", subject.range(), told, hint=hint)], is_final=True)

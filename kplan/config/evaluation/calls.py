@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 
 from kplan.config.evaluation.misuse import meant
-from kplan.config.evaluation.scope import Scope
+from kplan.config.evaluation.scope import Evaluate, Scope
 from kplan.config.functions.function import Function, FunctionError, Problem
+from kplan.config.functions.registry import LAZY
 from kplan.config.problem import Failure, error
 from kplan.config.syntax import tree as ast
-from kplan.config.values.sensitive import mark, unmark
+from kplan.config.values.sensitive import has_sensitive, mark, unmark
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import Value
 
 
-def callee(node: ast.Call, scope: Scope) -> Function:
+def function_named(node: ast.Call, scope: Scope) -> Function:
     """Find the function that a call names.
 
     Raises:
@@ -29,8 +30,8 @@ def unknown(node: ast.Call, scope: Scope) -> Failure:
     """Make the error that no function has the name."""
     subject = scope.origin.range(node.start, node.name_end)
     told = f'There is no function named "{node.name}".'
-    hint = meant(node.name, [*scope.functions, "try", "can"])
-    return Failure([error("KP153", subject, told, hint=hint)], is_final=True)
+    hint = meant(node.name, (*scope.functions, *LAZY))
+    return Failure([error("KP153", subject, told, hint=hint)])
 
 
 def expanded(node: ast.Call, arguments: list[Value], scope: Scope) -> list[Value]:
@@ -69,10 +70,40 @@ def failure(
     return Failure([error(_CODES[fault.problem], subject, fault.message, values=values)])
 
 
-def wrong_count(node: ast.Call, scope: Scope, wanted: int) -> Failure:
-    """Make the error that a call has too few or too many arguments."""
-    got = len(node.arguments)
-    code = "KP164" if got < wanted else "KP165"
-    subject = scope.origin.range(node.start, node.name_end if got < wanted else node.end)
-    told = f'The function "{node.name}" takes {wanted}, got {got}.'
-    return Failure([error(code, subject, told)])
+def attempted(node: ast.Call, scope: Scope, evaluate: Evaluate) -> Value:
+    """Carry out `try` or `can`, whose arguments may fail.
+
+    Raises:
+        Failure: no argument of `try` has a value, or one failed for good; a wrong call.
+
+    """
+    if node.name == "try":
+        return _try(node, scope, evaluate)
+    if len(node.arguments) != 1:
+        code = "KP165" if node.arguments else "KP164"
+        subject = scope.origin.range(node.start, node.name_end)
+        told = f'The function "can" takes 1 argument, got {len(node.arguments)}.'
+        raise Failure([error(code, subject, told)])
+    try:
+        value = evaluate(node.arguments[0], scope.quiet())
+    except Failure as found:
+        if found.is_final:
+            raise
+        return False
+    return mark(value=True, sensitive=has_sensitive(value))
+
+
+def _try(node: ast.Call, scope: Scope, evaluate: Evaluate) -> Value:
+    reasons: list[str] = []
+    for argument in node.arguments:
+        try:
+            return evaluate(argument, scope)
+        except Failure as found:
+            if found.is_final:
+                raise
+            reasons.extend(each.detail for each in found.diagnostics)
+    subject = scope.origin.range(node.start, node.name_end)
+    if not reasons:
+        raise Failure([error("KP154", subject, "try(...) needs at least one argument.")])
+    told = "\n".join(("None of the arguments of try(...) has a value:", *reasons))
+    raise Failure([error("KP154", subject, told)])

@@ -1,15 +1,15 @@
 """What an expression can see."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from kplan.config.functions.function import Function
 from kplan.config.functions.host import Host
-from kplan.config.syntax.source import Origin
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Origin, Spot
 from kplan.config.values.value import Value
-from kplan.model.source import SourceRange
 
 
 class Deferred(ABC):
@@ -21,15 +21,15 @@ class Deferred(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def attribute(self, name: str, subject: SourceRange) -> "Found":
+    def attribute(self, name: str, subject: Spot) -> "Found":
         """Give one part by name."""
 
     @abstractmethod
-    def index(self, key: Value, subject: SourceRange) -> "Found":
+    def index(self, key: Value, subject: Spot) -> "Found":
         """Give one instance by its key."""
 
     @abstractmethod
-    def value(self, subject: SourceRange) -> Value:
+    def value(self, subject: Spot) -> Value:
         """Work out the whole."""
 
 
@@ -39,11 +39,11 @@ Found: TypeAlias = "Value | Deferred"
 class Names(Protocol):
     """The things that references begin with: `var`, `local`, `each`, resource types."""
 
-    def find(self, root: str, name: str, subject: SourceRange) -> Found:
+    def find(self, root: str, name: str, subject: Spot) -> Found:
         """Give what `root.name` stands for; raises `Failure`."""
         ...
 
-    def refusal(self, root: str, subject: SourceRange) -> Exception:
+    def refusal(self, root: str, subject: Spot) -> Exception:
         """Make the `Failure` that says why `root` cannot stand alone."""
         ...
 
@@ -57,11 +57,20 @@ class Scope:
     functions: Mapping[str, Function]
     host: Host
     variables: Mapping[str, Value]
+    is_quiet: bool = False
+    """Whether a failure need not say which values it saw."""
 
     def with_variables(self, more: Mapping[str, Value]) -> "Scope":
         """Add variables; they hide outer ones of the same name."""
-        return Scope(self.names, self.origin, self.functions, self.host, {**self.variables, **more})
+        variables = {**self.variables, **more}
+        return Scope(self.names, self.origin, self.functions, self.host, variables, self.is_quiet)
 
-    def at(self, origin: Origin) -> "Scope":
-        """Make the scope of an expression that stands elsewhere."""
-        return Scope(self.names, origin, self.functions, self.host, {})
+    def quiet(self) -> "Scope":
+        """Make a scope in which failures are only noticed, not told."""
+        return Scope(
+            self.names, self.origin, self.functions, self.host, self.variables, is_quiet=True
+        )
+
+
+Evaluate: TypeAlias = Callable[[ast.Node, Scope], Value]
+"""What `evaluate.evaluate` is; the parts of evaluation in other modules take it as argument."""

@@ -4,6 +4,7 @@ Imported only where text is about to be parsed: the import costs a tenth of a se
 """
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,20 @@ from hcl2.api import parses_to_tree  # noqa: TID253
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from kplan.config.syntax.draft import Broken, Draft
+from kplan.config.syntax.tokens import TOKEN
 
-_TERMINALS = {
-    "RBRACE": "}",
-    "RPAR": ")",
-    "RSQB": "]",
-    "COMMA": "a comma",
-    "$END": "the end of the text",
-}
+# The first of these terminals that the parser could have gone on with says what is missing.
+_WANTED = (
+    ("LPAR", "A value is expected"),
+    ("$END", "A line break is expected"),
+    ("IN", 'The word "in" is expected'),
+    ("FOR_OBJECT_ARROW", "=> and a value are expected"),
+    ("EQ", "= or : and a value are expected"),
+    ("COLON", ": and a value are expected"),
+    ("RSQB", "] is expected"),
+    ("RPAR", ") is expected"),
+    ("NAME", "A name is expected"),
+)
 
 
 def keep_grammar_cache(folder: Path) -> None:
@@ -50,19 +57,30 @@ def parsed(text: str, draft: Draft) -> Any:  # noqa: ANN401 - lark's tree is unt
     except UnexpectedToken as unexpected:
         token = unexpected.token
         start = len(text) if token.type == "$END" else token.start_pos
-        end = start + max(len(str(token).rstrip("\n")), 1)
+        expected: Collection[str] = unexpected.expected
     except UnexpectedCharacters as unexpected:
-        start, end = unexpected.pos_in_stream, unexpected.pos_in_stream + 1
-    raise _broken(draft, min(start, len(text)), min(end, len(text) + 1))
+        start = unexpected.pos_in_stream or 0
+        expected = unexpected.allowed or ()
+    raise _broken(text, draft, start, expected)
 
 
-def _broken(draft: Draft, start: int, end: int) -> Broken:
-    base = draft.base
-    if start in draft.quoted:
-        end = draft.quoted[start].end
-    found = draft.text[base + start : base + end].strip()
-    if not found:
-        told = "A value is expected before the line ends."
+def _broken(text: str, draft: Draft, start: int, expected: Collection[str]) -> Broken:
+    """Tell what was found where the parser stopped, and what it could have gone on with."""
+    start += len(text[start:]) - len(text[start:].lstrip(" \t"))
+    before = text[:start].rstrip(" \t")
+    if before.endswith("\n") or start >= len(text) or text[start] == "\n":
+        start = len(before.rstrip())
+        end, found = start + 1, "the end of the line"
     else:
-        told = f"{found} is not expected here."
-    return Broken("KP101", base + start, base + max(end, start + 1), told)
+        end = _token_end(draft, start)
+        found = draft.text[draft.base + start : draft.base + end].strip()
+    told = next((each for terminal, each in _WANTED if terminal in expected), "")
+    detail = f"{told}, found {found}." if told else f"{found} is not expected here."
+    return Broken("KP101", draft.base + start, draft.base + end, detail)
+
+
+def _token_end(draft: Draft, start: int) -> int:
+    if start in draft.quoted:
+        return draft.quoted[start].end
+    match = TOKEN(draft.text, draft.base + start, draft.limit)
+    return max(match.end() - draft.base if match else 0, start + 1)

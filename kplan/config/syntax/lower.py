@@ -12,6 +12,9 @@ from kplan.config.values.numbers import NumberError, parse_number
 Tree: TypeAlias = Any
 Node: TypeAlias = ast.Node
 
+_FOR = 'After { the word "for" begins a for expression.'
+_FOR_HINT = 'If it is meant as a key, write it in quotes: "for".'
+
 _WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None}
 
 
@@ -153,7 +156,8 @@ class Lowering:
 
     def _object(self, found: Tree) -> Node:
         children = found.children
-        items = []
+        start = children[0].start_pos
+        items: list[tuple[Node, Node]] = []
         last = children[0]
         for child in children[1:-1]:
             if hasattr(child, "data"):
@@ -161,12 +165,19 @@ class Lowering:
                     raise self._unseparated(child)
                 items.append(self._object_item(child))
             last = child
-        return ast.Object(children[0].start_pos, children[-1].end_pos, tuple(items))
+        if items and self._is_for(items[0][0]):
+            raise self._broken("KP101", items[0][0].start, items[0][0].end, _FOR, _FOR_HINT)
+        return ast.Object(start, children[-1].end_pos, tuple(items))
+
+    def _is_for(self, key: Node) -> bool:
+        return self._text(key.start, key.end) == "for"
 
     def _object_item(self, found: Tree) -> tuple[Node, Node]:
         key = self.node(found.children[0].children[0])
         if isinstance(key, ast.Name):
             key = ast.Literal(key.start, key.end, key.name)
+        elif isinstance(key, ast.Literal) and key.value is None:
+            key = ast.Literal(key.start, key.end, "null")
         elif isinstance(key, ast.GetAttr | ast.Index):
             told = "A reference as a key is ambiguous."
             hint = "Put it in parentheses to use its value, in quotes to use its text."
@@ -279,12 +290,17 @@ class Lowering:
         return ast.Splat(target.start, max(each.end, token.end_pos), target, each)
 
     def _attribute_splat(self, target: Node, token: Any, rest: list[Any]) -> Node:  # noqa: ANN401
-        """`.*` takes attributes only: an index or another splat behind them is outside of it."""
+        """`.*` takes attributes only: an index behind them is outside of it."""
         each: Node = ast.Element(token.start_pos, token.end_pos)
         taken = 0
         while taken < len(rest) and _is(rest[taken], "get_attr"):
             each = self._step(each, rest[taken])
             taken += 1
+        if taken < len(rest) and rest[taken] == ".*":
+            nested = rest[taken]
+            told = "One .* cannot stand behind another."
+            hint = "Write [*] for both."
+            raise self._broken("KP101", nested.start_pos, nested.end_pos, told, hint)
         splat = ast.Splat(target.start, each.end, target, each)
         return self._chain(splat, rest[taken:])
 

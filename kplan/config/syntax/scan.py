@@ -14,7 +14,14 @@ from typing import TypeAlias
 from kplan.config.syntax.draft import Broken, Draft, Quoted
 from kplan.config.syntax.escapes import unescaped
 from kplan.config.syntax.quoting import ScanExpression, scan_heredoc, scan_quoted
-from kplan.config.syntax.tokens import CLOSERS, MAX_DEPTH, OPERAND_ENDS, PLAIN, TOKEN
+from kplan.config.syntax.tokens import (
+    CLOSERS,
+    MAX_DEPTH,
+    OPERAND_ENDS,
+    OPERAND_STARTS,
+    PLAIN,
+    TOKEN,
+)
 from kplan.config.syntax.tree import Label
 
 _FOR = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+for(?![\w-])", re.DOTALL).match
@@ -35,11 +42,13 @@ class _Mode(Enum):
 class _Level:
     """Where one bracket, template or argument stands while it is scanned."""
 
-    __slots__ = ("closer", "last", "mode", "signed", "strips")
+    __slots__ = ("closer", "is_for", "last", "mode", "signed", "start", "strips")
 
-    def __init__(self, mode: _Mode, closer: str) -> None:
+    def __init__(self, mode: _Mode, closer: str, start: int, *, is_for: bool = False) -> None:
         self.mode = mode
         self.closer = closer
+        self.start = start  # offset behind the opening bracket
+        self.is_for = is_for  # whether words stand beside each other: for x in y : z if w
         self.last = "open"  # kind of the last token that means something
         self.signed = -1  # offset of the last sign that negates
         self.strips = False  # whether ~ stands before the closer
@@ -166,10 +175,13 @@ class Scanner:
         Gives the offset behind the closer, or of the end of the line, and whether `~` stands before
         the closer.
         """
-        level = _Level(mode, closer)
+        is_for = closer in {"]", "}"} and mode is _Mode.LIST and _FOR(self._text, at) is not None
+        level = _Level(mode, closer, at, is_for=is_for)
         while True:
             match = self._token(at)
             kind, at = match.lastgroup or "", match.end()
+            if kind in OPERAND_STARTS and level.last in OPERAND_ENDS and not level.is_for:
+                raise self._adjacent_refusal(match, level)
             if kind in PLAIN:
                 level.last = kind
             elif kind in {"close", "end"}:
@@ -247,6 +259,8 @@ class Scanner:
         if level.mode is _Mode.ARGUMENT and found in {"}", ""}:
             return match.start("close") if found else self._limit
         if found != level.closer:
+            if level.mode is _Mode.TEMPLATE:
+                raise self._open_template(level)
             raise self._bracket_refusal(match, level.closer)
         if level.mode is _Mode.TEMPLATE:
             self.draft.put(match.start("close"), match.end(), ",")
@@ -344,6 +358,28 @@ class Scanner:
     def _open_block_refusal(self, header: Header) -> Broken:
         told = f'The block "{header.type}" that begins here is never closed.'
         return Broken("KP104", header.start, header.end, told, "Add the missing } behind its body.")
+
+    def _adjacent_refusal(self, match: re.Match[str], level: _Level) -> Broken:
+        kind = match.lastgroup or ""
+        start = match.start(kind)
+        found = f"found {match[kind]}" if kind in {"word", "number"} else "found another value"
+        match level.mode:
+            case _Mode.ARGUMENT:
+                told = f"After the value there must be a line break, {found}."
+                return Broken("KP111", start, match.end(), told)
+            case _Mode.TEMPLATE:
+                if kind in {"quote", "text"}:
+                    return self._open_template(level)
+                told = f"Expected }} or an operator, {found}."
+            case _:
+                closer = level.closer or "the end"
+                told = f"Expected a comma, an operator or {closer}, {found}."
+        return Broken("KP112", start, match.end(), told)
+
+    def _open_template(self, level: _Level) -> Broken:
+        told = "The interpolation that begins here is never closed by }."
+        hint = "Write $${ for the two characters themselves."
+        return Broken("KP106", level.start - 2, level.start, told, hint)
 
     def _bracket_refusal(self, match: re.Match[str], closer: str) -> Broken:
         kind = match.lastgroup or "end"

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from kplan.model.source import SourceRange
 
@@ -52,3 +53,15 @@ class Origin:
     def text(self, start: int, end: int) -> str:
         """Give what is written there."""
         return self.source.text[self.base + start : self.base + end]
+
+
+class Spot(NamedTuple):
+    """A span of text not yet turned into lines and columns, which only problems need."""
+
+    origin: Origin
+    start: int
+    end: int
+
+    def range(self) -> SourceRange:
+        """Turn it into lines and columns of the file."""
+        return self.origin.range(self.start, self.end)

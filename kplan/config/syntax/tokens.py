@@ -47,6 +47,8 @@ HEADER_OR_ARGUMENT = re.compile(
 # What can end an operand: after it a `-` subtracts, before it a `-` negates.
 OPERAND_ENDS = frozenset({"word", "foreign", "text", "number", "close", "splat", "legacy"})
 
+OPERAND_STARTS = frozenset({"word", "foreign", "text", "number", "quote", "heredoc"})
+
 # What the parser reads rightly as it stands, inside expressions.
 PLAIN = frozenset({"word", "number", "comma", "equals", "operator"})
 

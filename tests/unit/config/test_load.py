@@ -1,11 +1,10 @@
 """A folder of HCL becomes resources, providers and outputs."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from kplan.config.load import Configuration, Inputs, load
-from kplan.kinds import KINDS
+from kplan.config.load import Inputs
 from kplan.kinds.topic import Topic
+from tests.unit.config.folders import loaded
 
 QUICKSTART = """
 terraform {
@@ -61,13 +60,6 @@ output "names" {
   value = [for topic in kafka_topic.orders : topic.name]
 }
 """
-
-
-def loaded(folder: Path, files: Mapping[str, str], inputs: Inputs | None = None) -> Configuration:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-    return load(folder, inputs or Inputs(), KINDS)
 
 
 def test_a_folder_becomes_resources_in_order_of_address(tmp_path: Path) -> None:
