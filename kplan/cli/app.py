@@ -27,7 +27,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "sandbox start": ("sandbox:start", "Start a real Apache Kafka on this machine."),
     "sandbox stop": ("sandbox:stop", "Stop the sandbox."),
     "sandbox status": ("sandbox:status", "Tell whether the sandbox runs, and how to reach it."),
-    "sandbox logs": ("sandbox:logs", "Show the logs of the sandbox."),
+    "sandbox logs": ("sandbox:logs", "Show the end of a node's log."),
     "demo": ("demo:demo", "Watch plan, apply and drift on a sandbox of its own."),
     "version": ("version:version", "Tell the versions of kplan and its libraries."),
 }

@@ -9,18 +9,27 @@ import typer
 from kplan.model.errors import UsageError
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON for machines to stdout.")]
-DetailedExitcode = Annotated[
-    bool,
-    typer.Option(
-        "--detailed-exitcode",
-        help="Exit with 2 when there are changes, and tell errors apart: 3 refused, 4 partly "
-        "applied, 5 outcome unknown, 6 locked or stale, 7 unreachable.",
-    ),
+AutoApprove = Annotated[
+    bool, typer.Option("--auto-approve", help="Carry the plan out without asking.")
 ]
-AutoApprove = Annotated[bool, typer.Option("--auto-approve", help="Do not ask for approval.")]
 
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerOptions:
+    """How the result is told to machines."""
+
+    json: Json = False
+    detailed_exitcode: Annotated[
+        bool,
+        typer.Option(
+            "--detailed-exitcode",
+            help="Exit with 2 for changes, and tell errors apart: 3 refused, 4 partly applied, 5 "
+            "outcome unknown, 6 locked or stale, 7 unreachable.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Telling problems: on stderr for people, on stdout for machines."""
 
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 
 from kplan.cli.terminal import Terminal
 from kplan.model.diagnostic import Diagnostic
@@ -10,13 +11,23 @@ def tell(
     diagnostics: Iterable[Diagnostic],
     terminal: Terminal,
     *,
-    is_json: bool,
+    is_stream: bool = False,
     sources: Mapping[str, str] | None = None,
 ) -> None:
-    """Show every problem; `sources` maps file to its text, so that lines can be shown."""
+    """Show every problem, as text on stderr or as one message a line on stdout.
+
+    `sources` maps file to its text, so that lines can be shown.
+    """
     from kplan.report import views  # noqa: PLC0415 - jinja2 is slow to load
 
-    if is_json:
-        terminal.data(views.validation_json(diagnostics, sources or {}))
+    files = sources or {}
+    if is_stream:
+        at = timestamp()
+        terminal.data("".join(views.diagnostic_line(each, files, at) for each in diagnostics))
     else:
-        terminal.talk(views.diagnostics_text(diagnostics, sources or {}, terminal.talk_look))
+        terminal.talk(views.diagnostics_text(diagnostics, files, terminal.talk_look))
+
+
+def timestamp() -> str:
+    """Tell the time as messages carry it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -62,7 +62,7 @@ def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
         except Stopped as stopped:
             return exits.of_signal(stopped.number)
         except KplanError as error:
-            tell(error.diagnostics, terminal, is_json="-json" in args or "--json" in args)
+            tell(error.diagnostics, terminal)
             return Exit.ERROR
         except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a user
             from kplan.cli import crash  # noqa: PLC0415 - hardly ever needed
@@ -97,7 +97,7 @@ def _read_and_carried_out(args: Sequence[str], session: Session) -> int:
         return _carried_out(line, session)
     except KplanError as error:
         sources = error.sources if isinstance(error, ConfigError) else {}
-        tell(error.diagnostics, session.terminal, is_json=line.has("--json"), sources=sources)
+        tell(error.diagnostics, session.terminal, is_stream=line.has("--json"), sources=sources)
         return exits.of_error(error, detailed=line.has("--detailed-exitcode"))
 
 
@@ -145,8 +145,8 @@ def _flags(command: Any, path: tuple[str, ...]) -> Flags:  # noqa: ANN401 - as i
         command = command.commands[name]
     found = {"--help": Flag(takes_value=False)}
     for each in command.params:
-        for option, opposite in zip(each.opts, [*each.secondary_opts, ""], strict=False):
-            found[option] = Flag(not each.is_flag, opposite)
-            if opposite:
-                found[opposite] = Flag(takes_value=False, opposite=option)
+        if each.param_type_name == "option":
+            on, off = each.opts, each.secondary_opts
+            found |= {name: Flag(not each.is_flag, off[0] if off else "") for name in on}
+            found |= {name: Flag(takes_value=False, opposite=on[0]) for name in off}
     return found

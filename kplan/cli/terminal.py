@@ -63,13 +63,13 @@ class Terminal:
         """Whether hints about what to type next would reach nobody."""
         return is_on(self.environ, "KPLAN_IN_AUTOMATION", "TF_IN_AUTOMATION")
 
-    def data(self, text: str) -> None:
-        """Write to stdout, ended by a line feed unless it is empty."""
-        _write(self.stdout, text)
+    def data(self, text: str, *, end: str = "\n") -> None:
+        """Write to stdout, ended by one line feed unless it is empty."""
+        _write(self.stdout, text, end)
 
     def talk(self, text: str) -> None:
         """Write to stderr, ended by a line feed unless it is empty."""
-        _write(self.stderr, text)
+        _write(self.stderr, text, "\n")
 
     def ask(self, question: str) -> str:
         """Ask on stderr; "" where stdin ends."""
@@ -78,11 +78,11 @@ class Terminal:
         return self.stdin.readline().strip()
 
 
-def _write(stream: TextIO, text: str) -> None:
+def _write(stream: TextIO, text: str, end: str) -> None:
     """Write what the encoding cannot carry as `?`, and nothing once the reader has gone."""
     if not text:
         return
-    whole = text if text.endswith("\n") else f"{text}\n"
+    whole = text if text.endswith("\n") else text + end
     encoding = stream.encoding or "utf-8"
     try:
         stream.write(whole.encode(encoding, "replace").decode(encoding))

@@ -1,27 +1,23 @@
 """What an apply and a sandbox tell while they work, put into words."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kplan.cli.progress import Progress, elapsed
+from kplan.cli.problems import timestamp
+from kplan.cli.progress import Progress
 from kplan.cli.signals import Signals
+from kplan.cli.terminal import Terminal
 from kplan.model.outcome import Outcome, Status
-from kplan.model.plan import Action, Batch, Change
+from kplan.model.plan import Batch, Change
+from kplan.report.look import PLAIN, Look
+from kplan.report.views import outcome_line, outcome_stream, start_line
 
 if TYPE_CHECKING:
     from kplan.sandbox.step import Step
 
 MOST_LINES = 200
 """Up to so many changes in a batch each have a line of their own."""
-
-_DONE: Mapping[Action, str] = {
-    Action.CREATE: "Creation complete",
-    Action.UPDATE: "Modifications complete",
-    Action.REPLACE: "Replacement complete",
-    Action.DELETE: "Destruction complete",
-    Action.FORGET: "Forgotten",
-    Action.NO_OP: "Nothing to do",
-}
 
 
 class ApplyWatcher:
@@ -30,9 +26,10 @@ class ApplyWatcher:
     From the first request on a signal is no longer obeyed at once: what is in flight is settled.
     """
 
-    def __init__(self, progress: Progress, signals: Signals) -> None:
+    def __init__(self, progress: Progress, signals: Signals, look: Look) -> None:
         self._progress = progress
         self._signals = signals
+        self._look = replace(look, colour=False)
         self._is_large = False
 
     def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
@@ -48,7 +45,7 @@ class ApplyWatcher:
             return
         self._progress.advance()
         if outcome.status is not Status.APPLIED or not self._is_large:
-            self._progress.note(outcome_line(outcome))
+            self._progress.note(outcome_line(outcome, self._look))
 
     def settling(self, waiting: int, total: int) -> None:
         """Hear how many applied changes are not served by every broker yet."""
@@ -56,20 +53,23 @@ class ApplyWatcher:
         self._progress.advance(total - waiting)
 
 
-def outcome_line(outcome: Outcome) -> str:
-    """Say what became of one change."""
-    address = outcome.change.address
-    match outcome.status:
-        case Status.APPLIED:
-            note = f" ({outcome.note})" if outcome.note else ""
-            took = elapsed(outcome.elapsed_ms / 1000)
-            return f"{address}: {_DONE[outcome.change.action]} after {took}{note}"
-        case Status.FAILED:
-            return f"{address}: Failed: {outcome.refusal}"
-        case Status.UNKNOWN:
-            return f"{address}: Outcome unknown: {outcome.refusal}"
-        case Status.SKIPPED:
-            return f"{address}: Not attempted"
+class StreamWatcher(ApplyWatcher):
+    """Tells every change as messages on stdout, one a line."""
+
+    def __init__(self, progress: Progress, signals: Signals, terminal: Terminal) -> None:
+        super().__init__(progress, signals, PLAIN)
+        self._terminal = terminal
+
+    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Hear of changes that are about to be sent."""
+        super().sending(batch, changes)
+        at = timestamp()
+        self._terminal.data("".join(start_line(each, at) for each in changes))
+
+    def finished(self, outcome: Outcome) -> None:
+        """Hear what became of one change."""
+        self._progress.advance()
+        self._terminal.data(outcome_stream(outcome, timestamp()))
 
 
 _STAGES: Mapping[str, str] = {

@@ -18,12 +18,14 @@ def validate(session: Session, inputs: InputOptions, *, json_: Json = False) -> 
     All *.tf and *.hcl files of the folder are read; nothing is asked of any network.
     """
     from kplan.cli.wiring import project  # noqa: PLC0415 - help needs none of these
+    from kplan.report.views import validation_json  # noqa: PLC0415
     from kplan.workflow.validate import validate as validated  # noqa: PLC0415
 
     found = validated(project(session, StateOptions(), inputs))
-    tell(found.diagnostics, session.terminal, is_json=json_, sources=found.sources)
-    if has_errors(found.diagnostics):
-        return Exit.ERROR
-    if not json_:
-        session.terminal.data("Success! The configuration is valid.")
-    return Exit.DONE
+    has_failed = has_errors(found.diagnostics)
+    if json_:
+        session.terminal.data(validation_json(found.diagnostics, found.sources))
+    else:
+        tell(found.diagnostics, session.terminal, sources=found.sources)
+        session.terminal.data("" if has_failed else "Success! The configuration is valid.")
+    return Exit.ERROR if has_failed else Exit.DONE

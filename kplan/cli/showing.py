@@ -1,0 +1,79 @@
+"""Showing what a use case came to: data on stdout, problems and hints on stderr."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from kplan.cli.environment import is_ci
+from kplan.cli.options import PlanningOptions
+from kplan.cli.problems import tell, timestamp
+from kplan.cli.session import Session
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.plan import Plan
+from kplan.report import views
+from kplan.report.documents.drift import Coverage
+from kplan.workflow import saved
+from kplan.workflow.apply import Applied
+from kplan.workflow.drift import Drifted
+from kplan.workflow.plan import Planned
+from kplan.workflow.project import Ports
+
+
+def show_plan(session: Session, made: Planned, planning: PlanningOptions) -> None:
+    """Show a plan as text, and its problems."""
+    session.terminal.data(plan_text(session, made.plan))
+    found = made.plan.diagnostics
+    if planning.compact_warnings:
+        session.terminal.talk(_summaries(each for each in found if not each.is_error))
+        found = tuple(each for each in found if each.is_error)
+    tell(found, session.terminal, sources=made.configuration.sources)
+
+
+def plan_text(session: Session, plan: Plan) -> str:
+    """Write a plan; for automation every ACL has a line that tools can find."""
+    is_grouped = not session.terminal.is_automation and not is_ci(session.environ)
+    return views.plan_text(plan, session.terminal.data_look, group_acls=is_grouped)
+
+
+def stream_plan(session: Session, made: Planned) -> None:
+    """Write a plan and its problems as messages, one a line."""
+    at = timestamp()
+    session.terminal.data(views.version_line(at) + views.plan_stream(made.plan, at))
+    tell(
+        made.plan.diagnostics,
+        session.terminal,
+        is_stream=True,
+        sources=made.configuration.sources,
+    )
+
+
+def save(session: Session, made: Planned, path: Path, ports: Ports) -> None:
+    """Save a plan, and say how to go on."""
+    saved.save(made, path, ports, show=views.plan_json(made.plan).encode())
+    if not session.terminal.is_automation:
+        session.terminal.talk(
+            f"\nThe plan is saved in {path}. To carry out just that:\n    kplan apply {path}"
+        )
+
+
+def show_outcomes(session: Session, done: Applied) -> None:
+    """Sum up an apply, and show the outputs."""
+    terminal = session.terminal
+    terminal.data(views.apply_text(done.outcomes, terminal.data_look))
+    if done.state.outputs:
+        terminal.data(f"\nOutputs:\n\n{views.outputs_text(done.state.outputs, terminal.data_look)}")
+
+
+def show_drift(session: Session, found: Drifted, *, is_json: bool) -> None:
+    """Show what changed behind kplan's back."""
+    coverage = Coverage(found.managed, found.unmanaged, found.unread, found.hidden)
+    if is_json:
+        session.terminal.data(views.drift_json(found.changes, coverage))
+    else:
+        look = session.terminal.data_look
+        session.terminal.data(views.drift_text(found.changes, coverage, look))
+
+
+def _summaries(warnings: Iterable[Diagnostic]) -> str:
+    lines = sorted(f"- {each.summary} [{each.code}]" for each in warnings)
+    counted = [f"{line} ({lines.count(line)})" for line in sorted(set(lines))]
+    return "\n".join(["Warnings:", *counted]) if counted else ""

@@ -1,0 +1,34 @@
+"""`kplan force-unlock`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kplan.cli.exits import Exit
+from kplan.cli.options import StateOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+
+@verb(("kplan force-unlock 5f0c7a1e-6d1b-4c8e-9f57-0d1f6a1c2b3d", "The id is in the lock's error."))
+def force_unlock(
+    session: Session,
+    lock_id: Annotated[str, typer.Argument(metavar="LOCK_ID", help="The id of the lock.")],
+    states: StateOptions,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Accepted for Terraform's sake: kplan does not ask.")
+    ] = False,
+) -> int:
+    """Remove the lock that a dead run left behind.
+
+    Give the id that the error told; a lock with another id stays. A run that is alive loses its
+    lock, so make sure that it is dead.
+    """
+    from kplan.state.lock import force_unlock as unlocked  # noqa: PLC0415 - help needs it not
+
+    del force
+    holder = unlocked(Path(states.state), lock_id)
+    session.terminal.data(f"The lock is removed. It was held by {holder}.")
+    return Exit.DONE

@@ -1,0 +1,49 @@
+"""`kplan init`."""
+
+from typing import Annotated
+
+import typer
+
+from kplan.cli.exits import Exit
+from kplan.cli.options import InputOptions, StateOptions
+from kplan.cli.problems import tell
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.model.diagnostic import has_errors
+
+
+@verb(
+    ("kplan init", "There is nothing to install: this only checks."),
+    ("kplan -chdir=topics init", "In another folder."),
+)
+def init(
+    session: Session,
+    inputs: InputOptions,
+    states: StateOptions,
+    *,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="Accepted for Terraform's sake; does nothing.")
+    ] = False,
+) -> int:
+    """Check that a folder is ready to plan.
+
+    kplan has no plugins to install and no backend to set up. This reads the configuration and says
+    where the state is; nothing is changed anywhere, and no network is asked.
+    """
+    from kplan.cli.wiring import project as located  # noqa: PLC0415 - help needs none of these
+    from kplan.state.file import read_state  # noqa: PLC0415
+    from kplan.workflow.validate import validate  # noqa: PLC0415
+
+    del upgrade
+    project = located(session, states, inputs)
+    found = validate(project)
+    tell(found.diagnostics, session.terminal, sources=found.sources)
+    if has_errors(found.diagnostics):
+        return Exit.ERROR
+    state = read_state(project.state_path)
+    owned = f"owns {len(state.owned)} objects" if state else "begins with the first apply"
+    session.terminal.data(
+        f"kplan is ready: {len(found.resources)} resources in {len(found.sources)} files. "
+        f"The state {project.state_path} {owned}."
+    )
+    return Exit.DONE

@@ -1,0 +1,59 @@
+"""`kplan output`."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kplan.cli.exits import Exit
+from kplan.cli.options import Json, StateOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.model.errors import UsageError
+from kplan.model.state import OutputValue
+
+
+@verb(
+    ("kplan output", "Every output."),
+    ("kplan output -raw partitions", "One output for a script, without quotes."),
+    ("kplan output -json topics", "One output as JSON."),
+)
+def output(
+    session: Session,
+    states: StateOptions,
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="One output only.")] = "",
+    *,
+    json_: Json = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Write a string, number or bool without quotes.")
+    ] = False,
+) -> int:
+    """Show the outputs as last applied.
+
+    A sensitive output is never kept in the state, so its value cannot be shown.
+    """
+    from kplan.report import views  # noqa: PLC0415 - help needs none of these
+    from kplan.state.file import read_state  # noqa: PLC0415
+
+    state, look = read_state(Path(states.state)), session.terminal.data_look
+    outputs = state.outputs if state else {}
+    if raw:
+        session.terminal.data(views.output_raw(_one(name, outputs)), end="")
+    elif name:
+        one = _one(name, outputs)
+        session.terminal.data(views.output_json(one) if json_ else views.output_text(one, look))
+    elif json_:
+        session.terminal.data(views.outputs_json(outputs))
+    else:
+        session.terminal.data(views.outputs_text(outputs, look))
+    return Exit.DONE
+
+
+def _one(name: str, outputs: Mapping[str, OutputValue]) -> OutputValue:
+    if name in outputs:
+        return outputs[name]
+    known = f"There are {', '.join(sorted(outputs))}." if outputs else "Nothing is applied yet."
+    if not name:
+        raise UsageError("-raw needs the name of one output.", hint=known)
+    raise UsageError(f'There is no output "{name}" in the state.', hint=known)

@@ -1,0 +1,63 @@
+"""`kplan plan`."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kplan.cli import exits
+from kplan.cli.options import AnswerOptions, InputOptions, PlanningOptions, StateOptions
+from kplan.cli.progress import progress
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+
+@dataclass(frozen=True, slots=True)
+class WhatOptions:
+    """What to plan, and where to keep the plan."""
+
+    out: Annotated[
+        str, typer.Option("--out", metavar="FILE", help="Save the plan, for apply to carry out.")
+    ] = ""
+    destroy: Annotated[
+        bool, typer.Option("--destroy", help="Plan to delete everything that kplan owns here.")
+    ] = False
+
+
+@verb(
+    ("kplan plan", "What apply would change."),
+    ("kplan plan -out=release.kplan", "Keep the plan; `kplan apply release.kplan` does just that."),
+    ("kplan plan -detailed-exitcode", "For scripts: 0 nothing to do, 2 changes, 1 error."),
+    ("kplan plan -json", "One message a line, as Terraform's plan -json writes them."),
+    ("kplan plan -target='kafka_topic.events[\"orders\"]'", "One resource only."),
+    ("kplan plan -var environment=test -var-file=eu.tfvars", "With values for input variables."),
+)
+def plan(
+    session: Session,
+    what: WhatOptions,
+    inputs: InputOptions,
+    states: StateOptions,
+    planning: PlanningOptions,
+    answer: AnswerOptions,
+) -> int:
+    """Show what apply would change.
+
+    Configuration, state and cluster are compared, and the brokers are asked whether they would
+    carry the changes out. Nothing is changed anywhere.
+    """
+    from kplan.cli import showing, wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.plan import plan as planned  # noqa: PLC0415
+
+    options = wiring.plan_options(planning, is_destroy=what.destroy)
+    project = wiring.project(session, states, inputs)
+    with progress(session.terminal) as shown:
+        ports = wiring.ports(session, "plan", states, shown)
+        made = planned(project, options, ports)
+    if answer.json:
+        showing.stream_plan(session, made)
+    else:
+        showing.show_plan(session, made, planning)
+    if what.out and not made.plan.has_errors:
+        showing.save(session, made, Path(what.out), ports)
+    return exits.of_plan(made.plan, detailed=answer.detailed_exitcode)

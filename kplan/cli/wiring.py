@@ -1,0 +1,104 @@
+"""The real objects behind the ports of a use case; they are built here and nowhere else."""
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kplan.cli.environment import ci_commit, ci_run
+from kplan.cli.options import InputOptions, PlanningOptions, StateOptions
+from kplan.cli.problems import tell
+from kplan.cli.progress import Progress
+from kplan.cli.session import Session
+from kplan.cluster.port import Cluster
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration
+from kplan.model.errors import ConfigError, UsageError
+from kplan.state.holder import this_run
+from kplan.workflow.project import PlanOptions, Ports, Project
+
+
+class SystemClock:
+    """The time of this machine."""
+
+    def now(self) -> float:
+        """Seconds on a clock that never goes back."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+def project(session: Session, states: StateOptions, inputs: InputOptions | None = None) -> Project:
+    """Name the configuration of the current folder, its state, and what is put into it.
+
+    Raises:
+        UsageError: a `-var` is not of the form NAME=VALUE.
+
+    """
+    given = inputs or InputOptions()
+    return Project(
+        Path.cwd(),
+        Path(states.state),
+        Inputs(
+            variables=tuple(_variables(given.var)),
+            var_files=tuple(Path(each) for each in given.var_file),
+            environ=session.environ,
+        ),
+    )
+
+
+def ports(session: Session, verb: str, states: StateOptions, progress: Progress) -> Ports:
+    """Connect a use case to the cluster, the clock, the terminal and the lock.
+
+    Raises:
+        UsageError: the lock timeout is no span of time.
+
+    """
+    timeout_s = states.lock_timeout_s
+    environ = session.environ
+    holder = this_run(verb, ci=ci_run(environ), commit=ci_commit(environ))
+    return Ports(
+        connect=lambda found: _connected(session, progress, found),
+        progress=progress,
+        clock=SystemClock(),
+        now=lambda: datetime.now(UTC),
+        is_stopped=session.signals.stop.is_set,
+        holder=holder if states.lock else None,
+        lock_timeout_s=timeout_s,
+    )
+
+
+def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
+    """Say what narrows the plan. Raises UsageError."""
+    planning.check()
+    return PlanOptions(
+        targets=tuple(planning.target),
+        is_destroy=is_destroy,
+        asks_broker=planning.broker_validate,
+    )
+
+
+def _connected(session: Session, progress: Progress, found: Configuration) -> Cluster:
+    """Open the cluster of the provider block without an alias, or of the environment alone."""
+    from kplan.kafka.resolve import connection_settings  # noqa: PLC0415 - heavy, and not every verb
+    from kplan.kafka.wire.driver import WireCluster  # noqa: PLC0415 - connects
+
+    block = next((each for each in found.providers if each.alias is None), None)
+    resolved = connection_settings(block, session.environ, folder=Path.cwd())
+    if resolved.settings is None:
+        raise ConfigError(resolved.diagnostics, found.sources)
+    with progress.hidden():
+        tell(resolved.diagnostics, session.terminal, sources=found.sources)
+    return WireCluster(resolved.settings)
+
+
+def _variables(given: Sequence[str]) -> list[tuple[str, str, str]]:
+    found = []
+    for each in given:
+        name, equals, raw = each.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"-var {each!r} is not of the form NAME=VALUE.")
+        found.append((name.strip(), raw, f"-var {name.strip()}"))
+    return found

@@ -1,0 +1,104 @@
+"""Every verb: help, examples, options, and what the front page says of it."""
+
+import importlib
+import inspect
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from kplan.cli.app import GROUPS, VERBS, application, loaded
+from kplan.cli.run import command_line
+
+VERB_FOLDER = Path(importlib.import_module("kplan.cli.verbs").__file__ or "").parent
+ALL = list(VERBS)
+MOST_LINES = 25
+
+
+def command(name: str) -> Any:  # noqa: ANN401 - a class typer keeps to itself
+    found: Any = get_command(application(name.__eq__))
+    for word in name.split():
+        found = found.commands[word]
+    return found
+
+
+def body_lines(name: str) -> int:
+    """Count the lines of a verb's function behind its docstring."""
+    source = inspect.getsource(loaded(name).run)
+    body = source.partition('"""')[2].partition('"""')[2]
+    return len([line for line in body.splitlines() if line.strip()])
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_verb_says_what_it_does_in_the_words_of_the_front_page(name: str) -> None:
+    doc = inspect.getdoc(loaded(name).run) or ""
+    assert doc.startswith(VERBS[name][1].removesuffix("."))
+    assert len(VERBS[name][1]) <= 62, "longer ones are cut on a screen of 80 columns"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_option_of_every_verb_is_explained(name: str) -> None:
+    for parameter in command(name).params:
+        assert parameter.help, parameter.name
+        assert parameter.help.endswith("."), parameter.help
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_verb_has_examples_that_can_be_typed(name: str) -> None:
+    """Each example is parsed by the verb itself, so that none can go out of date."""
+    examples = loaded(name).examples
+    assert examples
+    for typed, why in examples:
+        program, *args = shlex.split(typed)
+        assert program == "kplan"
+        assert why.endswith(".")
+        line = command_line(args, {})
+        assert line.name == name
+        rest = line.args[line.args.index(line.path[-1]) + 1 :]
+        command(name).make_context(name, list(rest), resilient_parsing=False)
+
+
+@pytest.mark.parametrize("name", [*ALL, *GROUPS, ""])
+def test_help_shows_examples_and_fits_the_screen(name: str) -> None:
+    found = command(name) if name else get_command(application(lambda _: False))
+    with found.make_context(name or "kplan", ["--no-color"], resilient_parsing=True) as context:
+        text = found.get_help(context)
+    assert name not in VERBS or "Examples:\n" in text
+    assert "..." not in text.partition("Commands:")[2], "a summary was cut"
+    long = [line for line in text.splitlines() if len(line) > 100]
+    assert not long
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_verb_is_options_one_call_one_report_and_an_exit_code(name: str) -> None:
+    assert body_lines(name) <= MOST_LINES
+
+
+def test_every_verb_file_is_listed_and_every_listed_one_is_there() -> None:
+    listed = {target.partition(":")[0] for target, _ in VERBS.values()}
+    there = {file.stem for file in VERB_FOLDER.glob("*.py")} - {"__init__"}
+    assert listed == there
+
+
+def test_the_verbs_of_the_groups_are_grouped() -> None:
+    assert {name.split()[0] for name in VERBS if " " in name} == set(GROUPS)
+
+
+def test_nothing_heavy_is_imported_for_help(tmp_path: Path) -> None:
+    """`kplan --help` answers in under 200 ms: rooms are loaded inside the verb that needs them."""
+    heavy = ("rich", "jinja2", "confluent_kafka", "kafka", "hcl2", "kplan.workflow", "kplan.config")
+    for typed in (["--help"], ["plan", "--help"], ["sandbox", "start", "--help"]):
+        told = subprocess.run(
+            [sys.executable, "-X", "importtime", "-m", "kplan.cli.main", *typed],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+        )
+        imported = {line.rpartition("|")[2].strip() for line in told.stderr.splitlines()}
+        assert "typer" in imported
+        assert not imported & set(heavy), typed
