@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import time
 import uuid
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -23,6 +24,8 @@ from kplan.sandbox.step import Progress, Stage, Step
 
 ATTEMPTS = 3
 STARTED = b"Kafka Server started"
+PORT_TAKEN = b"Address already in use"
+LAST_WORDS = 25
 POLL_S = 0.03
 
 
@@ -127,6 +130,7 @@ def _tool(command: tuple[str, ...]) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        errors="replace",
         start_new_session=True,
     )
 
@@ -173,29 +177,36 @@ def _look(log: Path, old: int) -> tuple[int, bool]:
 
 
 def _crashed(sandbox: Sandbox, number: int) -> SandboxError:
-    told = tail(sandbox, number, 30)
-    kind = _PortTakenError if "Address already in use" in told else SandboxError
+    home = node_folder(sandbox.folder, sandbox.node(number))
+    kind = _PortTakenError if _says(home / "server.log", PORT_TAKEN) else SandboxError
     return kind(
-        f"Node {number} ended while starting. The end of its log:\n{told}",
-        hint=f"The whole log is in {node_folder(sandbox.folder, sandbox.node(number))}.",
+        f"Node {number} ended while starting. {last_words(sandbox, number)}",
+        hint=f"The whole log is in {home}.",
     )
 
 
 def _late(sandbox: Sandbox, numbers: list[int], timeout_s: float) -> SandboxError:
     names = ", ".join(str(number) for number in numbers)
     return SandboxError(
-        f"Not serving after {timeout_s:g} s: node {names}. The end of the log of node "
-        f"{numbers[0]}:\n"
-        f"{tail(sandbox, numbers[0], 30)}"
+        f"Not serving after {timeout_s:g} s: node {names}. {last_words(sandbox, numbers[0])}"
     )
 
 
-def tail(sandbox: Sandbox, number: int, lines: int) -> str:
-    """Return the last lines of what a node said on its console and in its log."""
+def _says(log: Path, what: bytes) -> bool:
+    return log.exists() and what in log.read_bytes()
+
+
+def last_words(sandbox: Sandbox, number: int) -> str:
+    """Tell the end of a node's log and of its console, where Java itself speaks."""
     home = node_folder(sandbox.folder, sandbox.node(number))
-    told: list[str] = []
-    for name in ("console.log", "server.log"):
-        file = home / name
-        if file.exists():
-            told += file.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:]
-    return "\n".join(told[-lines:])
+    told = [*tail(home / "server.log", LAST_WORDS), *tail(home / "console.log", LAST_WORDS)]
+    return "\n".join([f"The end of the log of node {number}:", *told])
+
+
+def tail(file: Path, lines: int) -> list[str]:
+    """Return the last lines of a file; none when there is no file."""
+    try:
+        with file.open(encoding="utf-8", errors="replace") as handle:
+            return [line.rstrip("\n") for line in deque(handle, maxlen=lines)]
+    except FileNotFoundError:
+        return []

@@ -35,11 +35,6 @@ class Node:
         """Whether clients can be served here."""
         return Role.BROKER in self.roles
 
-    @property
-    def ports(self) -> tuple[int, ...]:
-        """The ports it listens on."""
-        return tuple(port for port in (self.broker_port, self.controller_port) if port)
-
 
 def ports_needed(spec: SandboxSpec) -> int:
     """Count the ports of a sandbox."""

@@ -13,8 +13,8 @@ from kplan.model.errors import SandboxError
 from kplan.sandbox.archive import with_archive
 from kplan.sandbox.artifacts import cache_folder, jars, kafka_folder, locked
 from kplan.sandbox.java import find_java
-from kplan.sandbox.kit import Kit
-from kplan.sandbox.launch import launch, tail
+from kplan.sandbox.kit import Kit, node_folder
+from kplan.sandbox.launch import last_words, launch, tail
 from kplan.sandbox.process import State, end, state
 from kplan.sandbox.record import FILE, Sandbox, properties_file, read, write
 from kplan.sandbox.spec import SandboxSpec, check
@@ -79,14 +79,14 @@ def stop(folder: Path, grace_s: float = 10.0) -> bool:
     Brokers get SIGTERM, and SIGKILL after `grace_s`. Raises SandboxError for a damaged record.
     """
     folder = folder.absolute()
-    sandbox = read(folder)
-    if sandbox is None:
+    if read(folder) is None:
         return False
     with locked(folder / LOCK):
-        alive = any(each is not State.ENDED for each in status(folder).nodes.values())
-        _end_all(sandbox, grace_s)
-        write(replace(sandbox, processes={}))
-        return alive
+        now = status(folder)
+        if now.sandbox:
+            _end_all(now.sandbox, grace_s)
+            write(replace(now.sandbox, processes={}))
+        return any(each is not State.ENDED for each in now.nodes.values())
 
 
 def _end_all(sandbox: Sandbox, grace_s: float) -> None:
@@ -112,7 +112,8 @@ def logs(folder: Path, node: int | None = None, lines: int = 100) -> str:
     sandbox = read(folder.absolute())
     if sandbox is None:
         raise SandboxError(f"There is no sandbox in {folder}.", hint="Run `kplan sandbox start`.")
-    return tail(sandbox, sandbox.nodes[0].id if node is None else sandbox.node(node).id, lines)
+    home = node_folder(sandbox.folder, sandbox.nodes[0] if node is None else sandbox.node(node))
+    return "\n".join(tail(home / "server.log", lines) or tail(home / "console.log", lines))
 
 
 def describe(sandbox: Sandbox) -> Mapping[str, object]:
@@ -194,8 +195,7 @@ def _already(folder: Path, spec: SandboxSpec) -> Sandbox | None:
     for number, each in now.nodes.items():
         if each is State.ENDED:
             raise SandboxError(
-                f"Node {number} of the sandbox has ended. The end of its log:\n"
-                f"{tail(now.sandbox, number, 30)}",
+                f"Node {number} of the sandbox has ended. {last_words(now.sandbox, number)}",
                 hint="Run `kplan sandbox stop`, then start again.",
             )
     return now.sandbox

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -22,9 +23,11 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # re-exported
 )
 
 from kplan.model.errors import SandboxError
+from kplan.sandbox import launch
 from kplan.sandbox.control import kill, pause, restart, resume
 from kplan.sandbox.java import Java
 from kplan.sandbox.lifecycle import kit, logs, running, start, status, stop
+from kplan.sandbox.ports import free_ports
 from kplan.sandbox.process import State, is_alive
 from kplan.sandbox.record import Sandbox, properties_file
 from kplan.sandbox.spec import SandboxSpec, Security
@@ -165,6 +168,20 @@ def test_a_setting_that_kafka_refuses_is_reported_by_the_format(tmp_path: Path) 
     spec = SandboxSpec(server_properties={"num.partitions": "many"})
     with pytest.raises(SandboxError, match=r"not formatted(.|\n)*num\.partitions"):
         start(tmp_path / "sandbox", spec)
+
+
+def test_a_port_that_someone_took_meanwhile_is_not_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        looks = iter([(taken.getsockname()[1], *free_ports(1)), free_ports(2)])
+        monkeypatch.setattr(launch, "free_ports", lambda _: next(looks))
+        sandbox = start(tmp_path / "sandbox", SandboxSpec())
+        assert cluster_id(sandbox.properties) == sandbox.cluster_id
+    stop(sandbox.folder, grace_s=0)
+    assert next(looks, None) is None
 
 
 def test_nodes_are_killed_paused_and_brought_back() -> None:

@@ -21,6 +21,8 @@ case "$told" in
   crash) echo "java.lang.OutOfMemoryError: Java heap space" >> "$log"; exit 1 ;;
   port-taken) echo "serve" > "$0.told"; echo "BindException: Address already in use" >> "$log"
     exit 1 ;;
+  ports-gone) echo "BindException: Address already in use" >> "$log"; exit 1 ;;
+  no-java) rm "$log"; echo "Unrecognized VM option"; exit 1 ;;
   hang) exec sleep 600 ;;
 esac
 echo "[KafkaRaftServer nodeId=1] Kafka Server started (kafka.server.KafkaRaftServer)" >> "$log"

@@ -61,8 +61,10 @@ def test_a_number_of_controllers_is_taken_as_given() -> None:
 
 def test_every_port_is_used_once() -> None:
     for spec in (SandboxSpec(), SandboxSpec(brokers=3), SandboxSpec(brokers=3, controllers=0)):
-        used = [port for node in laid_out(spec) for port in node.ports]
-        assert sorted(used) == list(range(20_001, 20_001 + ports_needed(spec)))
+        used = [(node.broker_port, node.controller_port) for node in laid_out(spec)]
+        assert sorted(port for pair in used for port in pair if port) == list(
+            range(20_001, 20_001 + ports_needed(spec))
+        )
 
 
 def test_clients_and_controllers_have_their_addresses_on_loopback() -> None:

@@ -8,12 +8,11 @@ import pytest
 
 from kplan.model.errors import SandboxError
 from kplan.sandbox import control, lifecycle
-from kplan.sandbox.launch import launch
 from kplan.sandbox.lifecycle import describe, logs, start, status, stop
 from kplan.sandbox.process import State, is_alive
 from kplan.sandbox.record import Sandbox, read
 from kplan.sandbox.spec import SandboxSpec, Security
-from kplan.sandbox.step import Stage, Step, silent
+from kplan.sandbox.step import Stage, Step
 from tests.unit.sandbox.fake_kafka import FakeKafka
 
 
@@ -216,13 +215,15 @@ def test_steps_are_told(folder: Path) -> None:
     assert (formats, starts) == ([0, 1, 2], [1, 2, 3])
 
 
-def test_the_room_for_ports_is_looked_for_three_times_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fake = FakeKafka(tmp_path / "java")
-    monkeypatch.setattr("kplan.sandbox.launch.tail", lambda *_: "Address already in use")
-    fake.tell("crash")
-    (tmp_path / "sandbox").mkdir()
+def test_ports_are_looked_for_three_times_only(kafka: FakeKafka, folder: Path) -> None:
+    kafka.tell("ports-gone")
     with pytest.raises(SandboxError, match="Address already in use"):
-        launch(tmp_path / "sandbox", SandboxSpec(), fake.kit, silent, 10)
-    assert len(fake.formats) == 3
+        start(folder, SandboxSpec())
+    assert len(kafka.formats) == 3
+
+
+def test_what_java_says_before_kafka_logs_is_told(kafka: FakeKafka, folder: Path) -> None:
+    kafka.tell("no-java")
+    with pytest.raises(SandboxError, match="Unrecognized VM option"):
+        start(folder, SandboxSpec())
+    assert logs(folder) == "Unrecognized VM option"
