@@ -8,8 +8,6 @@ from kplan.cluster.errors import CLIENT_INVALID, client_refusal, refusal
 from kplan.cluster.specs import AclBinding, Verdict
 from kplan.model.refusal import Refusal
 
-AclVerdicts = dict[AclBinding, Verdict]
-
 RESOURCE_TYPES = frozenset(
     ("TOPIC", "GROUP", "CLUSTER", "TRANSACTIONAL_ID", "DELEGATION_TOKEN", "USER")
 )
@@ -20,21 +18,11 @@ OPERATIONS = frozenset(
      "TWO_PHASE_COMMIT")
 )  # fmt: skip
 PERMISSIONS = frozenset(("ALLOW", "DENY"))
-FILTER_WORDS = frozenset(("UNKNOWN", "ANY", "MATCH"))
-"""Words that only a filter may hold; in an ACL to create, one of them spoils the whole batch."""
 
 
-def create_acls(
-    contents: Contents,
-    bindings: Sequence[AclBinding],
-) -> Answer[AclBinding]:
-    """CreateAcls: an ACL that exists is a success; a filter's word fails the request as a whole."""
-    verdicts: AclVerdicts = {}
-    for binding in bindings:
-        words = _words(binding)
-        if words & FILTER_WORDS:
-            return Answer(contents, {each: refusal(-1) for each in bindings})
-        verdicts[binding] = _create_fault(binding)
+def create_acls(contents: Contents, bindings: Sequence[AclBinding]) -> Answer[AclBinding]:
+    """CreateAcls: an ACL that exists is a success."""
+    verdicts: dict[AclBinding, Verdict] = {each: _create_fault(each) for each in bindings}
     fine = {binding for binding, verdict in verdicts.items() if verdict is None}
     if len(fine - contents.acls) > MAX_RECORDS:
         too_large = refusal(44, "Unable to perform excessively large batch operation.")
@@ -42,15 +30,9 @@ def create_acls(
     return Answer(replace(contents, acls=contents.acls | fine), verdicts)
 
 
-def delete_acls(
-    contents: Contents,
-    bindings: Sequence[AclBinding],
-) -> Answer[AclBinding]:
+def delete_acls(contents: Contents, bindings: Sequence[AclBinding]) -> Answer[AclBinding]:
     """DeleteAcls with one exact filter for each binding; what is absent is a success."""
-    verdicts: AclVerdicts = {
-        binding: None if _is_exact(binding) else client_refusal(CLIENT_INVALID, _NOT_EXACT)
-        for binding in bindings
-    }
+    verdicts: dict[AclBinding, Verdict] = {each: _word_fault(each) for each in bindings}
     gone = {each for each, verdict in verdicts.items() if verdict is None} & contents.acls
     if len(gone) > MAX_RECORDS:
         too_many = refusal(
@@ -60,27 +42,21 @@ def delete_acls(
     return Answer(replace(contents, acls=contents.acls - gone), verdicts)
 
 
-_NOT_EXACT = "An ACL is deleted by all of its seven parts, never by a pattern."
+def _word_fault(binding: AclBinding) -> Refusal | None:
+    """Refuse words of filters (ANY, MATCH) as the drivers do.
 
-
-def _words(binding: AclBinding) -> frozenset[str]:
-    return frozenset(
-        (binding.resource_type, binding.pattern_type, binding.operation, binding.permission)
-    )
-
-
-def _is_exact(binding: AclBinding) -> bool:
-    return (
+    In an ACL to add one of them spoils the whole request (-1), in one to delete it matches others.
+    """
+    is_exact = (
         binding.resource_type in RESOURCE_TYPES
         and binding.pattern_type in PATTERN_TYPES
         and binding.operation in OPERATIONS
         and binding.permission in PERMISSIONS
     )
+    return None if is_exact else client_refusal(CLIENT_INVALID, "An ACL has no such word.")
 
 
 def _create_fault(binding: AclBinding) -> Refusal | None:
-    if not _is_exact(binding):
-        return client_refusal(CLIENT_INVALID, "One of the words of the ACL is none of Kafka's.")
     if binding.resource_type == "CLUSTER" and binding.resource_name != "kafka-cluster":
         return refusal(42, "The only valid name for the CLUSTER resource is kafka-cluster")
     if not binding.resource_name:
@@ -91,4 +67,4 @@ def _create_fault(binding: AclBinding) -> Refusal | None:
             f"Could not parse principal from `{binding.principal}` (no colon is present "
             "separating the principal type from the principal name)",
         )
-    return None
+    return _word_fault(binding)

@@ -136,6 +136,13 @@ class Faults:
         lost = client_refusal(error) if row.code < -1 else refusal(row.code)
         self._add(_Lose(lost, carried_out), on, call, times)
 
+    def poison(self, on: Item, *, call: str | None = None) -> None:
+        """Fail every request that holds the item, whole, with -1 and without doing anything (P9).
+
+        So do a broker policy with a bug, and an ACL that a broker cannot make sense of.
+        """
+        self.time_out(on=on, call=call, carried_out=False, times=None, error="UNKNOWN_SERVER_ERROR")
+
     def leave_out(
         self,
         *,

@@ -153,12 +153,13 @@ class MemoryCluster(Faults):
     # The port.
 
     def describe(self) -> ClusterDescription:
-        """Tell cluster id, registered brokers and principal."""
+        """Tell cluster id, live brokers and principal."""
         _, struck = self._read(Call("describe"))
         if struck.refused:
             raise Unread(f"cluster: {struck.refused['']}")
         site = self._store.site
-        return ClusterDescription(site.cluster_id, site.brokers, self._principal, "4.1")
+        live = tuple(each for each in site.brokers if each.id not in site.fenced)
+        return ClusterDescription(site.cluster_id, live, self._principal, "4.3")
 
     def topics(
         self, names: Collection[str] | None = None, *, broker: int | None = None

@@ -184,7 +184,9 @@ def _manual_layout(site: Site, spec: NewTopic, assignment: Assignment) -> Assign
         return refusal(42, both.format("replication factor"))
     if spec.partitions is not None:
         return refusal(42, both.format("numPartitions"))
-    fault = _assignment_fault(site, assignment, len(assignment[0]) if assignment else 0)
+    if not assignment:
+        return refusal(39, "The manual partition assignment has no partition.")
+    fault = _assignment_fault(site, assignment, len(assignment[0]))
     return refusal(39, fault) if fault else assignment
 
 

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -28,7 +29,7 @@ def holding(*names: str) -> MemoryCluster:
     return cluster
 
 
-def errors(answers: object) -> dict[str, str]:
+def errors(answers: object) -> dict[object, str]:
     assert isinstance(answers, dict)
     return {
         name: each.error if isinstance(each, Refusal) else "ok" for name, each in answers.items()
@@ -93,6 +94,18 @@ def test_a_time_out_of_one_item_loses_the_answer_of_its_whole_request() -> None:
     assert errors(cluster.create_topics([NewTopic("b")])) == {"b": "ok"}
     answers = cluster.create_topics([NewTopic("a"), NewTopic("c")])
     assert errors(answers) == {"a": "REQUEST_TIMED_OUT", "c": "REQUEST_TIMED_OUT"}
+
+
+def test_a_poisoned_item_fails_every_request_that_holds_it_whole() -> None:
+    """P9."""
+    cluster = MemoryCluster()
+    cluster.poison(READ)
+    other = replace(READ, principal="User:b")
+    for _ in range(2):
+        answers = cluster.create_acls([other, READ])
+        assert set(errors(answers).values()) == {"UNKNOWN_SERVER_ERROR"}
+    assert cluster.acls() == frozenset()
+    assert errors(cluster.create_acls([other])) == {other: "ok"}
 
 
 def test_a_read_that_timed_out_raises() -> None:
@@ -198,6 +211,7 @@ def test_one_broker_down_leaves_its_partitions_leaderless_and_the_rest_at_work()
     cluster = holding("other")
     cluster.seed([NewTopic("a", assignment=((1,), (2,), (1,)))])
     cluster.go_down(1)
+    assert [broker.id for broker in cluster.describe().brokers] == [2, 3]
     found = cluster.topics()["a"]
     assert isinstance(found, TopicDescription)
     assert (found.assignment, found.leaderless) == (((1,), (2,), (1,)), 2)
