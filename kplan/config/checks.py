@@ -1,6 +1,6 @@
 """What is wrong with references whatever their values: told once per place in a file."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from kplan.config.declared import Declared
 from kplan.config.evaluation.misuse import meant
@@ -10,6 +10,7 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.config.syntax.walk import Reference, references
 from kplan.model.diagnostic import Diagnostic
+from kplan.model.source import SourceRange
 
 
 def expression_problems(node: ast.Node, origin: Origin, declared: Declared) -> Iterator[Diagnostic]:
@@ -21,32 +22,41 @@ def expression_problems(node: ast.Node, origin: Origin, declared: Declared) -> I
 def _reference_problems(
     reference: Reference, origin: Origin, declared: Declared
 ) -> Iterator[Diagnostic]:
+    root = reference.root
     subject = origin.range(reference.start, reference.end)
-    root, steps = reference.root, reference.steps
-    if not steps:
+    if not reference.steps:
         yield _bare(root, declared, origin, reference)
-        return
-    name = steps[0]
-    match root:
-        case "var":
-            known, code, what = declared.variables, "KP140", "input variable"
-        case "local":
-            known, code, what = declared.locals, "KP141", "local value"  # type: ignore[assignment]
-        case "module":
-            known, code, what = declared.modules, "KP143", "module call"
-        case "data":
-            told = "Data sources are not read by this version of kplan."
-            yield error("KP146", subject, told)
-            return
-        case _ if root in ROOTS:
-            return
-        case _:
-            yield from _resource_problems(reference, origin, declared)
-            return
+    elif root in _NAMED:
+        yield from _name_problems(reference, subject, declared)
+    elif root == "data":
+        yield error("KP146", subject, "Data sources are not read by this version of kplan.")
+    elif root == "self":
+        told = '"self" is known only where a block speaks of its own instance.'
+        yield error("KP116", subject, told)
+    elif root not in ROOTS:
+        yield from _resource_problems(reference, origin, declared)
+
+
+_NAMED = {
+    "var": ("KP140", "input variable"),
+    "local": ("KP141", "local value"),
+    "module": ("KP143", "module call"),
+}
+
+
+def _name_problems(
+    reference: Reference, subject: SourceRange, declared: Declared
+) -> Iterator[Diagnostic]:
+    root, name = reference.root, reference.steps[0]
+    code, what = _NAMED[root]
+    known: Collection[str] = {
+        "var": declared.variables.keys(),
+        "local": declared.locals.keys(),
+        "module": declared.modules.keys(),
+    }[root]
     if name not in known and not declared.has_lost:
         told = f'{_article(what)} named "{name}" has not been declared.'
-        hint = meant(name, known) or _how_to_declare(root, name)
-        yield error(code, subject, told, hint=hint)
+        yield error(code, subject, told, hint=meant(name, known) or _how_to_declare(root, name))
 
 
 def _article(what: str) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kplan.config.evaluation.misuse import meant
 from kplan.config.problem import error, warning
@@ -158,10 +158,12 @@ def _block(result: Declared, found: Declaration) -> None:
         problems.extend(body_problems(found.block, found.origin, shape))
         problems.extend(_inner_problems(found))
     result.diagnostics.extend(problems)
-    if len(found.block.labels) == shape.labels:
-        if found.block.type in _NAMED:
-            result.diagnostics.extend(_name_problems(found, found.block.labels[0]))
-        _KEEP[found.block.type](result, found)
+    if len(found.block.labels) != shape.labels:
+        return
+    if found.block.type in _NAMED and (bad := list(_name_problems(found, found.block.labels[0]))):
+        result.diagnostics.extend(bad)
+        found = replace(found, is_broken=True)
+    _KEEP[found.block.type](result, found)
 
 
 def _inner_problems(found: Declaration) -> Iterable[Diagnostic]:
@@ -276,7 +278,13 @@ def _unknown_types(found: list[Declaration]) -> Diagnostic:
     subject = first.origin.range(first.block.start, first.block.start + len(first.block.type))
     told = f"kplan does not know blocks of type {_listed(names)}."
     related = tuple((each.block.type, each.place) for each in found[1:])
-    return error("KP120", subject, told, hint=meant(names[0], _TOP_LEVEL), related=related)
+    return error("KP120", subject, told, hint=_first_meant(names, _TOP_LEVEL), related=related)
+
+
+def _first_meant(names: Sequence[str], known: Iterable[str]) -> str:
+    """Suggest what one of the names may mean."""
+    hints = ((name, meant(name, known)) for name in names)
+    return next((f"{name}: {hint}" for name, hint in hints if hint), "")
 
 
 def _foreign_types(found: list[Declaration], kinds: Sequence[str]) -> Diagnostic:
@@ -284,7 +292,7 @@ def _foreign_types(found: list[Declaration], kinds: Sequence[str]) -> Diagnostic
     names = [f"{kind.text}.{name.text}" for kind, name in labels]
     first = found[0]
     subject = first.origin.range(labels[0][0].start, labels[0][0].end)
-    hint = meant(labels[0][0].text, kinds)
+    hint = _first_meant([kind.text for kind, _ in labels], kinds)
     told = f"kplan manages {_listed(sorted(kinds))}, but not {_listed(names)}."
     related = tuple((name, each.place) for name, each in zip(names[1:], found[1:], strict=True))
     return error("KP126", subject, told, hint=hint, related=related)

@@ -1,8 +1,10 @@
 """From evaluated arguments to the value of a kind, with every problem at its place."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
+from typing import get_args, get_type_hints
 
 from kplan.config.declared import LIFECYCLE, Declaration
 from kplan.config.evaluation.evaluate import evaluate
@@ -11,6 +13,7 @@ from kplan.config.evaluation.seen import seen
 from kplan.config.problem import Failure, error
 from kplan.config.shape import Shape, body_problems
 from kplan.config.syntax import tree as ast
+from kplan.config.syntax.walk import part
 from kplan.config.types import type_named
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.sensitive import has_sensitive, unmark, unmark_deep
@@ -35,6 +38,7 @@ class Blueprint:
     found: Declaration
     fields: tuple[SchemaField, ...]
     types: Mapping[str, Type]
+    fractions: frozenset[str]
     ranges: Mapping[Path, SourceRange]
     declared_at: SourceRange
 
@@ -44,12 +48,19 @@ def blueprint(kind: ResourceKind, found: Declaration) -> Blueprint:
     fields = schema_fields(kind.schema)
     names = {each.name for each in fields}
     ranges = dict(_ranges(found, names))
-    return Blueprint(kind, found, fields, _types(fields), ranges, found.place)
+    types, fractions = _types(fields), _fractions(kind)
+    return Blueprint(kind, found, fields, types, fractions, ranges, found.place)
 
 
 @cache
 def _types(fields: tuple[SchemaField, ...]) -> Mapping[str, Type]:
     return {each.name: type_named(each.attribute.type) for each in fields}
+
+
+def _fractions(kind: ResourceKind) -> frozenset[str]:
+    """Name the attributes whose dataclass field takes a float; numbers elsewhere are whole."""
+    hints = get_type_hints(kind.schema)
+    return frozenset(name for name, hint in hints.items() if float in (hint, *get_args(hint)))
 
 
 def _ranges(found: Declaration, names: set[str]) -> Iterator[tuple[Path, SourceRange]]:
@@ -111,13 +122,14 @@ def _values(
     for each in plan.fields:
         attribute = plan.found.arguments.get(each.name)
         if attribute is None:
+            is_mute = is_mute or each.is_required  # told when the text was checked
             continue
         try:
             value = evaluate(attribute.value, scope)
             if each.attribute.replaces and has_sensitive(value):
                 raise _refusal("KP182", _NAMES, attribute.value, scope)
             sensitive.update(_sensitive_paths(each.name, value))
-            plain = _plain(unmark_deep(_typed(value, plan.types[each.name], attribute, scope))[0])
+            plain = _typed(value, each, plan, scope)
             if plain is None and each.is_required:
                 told = f'The argument "{each.name}" is required, but its value is null.'
                 raise _refusal("KP122", told, attribute.value, scope)
@@ -134,13 +146,21 @@ def _values(
 _NAMES = "The value names the object on the cluster and is shown everywhere, but it is sensitive."
 
 
-def _typed(value: Value, wanted: Type, attribute: ast.Attribute, scope: Scope) -> Value:
+def _typed(value: Value, wanted: SchemaField, plan: Blueprint, scope: Scope) -> object:
+    node = plan.found.arguments[wanted.name].value
+    told = f'Inappropriate value for argument "{wanted.name}": '
     try:
-        return convert(value, wanted)
+        converted = convert(value, plan.types[wanted.name])
+        return _plain(unmark_deep(converted)[0], takes_fractions=wanted.name in plan.fractions)
     except ConversionError as fault:
         shown = got(value, fault, is_secret=False)
-        told = f'Inappropriate value for argument "{attribute.name}": {fault}{shown}.'
-        raise _refusal("KP178", told, attribute.value, scope) from None
+        raise _refusal("KP178", f"{told}{fault}{shown}.", part(node, fault.path), scope) from None
+    except _Fraction:
+        raise _refusal("KP178", f"{told}a whole number is required.", node, scope) from None
+
+
+class _Fraction(Exception):  # noqa: N818 - never leaves this module
+    """A number is not whole where Kafka counts."""
 
 
 def _refusal(code: str, detail: str, node: ast.Node, scope: Scope) -> Failure:
@@ -160,20 +180,24 @@ def _sensitive_paths(name: str, value: Value) -> Iterator[Path]:
         yield (name,)
 
 
-def _plain(value: Value) -> object:
+def _plain(value: Value, *, takes_fractions: bool) -> object:
     """Turn a value into what the kinds' dataclasses hold: plain tuples and dicts without nulls."""
+    if isinstance(value, Fraction):
+        if takes_fractions:
+            return float(value)
+        raise _Fraction
     if isinstance(value, tuple):
-        return tuple(_plain(each) for each in value)
+        return tuple(_plain(each, takes_fractions=takes_fractions) for each in value)
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items() if each is not None}
+        found = {key: _plain(each, takes_fractions=takes_fractions) for key, each in value.items()}
+        return {key: each for key, each in found.items() if each is not None}
     return value
 
 
 def _with_address(problems: list[Diagnostic], address: Address) -> Iterator[Diagnostic]:
-    from dataclasses import replace  # noqa: PLC0415
-
     for each in problems:
-        yield each if each.address else replace(each, address=address)
+        is_own = each.address is None and each.code != "KP145"  # a circle has several owners
+        yield replace(each, address=address) if is_own else each
 
 
 def _told(problem: Problem, plan: Blueprint, address: Address) -> Diagnostic:

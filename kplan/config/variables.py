@@ -8,6 +8,7 @@ from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
 from kplan.config.problem import Failure, error
 from kplan.config.syntax import tree as ast
+from kplan.config.syntax.walk import part
 from kplan.config.types import type_constraint
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.describe import describe
@@ -28,12 +29,11 @@ class Given:
     expression: tuple[ast.Node, Scope] | None = None
     plain: Value = field(default=None, repr=False)
 
-    @property
-    def subject(self) -> SourceRange | None:
-        """Where the value is written, if in a file."""
+    def subject(self, path: tuple[str | int, ...] = ()) -> SourceRange | None:
+        """Say where the value, or the part of it at a path, is written, if in a file."""
         if self.expression is None or not self.expression[1].origin.source.is_file:
             return None
-        node, scope = self.expression
+        node, scope = part(self.expression[0], path), self.expression[1]
         return scope.origin.range(node.start, node.end)
 
     def value(self) -> Value:
@@ -102,6 +102,8 @@ def default_value(found: Declaration, wanted: Constraint, scope: Scope) -> Value
     try:
         return convert(value, wanted.type)
     except ConversionError as fault:
+        inner = part(node, fault.path)
+        subject = scope.origin.range(inner.start, inner.end)
         told = (
             f'The default of "{found.name}" does not fit its type: {fault}'
             f"{got(value, fault, is_secret=wanted.is_sensitive)}."
@@ -123,16 +125,17 @@ def given_value(
         if "default" in found.arguments:
             return default
         told = f"{label}, declared at {found.place}, must not be null."
-        raise Failure([error("KP171", given.subject or found.place, told)])
+        raise Failure([error("KP171", given.subject() or found.place, told)])
     try:
         return mark(convert(value, wanted.type), sensitive=wanted.is_sensitive)
     except ConversionError as fault:
         shown = got(value, fault, is_secret=wanted.is_sensitive)
-        source = "" if given.subject else f" from {given.told}"
+        subject = given.subject(fault.path)
+        source = "" if subject else f" from {given.told}"
         told = (
             f"The value{source} does not suit {label}, declared at {found.place}: {fault}{shown}."
         )
-        raise Failure([error("KP171", given.subject or found.place, told)]) from None
+        raise Failure([error("KP171", subject or found.place, told)]) from None
 
 
 def got(value: Value, fault: ConversionError, *, is_secret: bool) -> str:

@@ -20,7 +20,7 @@ def attribute(value: Value, name: str) -> Value:
     if isinstance(bare, dict):
         if name in bare:
             return mark(bare[name], sensitive=marked)
-        raise _no_attribute(bare, name)
+        raise _no_attribute(bare, name, is_secret=marked)
     if bare is None:
         raise Misuse("KP162", f'The value is null, so it has no attribute "{name}".')
     told = f'This value is a {type_name(type_of(bare))}; it has no attributes, so no "{name}".'
@@ -30,12 +30,12 @@ def attribute(value: Value, name: str) -> Value:
     raise Misuse("KP144", told, hint)
 
 
-def _no_attribute(value: dict[str, Value], name: str) -> Misuse:
+def _no_attribute(value: dict[str, Value], name: str, *, is_secret: bool) -> Misuse:
+    hint = "" if is_secret else meant(name, value) or _keys(value)
     if isinstance(value, TMap):
         told = f'The map has no element with the key "{name}".'
-        return Misuse("KP151", told, meant(name, value) or _keys(value))
-    told = f'This object has no attribute "{name}".'
-    return Misuse("KP144", told, meant(name, value) or _keys(value))
+        return Misuse("KP151", told, hint)
+    return Misuse("KP144", f'This object has no attribute "{name}".', hint)
 
 
 def index(value: Value, key: Value) -> Value:
@@ -52,7 +52,7 @@ def index(value: Value, key: Value) -> Value:
     if bare_key is None:
         raise Misuse("KP151", "The key is null.")
     if isinstance(bare, dict):
-        found = _at_key(bare, bare_key)
+        found = _at_key(bare, bare_key, is_secret=marked or key_marked)
     elif isinstance(bare, tuple) and not isinstance(bare, TSet):
         found = _at_place(bare, bare_key)
     else:
@@ -67,7 +67,7 @@ def _not_indexed(value: Value) -> Misuse:
     return Misuse("KP151", f"A {type_name(type_of(value))} has no elements.")
 
 
-def _at_key(value: dict[str, Value], key: Value) -> Value:
+def _at_key(value: dict[str, Value], key: Value, *, is_secret: bool) -> Value:
     try:
         text = convert(key, STRING)
     except ConversionError:
@@ -76,7 +76,10 @@ def _at_key(value: dict[str, Value], key: Value) -> Value:
     if isinstance(text, str) and text in value:
         return value[text]
     word = "map" if isinstance(value, TMap) else "object"
-    told = f'The given key does not identify an element in this {word}: there is no "{text}".'
+    told = f"The given key does not identify an element in this {word}"
+    if is_secret:
+        raise Misuse("KP151", f"{told}.")
+    told += f': there is no "{text}".'
     raise Misuse("KP151", told, meant(str(text), value) or _keys(value))
 
 

@@ -165,13 +165,12 @@ def _binary(node: ast.Binary, scope: Scope) -> Value:
 
 
 def _logical(node: ast.Binary, left: Value, scope: Scope) -> Value:
-    bare, marked = unmark(left)
     try:
-        decided = operators.truth(bare, "left")
+        decided, marked = operators.truth(left, "left operand")
         if decided is (node.operator == "||"):
             return mark(decided, sensitive=marked)
-        right, right_marked = unmark(evaluate(node.right, scope))
-        return mark(operators.truth(right, "right"), sensitive=marked or right_marked)
+        right, is_secret = operators.truth(evaluate(node.right, scope), "right operand")
+        return mark(right, sensitive=marked or is_secret)
     except Misuse as fault:
         raise failure(fault, node, scope, evaluate) from None
 

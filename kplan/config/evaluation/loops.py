@@ -63,9 +63,9 @@ def _bound(node: ast.For | ast.TemplateFor, key: Value, each: Value) -> Mapping[
 def _condition(node: ast.Node | None, scope: Scope, evaluate: Evaluate) -> tuple[bool, bool]:
     if node is None:
         return True, False
-    bare, marked = unmark(evaluate(node, scope))
+    value = evaluate(node, scope)
     try:
-        return operators.truth(bare, "the 'if' clause's"), marked
+        return operators.truth(value, "condition")
     except Misuse as fault:
         raise failure(Misuse("KP168", fault.detail), node, scope, evaluate) from None
 

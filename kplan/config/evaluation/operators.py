@@ -15,7 +15,7 @@ from kplan.config.values.numbers import (
 )
 from kplan.config.values.sensitive import has_sensitive, mark, unmark
 from kplan.config.values.types import type_name, type_of
-from kplan.config.values.value import BOOL, NUMBER, Number, PrimitiveType, Sensitive, Value
+from kplan.config.values.value import BOOL, NUMBER, Number, PrimitiveType, Value
 
 _ARITHMETIC: Mapping[str, Callable[[Number, Number], Number]] = {
     "+": add,
@@ -42,10 +42,8 @@ def binary(operator: str, left: Value, right: Value) -> Value:
     if operator in {"==", "!="}:
         marked = has_sensitive(left) or has_sensitive(right)
         return mark(equal(left, right) is (operator == "=="), sensitive=marked)
-    bare_left, left_marked = unmark(left)
-    bare_right, right_marked = unmark(right)
-    one = number(bare_left, "left")
-    other = number(bare_right, "right")
+    one, left_marked = number(left, "left operand")
+    other, right_marked = number(right, "right operand")
     compare = _ORDER.get(operator)
     if compare is not None:
         return mark(compare(one, other), sensitive=left_marked or right_marked)
@@ -64,49 +62,52 @@ def unary(operator: str, operand: Value) -> Value:
         Misuse: the operand is null or does not convert.
 
     """
-    bare, marked = unmark(operand)
     if operator == "!":
-        return mark(not truth(bare, "unary"), sensitive=marked)
-    return mark(subtract(0, number(bare, "unary")), sensitive=marked)
+        decided, marked = truth(operand, "operand")
+        return mark(not decided, sensitive=marked)
+    value, marked = number(operand, "operand")
+    return mark(subtract(0, value), sensitive=marked)
 
 
-def number(value: Value, place: str) -> Number:
-    """Take an operand as a number.
+def number(value: Value, place: str) -> tuple[Number, bool]:
+    """Take a value as a number, and tell whether it is sensitive.
 
     Raises:
         Misuse: it is null or does not convert.
 
     """
     if type(value) is int:
-        return value
-    return _operand(value, NUMBER, place)  # type: ignore[return-value] # converted to a number
+        return value, False
+    converted, marked = _converted(value, NUMBER, place)
+    return converted, marked  # type: ignore[return-value] # converted to a number
 
 
-def truth(value: Value, place: str) -> bool:
-    """Take an operand as a bool.
+def truth(value: Value, place: str) -> tuple[bool, bool]:
+    """Take a value as a bool, and tell whether it is sensitive.
 
     Raises:
         Misuse: it is null or does not convert.
 
     """
     if isinstance(value, bool):
-        return value
-    return _operand(value, BOOL, place) is True
+        return value, False
+    converted, marked = _converted(value, BOOL, place)
+    return converted is True, marked
 
 
-def _operand(value: Value, wanted: PrimitiveType, place: str) -> Value:
-    told = f"Unsuitable value for {place} operand: "
-    if value is None:
+def _converted(value: Value, wanted: PrimitiveType, place: str) -> tuple[Value, bool]:
+    bare, marked = unmark(value)
+    told = f"Unsuitable value for {place}: "
+    if bare is None:
         raise Misuse("KP150", f"{told}it is null, and a {wanted.name} is required.")
     try:
-        return convert(value, wanted)
+        return convert(bare, wanted), marked
     except ConversionError as fault:
-        raise Misuse("KP150", f"{told}{fault}{_got(value)}.") from None
+        shown = "" if marked else _got(bare)
+        raise Misuse("KP150", f"{told}{fault}{shown}.") from None
 
 
 def _got(value: Value) -> str:
-    if isinstance(value, Sensitive):
-        return ""
     if isinstance(value, str):
         return f', got string "{value}"'
     return f", got {type_name(type_of(value))}"

@@ -61,11 +61,8 @@ def condition(node: ast.Node, scope: Scope, evaluate: Evaluate) -> tuple[bool, b
         Failure: it is neither true nor false.
 
     """
-    bare, marked = unmark(evaluate(node, scope))
+    value = evaluate(node, scope)
     try:
-        return operators.truth(bare, "condition"), marked
+        return operators.truth(value, "condition")
     except Misuse as fault:
-        told = fault.detail.replace(
-            "Unsuitable value for condition operand", "Unsuitable condition"
-        )
-        raise failure(Misuse("KP156", told), node, scope, evaluate) from None
+        raise failure(Misuse("KP156", fault.detail), node, scope, evaluate) from None

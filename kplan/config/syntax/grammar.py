@@ -6,7 +6,7 @@ Imported only where text is about to be parsed: the import costs a tenth of a se
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hcl2 import parser as _hcl2_parser  # noqa: TID253 - this module is itself imported lazily
 from hcl2.api import parses_to_tree  # noqa: TID253
@@ -59,8 +59,8 @@ def parsed(text: str, draft: Draft) -> Any:  # noqa: ANN401 - lark's tree is unt
         start = len(text) if token.type == "$END" else token.start_pos
         expected: Collection[str] = unexpected.expected
     except UnexpectedCharacters as unexpected:
-        start = unexpected.pos_in_stream or 0
-        expected = unexpected.allowed or ()
+        start = cast("int", unexpected.pos_in_stream)
+        expected = unexpected.allowed
     raise _broken(text, draft, start, expected)
 
 

@@ -261,7 +261,7 @@ class Scanner:
         if found != level.closer:
             if level.mode is _Mode.TEMPLATE:
                 raise self._open_template(level)
-            raise self._bracket_refusal(match, level.closer)
+            raise self._bracket_refusal(match, level)
         if level.mode is _Mode.TEMPLATE:
             self.draft.put(match.start("close"), match.end(), ",")
         return match.end()
@@ -381,15 +381,18 @@ class Scanner:
         hint = "Write $${ for the two characters themselves."
         return Broken("KP106", level.start - 2, level.start, told, hint)
 
-    def _bracket_refusal(self, match: re.Match[str], closer: str) -> Broken:
-        kind = match.lastgroup or "end"
-        start = min(match.start(kind), max(self._limit - 1, 0))
-        found = match["close"] or "the end of the text"
-        if not closer:
+    def _bracket_refusal(self, match: re.Match[str], level: _Level) -> Broken:
+        found, opening = match["close"], level.start - 1
+        if found and level.closer:
+            told = f"Expected {level.closer}, found {found}."
+            broken = Broken("KP105", match.start("close"), match.end(), told)
+            broken.related = (("opened", opening, level.start),)
+            return broken
+        if found:
             told = f"Nothing is open that {found} could close."
-        else:
-            told = f"Expected {closer}, found {found}."
-        return Broken("KP105", start, start + 1, told)
+            return Broken("KP105", match.start("close"), match.end(), told)
+        told = f"This {self._text[opening]} is never closed by {level.closer}."
+        return Broken("KP105", opening, level.start, told)
 
     def _character_refusal(self, match: re.Match[str]) -> Broken:
         kind = match.lastgroup or "stray"

@@ -35,6 +35,23 @@ def _nodes(part: tuple[object, ...]) -> Iterator[ast.Node]:
             yield from _nodes(each)
 
 
+def part(node: ast.Node, path: tuple[str | int, ...]) -> ast.Node:
+    """Give the node where a part of a value is written, as far as the value is written out."""
+    for step in path:
+        inner: ast.Node | None = None
+        if isinstance(node, ast.Tuple) and isinstance(step, int) and step < len(node.items):
+            inner = node.items[step]
+        elif isinstance(node, ast.Object):
+            written = {
+                key.value: value for key, value in node.items if isinstance(key, ast.Literal)
+            }
+            inner = written.get(step)
+        if inner is None:
+            return node
+        node = inner
+    return node
+
+
 _NO_NAMES: frozenset[str] = frozenset()
 
 

@@ -1,0 +1,4 @@
+resource "kafka_topic" "heredoc" {
+  name = <<EOT
+orders
+}

@@ -1,0 +1,4 @@
+locals {
+  b    = [for x in [1] : local.c]
+  self = local.self
+}

@@ -1,0 +1,3 @@
+resource "kafka_topic" "orders" {
+  name = "orders"
+}

@@ -1,0 +1,7 @@
+resource "kafka_topic" "again" {
+  name = "orders"
+}
+
+resource "kafka_topic" "other" {
+  name = "other"
+}
