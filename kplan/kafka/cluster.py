@@ -1,0 +1,162 @@
+"""The real cluster: each method of the port goes to one of the two drivers, always the same."""
+
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from kplan.cluster.specs import (
+    AclBinding,
+    ClusterDescription,
+    ConfigAlteration,
+    ConfigEntry,
+    NewPartitions,
+    NewTopic,
+    TopicDescription,
+    TopicPreview,
+    TopicRef,
+    Verdict,
+)
+from kplan.kafka.librdkafka import librdkafka_settings
+from kplan.kafka.settings import ConnectionSettings
+from kplan.kafka.wire.driver import WireCluster
+from kplan.model.refusal import Refusal
+
+if TYPE_CHECKING:
+    from kplan.kafka.confluent import ConfluentCluster
+
+
+class Driver(StrEnum):
+    """Who carries a request: kplan's own connections, or confluent-kafka."""
+
+    WIRE = "wire"
+    CONFLUENT = "confluent"
+
+
+ROUTES: Mapping[str, tuple[Driver, str]] = {
+    "describe": (Driver.WIRE, "tells a wrong password, authority or port at once"),
+    "topics": (Driver.WIRE, "may be pinned to one broker, gives topic ids"),
+    "topic_configs": (Driver.WIRE, "half the time and memory, may be pinned to one broker"),
+    "acls": (Driver.WIRE, "librdkafka takes a refused list for an empty one (P3)"),
+    "preview_topics": (Driver.WIRE, "librdkafka has no answer with effective configs (KIP-525)"),
+    "create_topics": (Driver.CONFLUENT, "throttling waits instead of failing (CreateTopics v4)"),
+    "create_partitions": (Driver.CONFLUENT, "throttling waits instead of failing"),
+    "alter_topic_configs": (Driver.CONFLUENT, "works as it is"),
+    "delete_topics": (Driver.WIRE, "librdkafka cannot delete by topic id (KIP-516)"),
+    "create_acls": (Driver.WIRE, "librdkafka loses USER and DELEGATION_TOKEN (P4)"),
+    "delete_acls": (Driver.WIRE, "librdkafka loses USER and DELEGATION_TOKEN (P4)"),
+}
+"""The driver of each method, and why."""
+
+
+class KafkaCluster:
+    """A real cluster.
+
+    =================== ========= =====================================================
+    describe            wire      tells a wrong password, authority or port at once
+    topics              wire      may be pinned to one broker, gives topic ids
+    topic_configs       wire      half the time and memory, may be pinned to one broker
+    acls                wire      librdkafka takes a refused list for an empty one (P3)
+    preview_topics      wire      librdkafka has no answer with effective configs (KIP-525)
+    create_topics       confluent throttling waits instead of failing (CreateTopics v4)
+    create_partitions   confluent throttling waits instead of failing
+    alter_topic_configs confluent works as it is
+    delete_topics       wire      librdkafka cannot delete by topic id (KIP-516)
+    create_acls         wire      librdkafka loses USER and DELEGATION_TOKEN (P4)
+    delete_acls         wire      librdkafka loses USER and DELEGATION_TOKEN (P4)
+    =================== ========= =====================================================
+
+    Nothing is connected before the first question; librdkafka is loaded at the first write.
+    """
+
+    def __init__(self, settings: ConnectionSettings) -> None:
+        self._settings = settings
+        self._wire = WireCluster(settings)
+        self._confluent: ConfluentCluster | None = None
+        self._lock = threading.Lock()
+
+    def describe(self) -> ClusterDescription:
+        """Tell cluster id, brokers and our principal."""
+        return self._wire.describe()
+
+    def topics(
+        self, names: Collection[str] | None = None, *, broker: int | None = None
+    ) -> Mapping[str, TopicDescription | Refusal]:
+        """Describe the named topics, or all that we may see."""
+        return self._wire.topics(names, broker=broker)
+
+    def topic_configs(
+        self, names: Collection[str], *, broker: int | None = None
+    ) -> Mapping[str, Mapping[str, ConfigEntry] | Refusal]:
+        """Read every effective config of the named topics."""
+        return self._wire.topic_configs(names, broker=broker)
+
+    def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
+        """List all ACLs; raises Unread."""
+        return self._wire.acls(broker=broker)
+
+    def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
+        """Ask what would come of creating the topics."""
+        return self._wire.preview_topics(specs)
+
+    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
+        """Create topics."""
+        return self._writer().create_topics(specs)
+
+    def create_partitions(
+        self, specs: Sequence[NewPartitions], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Grow topics."""
+        return self._writer().create_partitions(specs, validate_only=validate_only)
+
+    def alter_topic_configs(
+        self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Set and reset single config keys of topics."""
+        return self._writer().alter_topic_configs(specs, validate_only=validate_only)
+
+    def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
+        """Delete topics, by topic id where one is given."""
+        return self._wire.delete_topics(refs)
+
+    def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+        """Add ACLs."""
+        return self._wire.create_acls(bindings)
+
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+        """Delete exactly these ACLs."""
+        return self._wire.delete_acls(bindings)
+
+    def close(self) -> None:
+        """Free sockets and threads of both drivers."""
+        self._wire.close()
+        if self._confluent is not None:
+            self._confluent.close()
+
+    def _writer(self) -> "ConfluentCluster":
+        """Give the confluent driver, made on first use: loading librdkafka takes its time."""
+        from kplan.kafka.confluent import ConfluentCluster  # noqa: PLC0415 - see above
+
+        with self._lock:
+            if self._confluent is None:
+                settings = librdkafka_settings(self._settings)
+                self._confluent = ConfluentCluster(settings, self._settings.timeouts)
+            return self._confluent
+
+
+def open_cluster(settings: ConnectionSettings) -> KafkaCluster:
+    """Connect, and find out at once whether we are let in.
+
+    Raises:
+        Unreachable: nobody answers.
+        AuthError: TLS or the login failed.
+        Unsupported: it is too old, or no broker.
+
+    """
+    cluster = KafkaCluster(settings)
+    try:
+        cluster.describe()
+    except BaseException:
+        cluster.close()
+        raise
+    return cluster

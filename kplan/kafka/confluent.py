@@ -1,0 +1,240 @@
+"""The confluent driver: writes to topics and their configs, through librdkafka.
+
+This module loads librdkafka, so only functions import it.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import Future, wait
+from typing import Protocol, TypeVar, cast
+
+from confluent_kafka import KafkaError, KafkaException  # noqa: TID253 - imported lazily itself
+from confluent_kafka.admin import (  # type: ignore[attr-defined] # noqa: TID253 - re-exported
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+)
+from confluent_kafka.cimpl import NewPartitions as Growth  # noqa: TID253
+from confluent_kafka.cimpl import NewTopic as Creation  # noqa: TID253
+
+from kplan.cluster.errors import (
+    CLIENT_DISCONNECTED,
+    CLIENT_INVALID,
+    CLIENT_TIMED_OUT,
+    client_refusal,
+)
+from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, Verdict
+from kplan.kafka.sendable import alteration_fault, growth_fault, repeated, topic_fault
+from kplan.kafka.settings import LONGEST_S, Timeouts
+from kplan.kafka.wire.verdict import refused
+from kplan.model.errors import ClusterError
+from kplan.model.refusal import Refusal
+
+GRACE_S = 10.0
+"""How much longer to wait for an answer than the broker itself does, so that its answer wins."""
+
+SHORTEST_S = 0.001
+"""librdkafka counts in milliseconds, and takes 0 for success without an answer (P2)."""
+
+_POLL_S = 0.2
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+Spec = TypeVar("Spec", bound=_Named)
+Native = TypeVar("Native", Creation, Growth, ConfigResource)
+Futures = Mapping[str, "Future[object]"]
+
+
+class ConfluentCluster:
+    """The part of the `Cluster` port that confluent-kafka serves: see `kafka/cluster.py`.
+
+    Items are checked before a call and codes are kplan's own: `reference/kafka-admin.md` tells what
+    confluent-kafka makes of duplicates, missing values and timeouts of zero. May be used from
+    several threads.
+    """
+
+    def __init__(self, settings: Mapping[str, str], timeouts: Timeouts) -> None:
+        """Make the client, which connects on its own.
+
+        Raises:
+            ClusterError: librdkafka does not take one of the settings.
+
+        """
+        try:
+            self._admin: AdminClient | None = AdminClient(dict(settings), logger=_logger())
+        except KafkaException as failure:
+            raise ClusterError(
+                f"librdkafka does not take the settings: {_error(failure).str()}.",
+                hint='Check the config of provider "kafka", or the properties file.',
+            ) from failure
+        operation_s = min(max(timeouts.request_s, SHORTEST_S), LONGEST_S - GRACE_S)
+        self._request_s = operation_s + GRACE_S
+        self._timeouts = {"operation_timeout": operation_s, "request_timeout": self._request_s}
+
+    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
+        """Create topics."""
+        return self._write(
+            specs,
+            topic_fault,
+            _creation,
+            lambda admin, found: admin.create_topics(found, **self._timeouts),
+        )
+
+    def create_partitions(
+        self, specs: Sequence[NewPartitions], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Grow topics."""
+        return self._write(
+            specs,
+            growth_fault,
+            _growth,
+            lambda admin, found: admin.create_partitions(
+                found, validate_only=validate_only, **self._timeouts
+            ),
+        )
+
+    def alter_topic_configs(
+        self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Set and reset single config keys of topics."""
+        return self._write(
+            specs,
+            alteration_fault,
+            _resource,
+            lambda admin, found: {
+                resource.name: future
+                for resource, future in admin.incremental_alter_configs(
+                    found, validate_only=validate_only, request_timeout=self._request_s
+                ).items()
+            },
+        )
+
+    def close(self) -> None:
+        """Free sockets and threads, once no call is under way any more."""
+        self._admin = None  # librdkafka closes with the last reference
+
+    def _write(
+        self,
+        specs: Sequence[Spec],
+        fault: Callable[[Spec], Refusal | None],
+        native: Callable[[Spec], Native],
+        send: Callable[[AdminClient, list[Native]], Futures],
+    ) -> dict[str, Verdict]:
+        """Send what can be sent, in one request."""
+        verdicts: dict[str, Verdict] = {
+            spec.name: found for spec in specs if (found := fault(spec)) is not None
+        }
+        verdicts |= repeated(spec.name for spec in specs)
+        fine = {spec.name: native(spec) for spec in specs if spec.name not in verdicts}
+        admin = self._admin
+        if admin is None:
+            closed = client_refusal(CLIENT_DISCONNECTED, "Nothing was sent: we have closed.")
+            return verdicts | dict.fromkeys(fine, closed)
+        return verdicts | _sent(admin, fine, send)
+
+
+def _sent(
+    admin: AdminClient,
+    items: Mapping[str, Native],
+    send: Callable[[AdminClient, list[Native]], Futures],
+) -> dict[str, Verdict]:
+    """Send items and wait; a call that the client refuses is halved until the culprit is alone.
+
+    A client-side refusal means that nothing of the call was sent.
+    """
+    if not items:
+        return {}
+    try:
+        futures = send(admin, list(items.values()))
+    except (ValueError, TypeError) as failure:
+        if len(items) == 1:
+            return dict.fromkeys(items, client_refusal(CLIENT_INVALID, str(failure)))
+        names = list(items)
+        halves = names[: len(names) // 2], names[len(names) // 2 :]
+        first, second = ({name: items[name] for name in half} for half in halves)
+        return _sent(admin, first, send) | _sent(admin, second, send)
+    _await(admin, futures.values())
+    return {name: _verdict(future) for name, future in futures.items()}
+
+
+def _await(admin: AdminClient, futures: Collection["Future[object]"]) -> None:
+    """Wait for all; polling hands librdkafka's log lines to our logger."""
+    pending: Collection[Future[object]] = futures
+    while pending:
+        pending = wait(pending, timeout=_POLL_S).not_done
+        admin.poll(0)
+
+
+def _verdict(future: "Future[object]") -> Verdict:
+    try:
+        future.result()
+    except KafkaException as failure:
+        return _refusal(_error(failure))
+    return None
+
+
+def _refusal(error: KafkaError) -> Refusal:
+    """Translate librdkafka's error; its own name and its word on retrying are of no use."""
+    code, text = error.code(), error.str()
+    if code >= KafkaError.UNKNOWN:
+        has_own_words = text != KafkaError(code).str()
+        return refused(code, text if has_own_words else None)
+    if code in _NEVER_SENT:
+        return client_refusal(CLIENT_INVALID, text)
+    is_timeout = code in {KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE}  # noqa: SLF001 - public names
+    return client_refusal(CLIENT_TIMED_OUT if is_timeout else CLIENT_DISCONNECTED, text)
+
+
+_NEVER_SENT = frozenset(
+    (KafkaError._INVALID_ARG, KafkaError._CONFLICT, KafkaError._UNSUPPORTED_FEATURE)  # noqa: SLF001
+)
+
+
+def _error(failure: KafkaException) -> KafkaError:
+    return cast("KafkaError", failure.args[0])
+
+
+def _creation(spec: NewTopic) -> Creation:
+    config = dict(spec.config)
+    if spec.assignment is not None:
+        replicas = [list(each) for each in spec.assignment]
+        return Creation(spec.name, len(replicas), replica_assignment=replicas, config=config)
+    return Creation(
+        spec.name,
+        -1 if spec.partitions is None else spec.partitions,
+        -1 if spec.replication_factor is None else spec.replication_factor,
+        config=config,
+    )
+
+
+def _growth(spec: NewPartitions) -> Growth:
+    if spec.assignment is None:
+        return Growth(spec.name, spec.total)
+    replicas = [list(each) for each in spec.assignment]
+    return Growth(spec.name, spec.total, replica_assignment=replicas)
+
+
+def _resource(spec: ConfigAlteration) -> ConfigResource:
+    changes = [(key, value, AlterConfigOpType.SET) for key, value in sorted(spec.set.items())]
+    resets = [(key, None, AlterConfigOpType.DELETE) for key in sorted(spec.delete)]
+    return ConfigResource(
+        ConfigResource.Type.TOPIC,
+        spec.name,
+        incremental_configs=[
+            ConfigEntry(key, value, incremental_operation=operation)
+            for key, value, operation in [*changes, *resets]
+        ],
+    )
+
+
+def _logger() -> logging.Logger:
+    """Take librdkafka's log lines, which go to stderr otherwise; nobody listens by default."""
+    logger = logging.getLogger("kplan.kafka.librdkafka")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+    return logger

@@ -1,0 +1,77 @@
+"""The routing table is what the methods do."""
+
+import inspect
+from types import SimpleNamespace
+
+import pytest
+
+from kplan.cluster.port import Cluster
+from kplan.kafka.cluster import ROUTES, Driver, KafkaCluster, open_cluster
+from kplan.kafka.settings import ConnectionSettings, Endpoint, Seconds, Timeouts
+from kplan.kafka.wire.driver import WireCluster
+from kplan.model.errors import Unreachable
+
+NOBODY = ConnectionSettings((Endpoint("127.0.0.1", 1),), timeouts=Timeouts(Seconds(1), Seconds(1)))
+METHODS = sorted(name for name in vars(Cluster) if not name.startswith("_") and name != "close")
+
+
+def recorder(calls: list[tuple[Driver, str]], driver: Driver) -> SimpleNamespace:
+    def method(name: str) -> object:
+        return lambda *_, **__: calls.append((driver, name))
+
+    return SimpleNamespace(**{name: method(name) for name in [*METHODS, "close"]})
+
+
+def test_the_table_names_every_method_of_the_port_with_a_reason() -> None:
+    assert sorted(ROUTES) == METHODS
+    assert all(reason for _, reason in ROUTES.values())
+
+
+def test_a_routed_cluster_is_a_cluster() -> None:
+    cluster: Cluster = KafkaCluster(NOBODY)
+    cluster.close()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_goes_where_the_table_says(name: str) -> None:
+    calls: list[tuple[Driver, str]] = []
+    cluster = KafkaCluster(NOBODY)
+    cluster._wire = recorder(calls, Driver.WIRE)  # type: ignore[assignment] # notes calls
+    cluster._confluent = recorder(calls, Driver.CONFLUENT)  # type: ignore[assignment]
+    method = getattr(cluster, name)
+    takes = [
+        parameter.name
+        for parameter in inspect.signature(method).parameters.values()
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+    ]
+    method(*([] for _ in takes))
+    assert calls == [(ROUTES[name][0], name)]
+
+
+def test_the_table_stands_in_the_documentation() -> None:
+    documented = inspect.getdoc(KafkaCluster) or ""
+    for name, (driver, reason) in ROUTES.items():
+        assert f"{name:<19} {driver:<9} {reason}\n" in documented
+
+
+def test_reading_and_closing_load_no_librdkafka() -> None:
+    cluster = KafkaCluster(NOBODY)
+    assert cluster._confluent is None
+    cluster.close()
+    assert cluster._confluent is None
+
+
+def test_the_confluent_driver_is_made_once_and_closed_with_the_rest() -> None:
+    cluster = KafkaCluster(NOBODY)
+    writer = cluster._writer()
+    assert cluster._writer() is writer
+    cluster.close()
+    assert writer._admin is None
+
+
+def test_opening_finds_out_at_once_that_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[object] = []
+    monkeypatch.setattr(WireCluster, "close", lambda wire: closed.extend([wire]))
+    with pytest.raises(Unreachable):
+        open_cluster(NOBODY)
+    assert len(closed) == 1
