@@ -26,7 +26,7 @@ _CONFIGURATION = "Reading configuration"
 def measured(module: str, *words: str) -> Figures:
     """Run one job in a process of its own."""
     command = [sys.executable, "-m", f"tests.bench.{module}", *words]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603 - our own
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found: Figures = json.loads(done.stdout.splitlines()[-1])
     return found
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kplan.config.load import Configuration, Inputs
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.settings import connection_settings
+from kplan.kafka.resolve import connection_settings
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Batch, Change
 from kplan.workflow.apply import Hands, apply
@@ -80,12 +80,15 @@ def main() -> None:
     job, bootstrap, folder = sys.argv[1:]
     environ = {**os.environ, "KPLAN_BOOTSTRAP_SERVERS": bootstrap}
     project = Project(
-        Path(folder), Path(folder) / "state" / "kplan.state.json", Inputs((), (), environ)
+        Path(folder), Path(folder) / "state" / "kplan.json", Inputs((), (), environ)
     )
     stages = Stages()
 
     def connect(configuration: Configuration):  # type: ignore[no-untyped-def] # noqa: ANN202
-        return open_cluster(connection_settings(configuration.providers, environ))
+        block = configuration.providers[0]
+        resolved = connection_settings(block, environ, folder=Path(folder))
+        assert resolved.settings is not None
+        return open_cluster(resolved.settings)
 
     ports = Ports(connect, stages, Wall(), lambda: datetime.now(UTC), lambda: False)
     begun = time.monotonic()
