@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from kplan.kinds.secrecy import without_secrets
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.refusal import Refusal
@@ -90,7 +91,8 @@ class Ledger:
     def fail(self, change: Change, now: float, status: Status, refusal: Refusal) -> Line:
         """Note that a step was refused, or that nobody knows."""
         line = self.line(change)
-        line.ended, line.status, line.refusal = now, status, refusal
+        line.ended, line.status = now, status
+        line.refusal = without_secrets(refusal, change)
         return line
 
     def outcomes(self) -> tuple[Outcome, ...]:

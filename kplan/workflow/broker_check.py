@@ -7,6 +7,7 @@ from kplan.cluster.errors import Handling, handling
 from kplan.cluster.port import Cluster
 from kplan.kinds.base import Resolved, ResourceKind
 from kplan.kinds.codes import SUMMARIES
+from kplan.kinds.secrecy import without_secrets
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.errors import ClusterError
 from kplan.model.plan import Action, Batch, Change, Plan, Step
@@ -128,7 +129,7 @@ def _diagnostic(change: Change, refused: Refusal) -> Diagnostic:
         "KP242" if unknown else "KP241",
         Severity.WARNING if unknown else Severity.ERROR,
         SUMMARIES["KP242" if unknown else "KP241"],
-        f"{change.identity}: {refused}",
+        f"{change.identity}: {without_secrets(refused, change)}",
         _HINTS.get(refused.error, ""),
         change.address,
         change.declared_at,
