@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
+from kplan.kinds.secrecy import HIDDEN
 from kplan.report.document import Line, Mark, Row, Span, Tone, faint, line
 from kplan.report.documents.notation import hcl, quoted
 from kplan.report.documents.units import counted, meaning
@@ -21,7 +22,7 @@ class Verbatim:
         return self.words
 
 
-SENSITIVE: Final = "(sensitive value)"
+SENSITIVE: Final = HIDDEN
 KNOWN_LATER: Final = Verbatim("(known after apply)")
 
 

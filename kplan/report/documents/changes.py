@@ -153,10 +153,11 @@ def remarks(change: Change) -> Iterator[Row]:
         for note in change.notes:
             yield Row(line(faint(f"# {note}")), column=6)
         return
-    first, *rest = change.notes or ("",)
     tone = Tone.DANGER if change.risk is Risk.DANGEROUS else Tone.WARNING
-    yield Row(
-        line(Span(change.risk.value.upper(), tone), f"  {first}" if first else ""), Mark.ALARM, 6
-    )
-    for note in rest:
-        yield Row(line(note), Mark.ALARM, 6)
+    word = Span(change.risk.value.upper(), tone)
+    if len(change.notes) == 1:
+        yield Row(line(word, f"  {change.notes[0]}"), Mark.ALARM, 6)
+        return
+    yield Row(line(word), Mark.ALARM, 6)
+    for note in change.notes:
+        yield Row(line(f"  {note}"), Mark.ALARM, 6)

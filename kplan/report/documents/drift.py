@@ -68,7 +68,9 @@ def _notes(coverage: Coverage) -> Iterator[Block]:
     if told:
         yield Paragraph(f"Managed by kplan: {told}.")
     for kind, reason in sorted(coverage.unread.items()):
-        yield Paragraph(f"Note: {kind} objects could not be read ({reason}).", Tone.WARNING)
+        yield Paragraph(
+            f"Note: {kind} objects could not be read ({reason.rstrip('.')}).", Tone.WARNING
+        )
     if coverage.hidden:
         names = ", ".join(coverage.hidden[:20]) + (" ..." if len(coverage.hidden) > 20 else "")  # noqa: PLR2004 - a line's worth
         count = counted(len(coverage.hidden), "object")

@@ -105,7 +105,9 @@ def _items(shown: Sequence[Change], *, group_acls: bool) -> Iterator[Block]:
     """Give the changes, ACLs together at the place of the most destructive of them."""
     if not shown:
         return
-    yield Heading(line("kplan will perform the following actions:"))
+    is_quiet = all(each.action is Action.NO_OP for each in shown)
+    what = "note in its state" if is_quiet else "perform the following actions"
+    yield Heading(line(f"kplan will {what}:"))
     acls = [each for each in shown if group_acls and is_acl(each) and each.action in _TABLED]
     for change in shown:
         if acls and change is acls[0]:
@@ -204,10 +206,8 @@ def _notes(plan: Plan) -> Iterator[Block]:
             "changing any real infrastructure."
         )
     for kind, reason in sorted(plan.unread.items()):
-        yield Paragraph(
-            f"Note: {kind} objects could not be read ({reason}); nothing is planned for them.",
-            Tone.WARNING,
-        )
+        said = f"Note: {kind} objects could not be read ({reason.rstrip('.')}); nothing is planned"
+        yield Paragraph(f"{said} for them.", Tone.WARNING)
     if not plan.is_complete and not plan.unread:
         yield Paragraph(
             "Note: This plan is partial: -target narrows it, and what is not targeted stays as it "
