@@ -1,0 +1,126 @@
+"""A golden case: a folder with a configuration, a state and a live cluster.
+
+    main.hcl      what is declared
+    state.json    {"serial", "owned": [{"address", "value", "uid", "protected"}], "outputs"};
+                  a `uid` of "live" is the id of the live topic of that name
+    live.json     {"topics": [...], "acls": [...], "hidden": [...], "denied": [[op, type]],
+                  "authorizer", "brokers"}; topics and ACLs in the words of `cluster/specs.py`
+    run.json      {"targets", "destroy", "group_acls"}; all of them optional
+
+All but main.hcl may be missing. Adding a case is adding a folder and running
+`pytest tests/golden --update-golden`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.config.inputs import Inputs
+from kplan.kinds import KINDS
+from kplan.kinds.schema import from_document
+from kplan.model.address import Address
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.errors import ConfigError
+from kplan.model.plan import Plan
+from kplan.model.state import OutputValue, Owned, State
+from kplan.state.file import write_state
+from kplan.workflow.plan import plan
+from kplan.workflow.project import PlanOptions, Ports, Project
+from tests.applying import FakeClock
+from tests.values import CLUSTER_ID, LINEAGE
+
+CASES = Path(__file__).parent / "cases"
+NOW = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What came of a case; a configuration with errors gives no plan."""
+
+    plan: Plan | None
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, str]
+    group_acls: bool
+
+
+class Silence:
+    """Progress that nobody watches."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Hear of a stage."""
+
+    def advance(self, done: int = 1) -> None:
+        """Hear of progress."""
+
+    def note(self, text: str) -> None:
+        """Hear a line."""
+
+
+def told(case: Path, scratch: Path) -> Told:
+    """Plan a case as the command does, against a cluster in memory."""
+    live, run = _read(case / "live.json"), _read(case / "run.json")
+    cluster = _cluster(live)
+    state_path = scratch / "kplan.state"
+    write_state(state_path, _state(_read(case / "state.json"), cluster))
+    project = Project(case, state_path, Inputs())
+    options = PlanOptions(tuple(run.get("targets", ())), is_destroy=run.get("destroy", False))
+    ports = Ports(lambda _: cluster, Silence(), FakeClock(), lambda: NOW, lambda: False)
+    group_acls = run.get("group_acls", True)
+    try:
+        made = plan(project, options, ports)
+    except ConfigError as invalid:
+        return Told(None, invalid.diagnostics, invalid.sources, group_acls)
+    return Told(made.plan, made.plan.diagnostics, made.configuration.sources, group_acls)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return found
+
+
+def _cluster(live: Mapping[str, Any]) -> MemoryCluster:
+    cluster = MemoryCluster(live.get("brokers", 3))
+    cluster.seed(
+        [NewTopic(**_assigned(each)) for each in live.get("topics", ())],
+        [AclBinding(**each) for each in live.get("acls", ())],
+    )
+    for name in live.get("hidden", ()):
+        cluster.hide(name)
+    for operation, resource_type in live.get("denied", ()):
+        cluster.deny(operation, resource_type)
+    if not live.get("authorizer", True):
+        cluster.without_authorizer()
+    return cluster
+
+
+def _assigned(topic: Mapping[str, Any]) -> dict[str, Any]:
+    assignment = topic.get("assignment")
+    return {
+        **topic,
+        "assignment": assignment and tuple(tuple(replicas) for replicas in assignment),
+    }
+
+
+def _state(found: Mapping[str, Any], cluster: MemoryCluster) -> State:
+    ids = {name: each.topic_id for name, each in cluster.another_admin().topics().items()}  # type: ignore[union-attr] # nothing is refused to another admin
+    kinds = {kind.name: kind for kind in KINDS}
+    owned: dict[Address, Owned] = {}
+    for each in found.get("owned", ()):
+        address = Address.parse(each["address"])
+        kind = kinds[address.kind]
+        value = from_document(kind.schema, each["value"])
+        uid = each.get("uid", "")
+        owned[address] = Owned(
+            address,
+            kind.identify(value),
+            value,
+            uid=ids[each["value"]["name"]] if uid == "live" else uid,
+            is_protected=each.get("protected", False),
+        )
+    outputs = {name: OutputValue(**each) for name, each in found.get("outputs", {}).items()}
+    return State(LINEAGE, found.get("serial", 0), CLUSTER_ID if found else "", owned, outputs)

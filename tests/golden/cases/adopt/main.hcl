@@ -1,0 +1,14 @@
+resource "kafka_topic" "orders" {
+  name               = "orders"
+  partitions         = 3
+  replication_factor = 2
+}
+
+resource "kafka_acl" "billing" {
+  resource_name                = "orders"
+  resource_type                = "Topic"
+  acl_principal                = "User:billing"
+  acl_host                     = "*"
+  acl_operation                = "Read"
+  acl_permission_type          = "Allow"
+}

@@ -1,0 +1,1 @@
+# every resource was removed

@@ -1,0 +1,5 @@
+resource "kafka_topic" "orders" {
+  name               = "orders"
+  partitions         = 3
+  replication_factor = 2
+}

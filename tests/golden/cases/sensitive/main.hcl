@@ -1,0 +1,13 @@
+variable "retention" {
+  default   = "3600000"
+  sensitive = true
+}
+
+resource "kafka_topic" "orders" {
+  name       = "orders"
+  partitions = 3
+
+  config = {
+    "retention.ms" = var.retention
+  }
+}
