@@ -43,11 +43,13 @@ class Endpoint:
 class Timeouts:
     """How long to wait: `connect_s` for one node to accept us, `request_s` for one request.
 
-    `request_s` is also the budget for finding any node that answers.
+    `request_s` is also the budget for finding any node that answers. A write gets `grace_s` on top,
+    so that the word of a broker that gave up after `request_s` comes before we give up.
     """
 
     connect_s: Seconds = Seconds(10.0)
     request_s: Seconds = Seconds(120.0)
+    grace_s: Seconds = Seconds(10.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ def create_acls(gateway: Gateway, bindings: Sequence[AclBinding]) -> Mapping[Acl
     if not sendable:
         return verdicts
     request = messages.CREATE_ACLS.request(creations=[_creation(each) for each in sendable])
-    answer = gateway.write(messages.CREATE_ACLS, request)
+    answer = gateway.send(messages.CREATE_ACLS, request)
     if isinstance(answer, Refusal):
         return verdicts | dict.fromkeys(sendable, answer)
     throttle_ms = answer.throttle_time_ms
@@ -120,7 +120,7 @@ def delete_acls(gateway: Gateway, bindings: Sequence[AclBinding]) -> Mapping[Acl
     if not sendable:
         return verdicts
     request = messages.DELETE_ACLS.request(filters=[_filter(each) for each in sendable])
-    answer = gateway.write(messages.DELETE_ACLS, request)
+    answer = gateway.send(messages.DELETE_ACLS, request)
     if isinstance(answer, Refusal):
         return verdicts | dict.fromkeys(sendable, answer)
     throttle_ms = answer.throttle_time_ms

@@ -7,7 +7,7 @@ from kplan.kafka.wire import messages
 from kplan.kafka.wire.configs import TOPIC
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import Message
-from kplan.kafka.wire.verdict import verdict
+from kplan.kafka.wire.verdict import TOO_LARGE, invalid, verdict
 from kplan.model.refusal import Refusal
 
 _SET, _DELETE = 0, 1
@@ -17,15 +17,20 @@ def create_partitions(
     gateway: Gateway, specs: Sequence[NewPartitions], *, validate_only: bool
 ) -> Mapping[str, Verdict]:
     """Grow topics in one request (KIP-195)."""
+    too_large = {spec.name for spec in specs if spec.total > messages.INT32_MAX}
+    verdicts: dict[str, Verdict] = {name: invalid(TOO_LARGE) for name in too_large}
+    sendable = [spec for spec in specs if spec.name not in too_large]
+    if not sendable:
+        return verdicts
     request = messages.CREATE_PARTITIONS.request(
-        topics=[_grown(spec) for spec in specs],
+        topics=[_grown(spec) for spec in sendable],
         timeout_ms=gateway.operation_timeout_ms,
         validate_only=validate_only,
     )
-    answer = gateway.write(messages.CREATE_PARTITIONS, request)
+    answer = gateway.send(messages.CREATE_PARTITIONS, request)
     if isinstance(answer, Refusal):
-        return {spec.name: answer for spec in specs}
-    return {
+        return verdicts | {spec.name: answer for spec in sendable}
+    return verdicts | {
         each.name: verdict(each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms)
         for each in answer.results
     }
@@ -49,7 +54,7 @@ def alter_topic_configs(
     request = messages.ALTER_CONFIGS.request(
         resources=[_altered(spec) for spec in specs], validate_only=validate_only
     )
-    answer = gateway.write(messages.ALTER_CONFIGS, request)
+    answer = gateway.send(messages.ALTER_CONFIGS, request)
     if isinstance(answer, Refusal):
         return {spec.name: answer for spec in specs}
     return {

@@ -1,11 +1,21 @@
 """DescribeConfigs: effective configs with where each value comes from (KIP-226)."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import chain
 
 from kplan.cluster.specs import ConfigEntry, ConfigSource
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.config_decoder import (
+    DESCRIBE_CONFIGS_VERSION,
+    SOURCES,
+    Configs,
+    Seen,
+    Unusual,
+    read_configs,
+)
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.link import Deadline
@@ -22,17 +32,6 @@ PER_REQUEST = 1000
 _CONNECTIONS = 3
 """The broker works on one request per connection at a time; decoding takes one processor anyway."""
 
-Configs = Mapping[str, ConfigEntry]
-
-SOURCES = {
-    1: ConfigSource.TOPIC,
-    2: ConfigSource.DYNAMIC_BROKER,
-    3: ConfigSource.DYNAMIC_DEFAULT_BROKER,
-    4: ConfigSource.STATIC_BROKER,
-    5: ConfigSource.DEFAULT,
-}
-"""Kafka's numbers for sources (DescribeConfigsResponse.ConfigSource); others are OTHER."""
-
 
 def topic_configs(
     gateway: Gateway, names: Collection[str], at: Endpoint | None
@@ -40,21 +39,21 @@ def topic_configs(
     """Read all configs of the topics, in requests of a bearable size side by side."""
     wanted = sorted(names)
     chunks = [wanted[start : start + PER_REQUEST] for start in range(0, len(wanted), PER_REQUEST)]
+    seen: Seen = {}
 
     def read(chunk: Sequence[str]) -> dict[str, Configs | Refusal]:
-        return gateway.read(lambda node, deadline: _asked(node, chunk, deadline), at=at)
+        return gateway.read(lambda node, deadline: _asked(node, chunk, deadline, seen), at=at)
 
     if len(chunks) <= 1:
-        return read(wanted) if wanted else {}
-    found: dict[str, Configs | Refusal] = {}
-    with ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="configs") as threads:
-        for part in threads.map(read, chunks):
-            found |= part
-    return found
+        found = read(wanted) if wanted else {}
+    else:
+        with ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="configs") as threads:
+            found = dict(chain.from_iterable(part.items() for part in threads.map(read, chunks)))
+    return dict(sorted(found.items()))
 
 
 def _asked(
-    node: Connection, names: Sequence[str], deadline: Deadline
+    node: Connection, names: Sequence[str], deadline: Deadline, seen: Seen
 ) -> dict[str, Configs | Refusal]:
     api = messages.DESCRIBE_CONFIGS
     request = messages.DESCRIBE_CONFIGS.request(
@@ -62,8 +61,12 @@ def _asked(
         include_synonyms=False,
         include_documentation=False,
     )
-    answer = node.ask(api, request, deadline)
-    return dict(_read(answer))
+    version = node.version(api)
+    body = node.ask_raw(api, version, request, deadline)
+    if version == DESCRIBE_CONFIGS_VERSION:
+        with suppress(Unusual):
+            return read_configs(bytes(body), seen)
+    return described_configs(node.decoded(api, version, body))
 
 
 def _resource(name: str) -> Message:
@@ -72,12 +75,16 @@ def _resource(name: str) -> Message:
     )
 
 
-def _read(answer: Message) -> Iterator[tuple[str, Configs | Refusal]]:
-    for each in answer.results:
-        if each.error_code:
-            yield each.resource_name, refused(each.error_code, each.error_message)
-        else:
-            yield each.resource_name, {entry.name: config_entry(entry) for entry in each.configs}
+def described_configs(answer: Message) -> dict[str, Configs | Refusal]:
+    """Read a DescribeConfigs answer of any version."""
+    return {
+        each.resource_name: refused(
+            each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
+        )
+        if each.error_code
+        else {entry.name: config_entry(entry) for entry in each.configs}
+        for each in answer.results
+    }
 
 
 def config_entry(entry: Message) -> ConfigEntry:

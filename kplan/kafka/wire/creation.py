@@ -1,13 +1,22 @@
 """CreateTopics, for real and as a preview (KIP-464, KIP-525)."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from kplan.cluster.specs import NewTopic, TopicPreview, Verdict
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.config_decoder import (
+    CREATE_TOPICS_VERSION,
+    Unusual,
+    count,
+    read_previews,
+)
 from kplan.kafka.wire.configs import config_entry
+from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.link import Deadline
 from kplan.kafka.wire.messages import Message
-from kplan.kafka.wire.verdict import refused, verdict
+from kplan.kafka.wire.verdict import TOO_LARGE, invalid, refused, verdict
 from kplan.model.refusal import Refusal
 
 _BROKERS_DEFAULT = -1
@@ -15,10 +24,14 @@ _BROKERS_DEFAULT = -1
 
 def create_topics(gateway: Gateway, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
     """Create topics in one request."""
-    answer = _sent(gateway, specs, validate_only=False)
+    verdicts, sendable = _sifted(specs)
+    if not sendable:
+        return verdicts
+    request = _request(gateway, sendable, validate_only=False)
+    answer = gateway.send(messages.CREATE_TOPICS, request)
     if isinstance(answer, Refusal):
-        return {spec.name: answer for spec in specs}
-    return {
+        return verdicts | {spec.name: answer for spec in sendable}
+    return verdicts | {
         each.name: verdict(each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms)
         for each in answer.topics
     }
@@ -28,19 +41,43 @@ def preview_topics(
     gateway: Gateway, specs: Sequence[NewTopic]
 ) -> Mapping[str, TopicPreview | Refusal]:
     """Ask in one request what would come of creating the topics; nothing is created."""
-    answer = _sent(gateway, specs, validate_only=True)
+    refusals, sendable = _sifted(specs)
+    if not sendable:
+        return refusals
+    request = _request(gateway, sendable, validate_only=True)
+    answer = gateway.write(lambda node, deadline: _previews(node, request, deadline))
     if isinstance(answer, Refusal):
-        return {spec.name: answer for spec in specs}
-    return {each.name: _preview(each, answer.throttle_time_ms) for each in answer.topics}
+        return refusals | {spec.name: answer for spec in sendable}
+    return refusals | answer
 
 
-def _sent(gateway: Gateway, specs: Sequence[NewTopic], *, validate_only: bool) -> Message | Refusal:
-    request = messages.CREATE_TOPICS.request(
+_Refusals = dict[str, Refusal]
+
+
+def _sifted(specs: Sequence[NewTopic]) -> tuple[_Refusals, list[NewTopic]]:
+    """Refuse what has no room in the protocol, so that its neighbours can be sent."""
+    refusals = {spec.name: invalid(TOO_LARGE) for spec in specs if not _fits(spec)}
+    return refusals, [spec for spec in specs if spec.name not in refusals]
+
+
+_MAX_FACTOR = 2**15 - 1
+
+
+def _fits(spec: NewTopic) -> bool:
+    ids = (number for replicas in spec.assignment or () for number in replicas)
+    return (
+        (spec.partitions or 0) <= messages.INT32_MAX
+        and (spec.replication_factor or 0) <= _MAX_FACTOR
+        and max(ids, default=0) <= messages.INT32_MAX
+    )
+
+
+def _request(gateway: Gateway, specs: Sequence[NewTopic], *, validate_only: bool) -> Message:
+    return messages.CREATE_TOPICS.request(
         topics=[_creatable(spec) for spec in specs],
         timeout_ms=gateway.operation_timeout_ms,
         validate_only=validate_only,
     )
-    return gateway.write(messages.CREATE_TOPICS, request)
 
 
 def _creatable(spec: NewTopic) -> Message:
@@ -62,15 +99,27 @@ def _creatable(spec: NewTopic) -> Message:
     )
 
 
-def _preview(topic: Message, throttle_ms: int) -> TopicPreview | Refusal:
-    if topic.error_code:
-        return refused(topic.error_code, topic.error_message, throttle_ms=throttle_ms)
-    return TopicPreview(
-        partitions=_count(topic.num_partitions),
-        replication_factor=_count(topic.replication_factor),
-        config={each.name: config_entry(each) for each in topic.configs or ()},
-    )
+def _previews(
+    node: Connection, request: Message, deadline: Deadline
+) -> dict[str, TopicPreview | Refusal]:
+    api = messages.PREVIEW_TOPICS
+    version = node.version(api)
+    body = node.ask_raw(api, version, request, deadline)
+    if version == CREATE_TOPICS_VERSION:
+        with suppress(Unusual):
+            return read_previews(bytes(body), {})
+    return previews(node.decoded(api, version, body))
 
 
-def _count(number: int) -> int | None:
-    return number if number > 0 else None  # -1 where we may not see the configs
+def previews(answer: Message) -> dict[str, TopicPreview | Refusal]:
+    """Read a CreateTopics answer of any version."""
+    return {
+        each.name: refused(each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms)
+        if each.error_code
+        else TopicPreview(
+            partitions=count(each.num_partitions),
+            replication_factor=count(each.replication_factor),
+            config={entry.name: config_entry(entry) for entry in each.configs or ()},
+        )
+        for each in answer.topics
+    }

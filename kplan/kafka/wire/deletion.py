@@ -22,7 +22,7 @@ def delete_topics(gateway: Gateway, refs: Sequence[TopicRef]) -> Mapping[str, Ve
         timeout_ms=gateway.operation_timeout_ms,
     )
     api = messages.DELETE_TOPICS_BY_ID if ids else messages.DELETE_TOPICS
-    answer = gateway.write(api, request)
+    answer = gateway.send(api, request)
     if isinstance(answer, Refusal):
         return {ref.name: answer for ref in refs}
     return {

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
 
 from kplan.cluster.specs import (
     AclBinding,
@@ -20,6 +21,18 @@ from kplan.kafka.wire import acls, brokers, changes, configs, creation, deletion
 from kplan.kafka.wire.gateway import Gateway
 from kplan.model.errors import Unreachable
 from kplan.model.refusal import Refusal
+
+
+def preflight(settings: ConnectionSettings) -> ClusterDescription:
+    """Connect, log in and ask who answers: what is wrong with settings is told in a moment.
+
+    Raises:
+        Unreachable: nobody listens there, or not a Kafka broker.
+        AuthError: TLS or SASL refused us, with the reason.
+
+    """
+    with closing(WireCluster(settings)) as cluster:
+        return cluster.describe()
 
 
 class WireCluster:

@@ -4,8 +4,9 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
+from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_refusal
 from kplan.kafka.settings import ConnectionSettings, Endpoint
+from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.diagnosis import refused_request
 from kplan.kafka.wire.link import Broken, Deadline, TimedOut
@@ -15,9 +16,6 @@ from kplan.model.errors import Unreachable
 from kplan.model.refusal import Refusal
 
 Answer = TypeVar("Answer")
-
-GRACE_S = 10.0
-"""How much longer to wait for a write than the broker itself does, so that its answer wins."""
 
 
 class Gateway:
@@ -35,7 +33,7 @@ class Gateway:
     @property
     def operation_timeout_ms(self) -> int:
         """How long a broker may take over a write, for the field of the request."""
-        return int(self._settings.timeouts.request_s * 1000)
+        return max(1, int(self._settings.timeouts.request_s * 1000))
 
     def read(
         self,
@@ -67,10 +65,10 @@ class Gateway:
         """Read with one request; raises as `read`."""
         return self.read(lambda node, deadline: node.ask(api, request, deadline), at=at)
 
-    def write(self, api: Api, request: Message) -> Message | Refusal:
-        """Send a write once, to any node: brokers forward to the controller (KIP-590).
+    def write(self, question: Callable[[Connection, Deadline], Answer]) -> Answer | Refusal:
+        """Ask any node for a change, once: brokers forward to the controller (KIP-590).
 
-        It is never sent a second time: without an answer the refusal says that its outcome is in
+        It is never asked a second time: without an answer the refusal says that the outcome is in
         doubt, also where nothing can have been sent.
 
         Raises:
@@ -78,20 +76,27 @@ class Gateway:
             Unsupported: the node does not speak the API; nothing was sent.
 
         """
-        deadline = Deadline.after(self._settings.timeouts.request_s + GRACE_S)
+        timeouts = self._settings.timeouts
+        deadline = Deadline.after(timeouts.request_s + timeouts.grace_s)
         failures: list[Unreachable] = []
         for endpoint in self._candidates():
             try:
                 with self._pool.lent(endpoint, deadline) as node:
-                    answer = node.ask(api, request, deadline)
+                    answer = question(node, deadline)
             except Unreachable as failure:
                 failures.append(failure)
             except Broken as failure:
                 return client_refusal(failure.error, f"{endpoint}: {failure}.")
+            except messages.Unwritable as failure:
+                return client_refusal(CLIENT_INVALID, f"{failure}.")
             else:
                 self._settle(endpoint)
                 return answer
         return client_refusal(CLIENT_DISCONNECTED, f"Nothing was sent. {_nobody(failures).detail}")
+
+    def send(self, api: Api, request: Message) -> Message | Refusal:
+        """Write with one request; raises as `write`."""
+        return self.write(lambda node, deadline: node.ask(api, request, deadline))
 
     def close(self) -> None:
         """Close all connections; whoever waits for an answer gets none."""
@@ -108,8 +113,10 @@ class Gateway:
             try:
                 with self._pool.lent(endpoint, deadline) as node:
                     return question(node, deadline)
+            except TimedOut as failure:
+                raise Unreachable(f"{endpoint}: {failure}.") from failure
             except Broken as failure:
-                if is_last or isinstance(failure, TimedOut):
+                if is_last:
                     why = refused_request(endpoint, self._settings, self._pool.context)
                     raise why or Unreachable(f"{endpoint}: {failure}.") from failure
         raise AssertionError  # the loop returns or raises

@@ -70,7 +70,6 @@ def dial(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
 
     Raises:
         Unreachable: none did, with the reason of the last.
-        TimedOut: none did in time.
 
     """
     addresses = _addresses(endpoint, deadline)
@@ -81,7 +80,7 @@ def dial(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
             stream.settimeout(deadline.left_s() / (len(addresses) - number))
             stream.connect(address)
             stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError as failure:
+        except (OSError, TimedOut) as failure:
             stream.close()
             refused = _refused(endpoint, failure)
         except BaseException:
@@ -92,10 +91,10 @@ def dial(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
     raise Unreachable(refused, hint="Check host and port, and that the broker runs.")
 
 
-def _refused(endpoint: Endpoint, failure: OSError) -> str:
+def _refused(endpoint: Endpoint, failure: OSError | TimedOut) -> str:
     if isinstance(failure, ConnectionRefusedError):
         return f"{endpoint} refused the connection: nothing listens there."
-    if isinstance(failure, TimeoutError):
+    if isinstance(failure, TimeoutError | TimedOut):
         return f"{endpoint} did not accept a connection in time."
     return f"{endpoint} cannot be reached: {failure.strerror or failure}."
 

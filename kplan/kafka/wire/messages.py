@@ -46,6 +46,9 @@ from kafka.protocol.sasl import (  # noqa: TID253
 
 from kplan.kafka.auth import Mechanism
 
+INT32_MAX = 2**31 - 1
+"""The largest count or id that Kafka's messages have room for."""
+
 Message: TypeAlias = Any
 """A message of kafka-python, which has no types of its own."""
 
@@ -88,8 +91,10 @@ ALTER_CONFIGS = _api(
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
 )
-# Version 4 understands -1 as "the broker's default" (KIP-464).
-CREATE_TOPICS = _api("CreateTopics", range(4, 8), CreateTopicsRequest, CreateTopicsResponse)
+# Version 4 understands -1 as "the broker's default" (KIP-464); from version 5 on the answer holds
+# all configs of every topic (KIP-525), of use before and a waste after.
+CREATE_TOPICS = _api("CreateTopics", range(4, 5), CreateTopicsRequest, CreateTopicsResponse)
+PREVIEW_TOPICS = replace(CREATE_TOPICS, newest=7)
 DELETE_TOPICS = _api("DeleteTopics", range(1, 7), DeleteTopicsRequest, DeleteTopicsResponse)
 DELETE_TOPICS_BY_ID = replace(DELETE_TOPICS, oldest=6)
 CREATE_PARTITIONS = _api(
@@ -109,7 +114,9 @@ APIS = (
     DESCRIBE_CONFIGS,
     ALTER_CONFIGS,
     CREATE_TOPICS,
+    PREVIEW_TOPICS,
     DELETE_TOPICS,
+    DELETE_TOPICS_BY_ID,
     CREATE_PARTITIONS,
     DESCRIBE_ACLS,
     CREATE_ACLS,
@@ -122,10 +129,22 @@ class Garbled(Exception):  # noqa: N818 - what came, not what we did
     """The bytes that came are not the answer they should be."""
 
 
+class Unwritable(Exception):  # noqa: N818 - what was to be written
+    """A value has no place in the message: a number too large, text that is none."""
+
+
 def encode(request: Message, version: int, correlation_id: int, client_id: str) -> bytearray:
-    """Write a request as a frame."""
+    """Write a request as a frame.
+
+    Raises:
+        Unwritable: one of its values does not fit.
+
+    """
     request.with_header(correlation_id=correlation_id, client_id=client_id)
-    frame: bytearray = request.encode(version=version, header=True, framed=True)
+    try:
+        frame: bytearray = request.encode(version=version, header=True, framed=True)
+    except (ValueError, OverflowError, struct.error) as failure:
+        raise Unwritable(f"the request cannot be written: {failure}") from failure
     return frame
 
 

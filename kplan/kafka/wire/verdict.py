@@ -25,3 +25,6 @@ def verdict(code: int, message: str | None, *, throttle_ms: int = 0) -> Verdict:
 def invalid(what: str) -> Refusal:
     """Make the refusal of an item that cannot be put into a request; it was not sent."""
     return client_refusal("CLIENT_INVALID", what)
+
+
+TOO_LARGE = "A count or broker id is too large for Kafka."
