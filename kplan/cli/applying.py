@@ -41,6 +41,7 @@ def carried_out(session: Session, wish: Wish) -> int:
     _check(session, wish)
     with progress(session.terminal) as shown:
         done = _applied(session, wish, shown)
+    session.signals.obey()
     return _told(session, wish, done)
 
 

@@ -1,7 +1,9 @@
 """Options that several verbs share, in groups: one field, one option."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,6 +15,7 @@ AutoApprove = Annotated[
     bool, typer.Option("--auto-approve", help="Carry the plan out without asking.")
 ]
 
+STATE = "state/kplan.json"
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
@@ -54,12 +57,17 @@ class InputOptions:
 
 @dataclass(frozen=True, slots=True)
 class StateOptions:
-    """Which state, and how to lock it."""
+    """Which state, and how to lock it; "" stands for what the environment says."""
 
     state: Annotated[
         str,
-        typer.Option("--state", metavar="FILE", envvar="KPLAN_STATE", help="The state file."),
-    ] = "state/kplan.json"
+        typer.Option(
+            "--state",
+            metavar="FILE",
+            help="The state file; KPLAN_STATE names another default.",
+            show_default=STATE,
+        ),
+    ] = ""
     lock: Annotated[
         bool, typer.Option("--lock/--no-lock", help="Lock the state against other runs.")
     ] = True
@@ -68,15 +76,20 @@ class StateOptions:
         typer.Option(
             "--lock-timeout",
             metavar="SPAN",
-            envvar="KPLAN_LOCK_TIMEOUT",
-            help="How long to wait for another run, as in 30s or 5m.",
+            help="How long to wait for another run, as in 30s or 5m; or KPLAN_LOCK_TIMEOUT.",
+            show_default="0s",
         ),
-    ] = "0s"
+    ] = ""
 
-    @property
-    def lock_timeout_s(self) -> float:
-        """How long to wait for the lock, in seconds. Raises UsageError."""
-        return span_s("-lock-timeout", self.lock_timeout)
+    def path(self, environ: Mapping[str, str]) -> Path:
+        """Give the state file."""
+        return Path(self.state or environ.get("KPLAN_STATE") or STATE)
+
+    def lock_timeout_s(self, environ: Mapping[str, str]) -> float:
+        """Give how long to wait for the lock, in seconds. Raises UsageError."""
+        if self.lock_timeout:
+            return span_s("-lock-timeout", self.lock_timeout)
+        return span_s("KPLAN_LOCK_TIMEOUT", environ.get("KPLAN_LOCK_TIMEOUT") or "0s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +120,6 @@ class PlanningOptions:
         typer.Option(
             "--parallelism",
             metavar="N",
-            envvar="KPLAN_PARALLELISM",
             help="Accepted for Terraform's sake: kplan sends few large requests, one at a time.",
         ),
     ] = 10

@@ -58,7 +58,7 @@ def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
     terminal = Terminal(environ)
     with Signals().installed() as signals:
         try:
-            return _read_and_carried_out(args, Session(environ, terminal, signals))
+            return run_line(args, Session(environ, terminal, signals))
         except Stopped as stopped:
             return exits.of_signal(stopped.number)
         except KplanError as error:
@@ -88,7 +88,13 @@ def command_line(args: Sequence[str], environ: Mapping[str, str]) -> CommandLine
     )
 
 
-def _read_and_carried_out(args: Sequence[str], session: Session) -> int:
+def run_line(args: Sequence[str], session: Session) -> int:
+    """Carry out a command line in a session, and tell what went wrong.
+
+    Raises:
+        UsageError: the command line cannot be taken apart.
+
+    """
     if COMPLETION in session.environ:
         get_command(application(lambda _: True)).main(prog_name="kplan")
     line = command_line(args, session.environ)

@@ -46,6 +46,10 @@ class Signals:
         """Let the first signal from now on ask only."""
         self.is_deferred = True
 
+    def obey(self) -> None:
+        """Let every signal from now on stop the run at once again."""
+        self.is_deferred = False
+
     def _receive(self, number: int, _: FrameType | None) -> None:
         self.number = number
         if not self.is_deferred or self.stop.is_set():

@@ -40,7 +40,7 @@ def project(session: Session, states: StateOptions, inputs: InputOptions | None 
     given = inputs or InputOptions()
     return Project(
         Path.cwd(),
-        Path(states.state),
+        states.path(session.environ),
         Inputs(
             variables=tuple(_variables(given.var)),
             var_files=tuple(Path(each) for each in given.var_file),
@@ -56,7 +56,6 @@ def ports(session: Session, verb: str, states: StateOptions, progress: Progress)
         UsageError: the lock timeout is no span of time.
 
     """
-    timeout_s = states.lock_timeout_s
     environ = session.environ
     holder = this_run(verb, ci=ci_run(environ), commit=ci_commit(environ))
     return Ports(
@@ -66,7 +65,7 @@ def ports(session: Session, verb: str, states: StateOptions, progress: Progress)
         now=lambda: datetime.now(UTC),
         is_stopped=session.signals.stop.is_set,
         holder=holder if states.lock else None,
-        lock_timeout_s=timeout_s,
+        lock_timeout_s=states.lock_timeout_s(environ),
     )
 
 

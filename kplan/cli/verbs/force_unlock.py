@@ -1,6 +1,5 @@
 """`kplan force-unlock`."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,6 +28,6 @@ def force_unlock(
     from kplan.state.lock import force_unlock as unlocked  # noqa: PLC0415 - help needs it not
 
     del force
-    holder = unlocked(Path(states.state), lock_id)
+    holder = unlocked(states.path(session.environ), lock_id)
     session.terminal.data(f"The lock is removed. It was held by {holder}.")
     return Exit.DONE

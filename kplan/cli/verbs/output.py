@@ -1,7 +1,6 @@
 """`kplan output`."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -36,7 +35,7 @@ def output(
     from kplan.report import views  # noqa: PLC0415 - help needs none of these
     from kplan.state.file import read_state  # noqa: PLC0415
 
-    state, look = read_state(Path(states.state)), session.terminal.data_look
+    state, look = read_state(states.path(session.environ)), session.terminal.data_look
     outputs = state.outputs if state else {}
     if raw:
         session.terminal.data(views.output_raw(_one(name, outputs)), end="")

@@ -1,5 +1,7 @@
 """Shared options: what they refuse."""
 
+from pathlib import Path
+
 import pytest
 
 from kplan.cli.options import PlanningOptions, StateOptions, span_s
@@ -21,8 +23,20 @@ def test_anything_else_is_refused_with_an_example(text: str) -> None:
     assert "5m" in told.value.hint
 
 
-def test_the_lock_timeout_is_given_in_seconds() -> None:
-    assert StateOptions(lock_timeout="2m").lock_timeout_s == 120
+def test_the_lock_timeout_is_that_of_the_command_line_or_else_of_the_environment() -> None:
+    environ = {"KPLAN_LOCK_TIMEOUT": "5s"}
+    assert StateOptions(lock_timeout="2m").lock_timeout_s(environ) == 120
+    assert StateOptions().lock_timeout_s(environ) == 5
+    assert StateOptions().lock_timeout_s({}) == 0
+    with pytest.raises(UsageError, match="KPLAN_LOCK_TIMEOUT=soon is no span of time"):
+        StateOptions().lock_timeout_s({"KPLAN_LOCK_TIMEOUT": "soon"})
+
+
+def test_the_state_is_that_of_the_command_line_or_else_of_the_environment() -> None:
+    environ = {"KPLAN_STATE": "theirs.json"}
+    assert StateOptions("mine.json").path(environ) == Path("mine.json")
+    assert StateOptions().path(environ) == Path("theirs.json")
+    assert StateOptions().path({}) == Path("state/kplan.json")
 
 
 def test_planning_without_reading_the_cluster_is_refused() -> None:

@@ -1,0 +1,96 @@
+# A small shop: three topics, one service that writes, two that read.
+
+# No address here: the cluster is named by KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG.
+provider "kafka" {}
+
+variable "environment" {
+  type        = string
+  default     = "dev"
+  description = "First part of every name, so that environments can share a cluster."
+
+  validation {
+    condition     = contains(["dev", "test", "prod"], var.environment)
+    error_message = "The environment is dev, test or prod."
+  }
+}
+
+variable "replication_factor" {
+  type        = number
+  default     = 1
+  description = "Copies of each partition; 3 on a cluster that matters."
+}
+
+locals {
+  day_ms = 24 * 60 * 60 * 1000
+
+  # One line per event stream: how many partitions, and how long its records are kept.
+  events = {
+    orders    = { partitions = 6, days = 7 }
+    payments  = { partitions = 3, days = 30 }
+    shipments = { partitions = 3, days = 7 }
+  }
+}
+
+resource "kafka_topic" "events" {
+  for_each = local.events
+
+  name               = "${var.environment}.shop.${each.key}"
+  partitions         = each.value.partitions
+  replication_factor = var.replication_factor
+
+  config = {
+    "cleanup.policy"   = "delete"
+    "compression.type" = "zstd"
+    "retention.ms"     = tostring(each.value.days * local.day_ms)
+  }
+}
+
+# The latest state of each customer: compacted, so that nothing is ever too old to be there.
+resource "kafka_topic" "customers" {
+  name               = "${var.environment}.shop.customers"
+  partitions         = 3
+  replication_factor = var.replication_factor
+
+  config = {
+    "cleanup.policy"            = "compact"
+    "min.cleanable.dirty.ratio" = "0.2"
+  }
+}
+
+# checkout writes orders, and nothing else.
+resource "kafka_acl" "checkout" {
+  for_each = toset(["Write", "Describe"])
+
+  resource_type       = "Topic"
+  resource_name       = kafka_topic.events["orders"].name
+  acl_principal       = "User:checkout"
+  acl_host            = "*"
+  acl_operation       = each.key
+  acl_permission_type = "Allow"
+}
+
+# reporting reads every topic of the shop, also those to come, in consumer groups of its own.
+resource "kafka_acl" "reporting" {
+  for_each = {
+    Topic = "${var.environment}.shop."
+    Group = "${var.environment}.reporting."
+  }
+
+  resource_type                = each.key
+  resource_name                = each.value
+  resource_pattern_type_filter = "Prefixed"
+  acl_principal                = "User:reporting"
+  acl_host                     = "*"
+  acl_operation                = "Read"
+  acl_permission_type          = "Allow"
+}
+
+output "topics" {
+  description = "Name of each topic, by what it carries."
+  value       = { for stream, topic in kafka_topic.events : stream => topic.name }
+}
+
+output "partitions" {
+  description = "Partitions of all event streams together."
+  value       = sum([for topic in kafka_topic.events : topic.partitions])
+}
