@@ -26,8 +26,11 @@ class Files:
     has_lost: bool = False
 
 
-def read_folder(folder: Path) -> Files:
-    """Read and parse the configuration files of a folder, sorted by name."""
+def read_folder(folder: Path, prefix: str = "") -> Files:
+    """Read and parse the configuration files of a folder, sorted by name.
+
+    `prefix` stands before their names wherever these are shown.
+    """
     try:
         names = sorted(each.name for each in folder.iterdir() if _is_configuration(each))
     except OSError as failure:
@@ -41,13 +44,14 @@ def read_folder(folder: Path) -> Files:
     diagnostics: list[Diagnostic] = []
     has_lost = False
     for name in names:
-        text = read_text(folder / name, name)
+        shown = f"{prefix}{name}"
+        text = read_text(folder / name, shown)
         if isinstance(text, Diagnostic):
             diagnostics.append(text)
             has_lost = True
             continue
-        sources[name] = text
-        parsed = parse_file(Source(name, text))
+        sources[shown] = text
+        parsed = parse_file(Source(shown, text))
         items.extend(parsed.items)
         diagnostics.extend(parsed.diagnostics)
         has_lost |= parsed.has_lost

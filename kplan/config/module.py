@@ -1,41 +1,36 @@
-"""One module: its variables, locals, resources and outputs, worked out on demand."""
+"""One module: its variables, locals, resources, calls and outputs, worked out on demand."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
 from kplan.config.checks import expression_problems
-from kplan.config.declared import Declaration, Declared, Local
-from kplan.config.decode import Blueprint, blueprint, decoded, resource_problems
+from kplan.config.declared import MODULE, Declaration, Declared, Local
+from kplan.config.decode import Blueprint, blueprint, resource_problems
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.misuse import meant
-from kplan.config.evaluation.scope import Deferred, Found, Scope
+from kplan.config.evaluation.scope import Found, Scope
 from kplan.config.functions.function import Function
 from kplan.config.functions.host import Host
 from kplan.config.ledger import Hop, Ledger
+from kplan.config.library import Library, joined
 from kplan.config.names import ModuleNames, NoNames, Repetition
 from kplan.config.problem import Failure, error
-from kplan.config.repetition import Instances, Key, instances
+from kplan.config.repetition import Key
+from kplan.config.resources import ResourceNode
+from kplan.config.submodules import ModuleNode
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.source import Origin, Spot
+from kplan.config.syntax.source import Origin
 from kplan.config.validation import failed_validations
-from kplan.config.values.convert import convert
-from kplan.config.values.jsonvalue import Json, from_json_value
 from kplan.config.values.sensitive import mark
-from kplan.config.values.value import TMap, Value
-from kplan.config.variables import (
-    Given,
-    constraint,
-    default_value,
-    flag,
-    given_value,
-)
+from kplan.config.values.value import Value
+from kplan.config.variables import Given, constraint, default_value, flag, given_value
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import document
-from kplan.model.address import Address, instance_key
+from kplan.model.address import instance_key
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.resource import Resource
 from kplan.model.source import SourceRange
+
+MAX_DEPTH = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +41,42 @@ class Run:
     functions: Mapping[str, Function]
     host: Host
     ledger: Ledger
-    constants: Mapping[str, Mapping[str, Value]]
+    library: Library
+    cwd: str
+    workspace: str
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
-    """One decoded resource, and what references to it see."""
+class Place:
+    """Where a module stands: its steps from the root module, and its folder from the root's."""
 
-    resource: Resource
-    value: Mapping[str, Value]
+    path: tuple[str, ...] = ()
+    folder: str = "."
 
 
 class Module:
     """A folder's declarations with given variables, at a place in the tree of modules."""
 
     def __init__(
-        self, run: Run, declared: Declared, path: tuple[str, ...], given: Mapping[str, Given]
+        self, run: Run, declared: Declared, place: Place, given: Mapping[str, Given]
     ) -> None:
         self.declared = declared
-        self.path = path
+        self.path = place.path
         self._run = run
+        self._place = place
         self._given = given
         self._blueprints: dict[tuple[str, str], Blueprint] = {}
 
     @property
     def constants(self) -> Mapping[str, Mapping[str, Value]]:
         """The members of `path`, `terraform` and `kplan`."""
-        return self._run.constants
+        workspace: Mapping[str, Value] = {"workspace": self._run.workspace}
+        paths: Mapping[str, Value] = {
+            "module": self._place.folder,
+            "root": ".",
+            "cwd": self._run.cwd,
+        }
+        return {"path": paths, "terraform": workspace, "kplan": workspace}
 
     def scope(self, origin: Origin, repetition: Repetition | None = None) -> Scope:
         """Make the scope of an expression of this module."""
@@ -103,14 +107,18 @@ class Module:
             ledger.attempt(partial(self.local, name))
         for resource in self.resources():
             resource.work_out()
+        for name in self.declared.modules:
+            self._module_node(name).work_out()
         for name in self.declared.outputs:
             ledger.attempt(partial(self.output, name))
 
-    def resources(self) -> Iterator["ResourceNode"]:
-        """List the resource blocks of kinds that kplan knows."""
-        for kind, name in self.declared.resources:
-            if kind in self._run.kinds:
-                yield ResourceNode(self, self._run, kind, name)
+    def resources(self) -> Iterator[ResourceNode]:
+        """List the resource blocks of kinds that kplan knows, here and in called modules."""
+        for (kind, name), found in self.declared.resources.items():
+            if kind in self._run.kinds and not found.is_broken:
+                yield self._resource_node(kind, name)
+        for name in self.declared.modules:
+            yield from self._module_node(name).resources()
 
     # ---- checks of the text
 
@@ -156,6 +164,8 @@ class Module:
         if given is not None:
             label = self.label(f"var.{found.name}")
             return given_value(found, wanted, given, label, default)
+        if "default" not in found.arguments and self.path:
+            raise Failure  # told at the module block
         if "default" not in found.arguments:
             told = f'The variable "{found.name}" has no default, and no value is given for it.'
             name = found.name
@@ -212,20 +222,82 @@ class Module:
         found = self.declared.resources.get((kind, name))
         if found is None or found.is_broken or kind not in self._run.kinds:
             raise Failure
-        return ResourceNode(self, self._run, kind, name)
+        return self._resource_node(kind, name)
+
+    def _resource_node(self, kind: str, name: str) -> ResourceNode:
+        plan = self._blueprints.get((kind, name))
+        if plan is None:
+            plan = blueprint(self._run.kinds[kind], self.declared.resources[kind, name])
+            self._blueprints[kind, name] = plan
+        return ResourceNode(self, self._run.ledger, plan)
 
     def call(self, name: str) -> Found:
-        """Give the module that a block calls."""
-        del name
-        raise Failure
+        """Give the module that a block calls; raises `Failure` if there is none."""
+        found = self.declared.modules.get(name)
+        if found is None or found.is_broken:
+            raise Failure
+        return self._module_node(name)
 
-    def blueprint(self, kind: str, name: str) -> Blueprint:
-        """Prepare what all instances of a resource block have in common."""
-        made = self._blueprints.get((kind, name))
-        if made is None:
-            made = blueprint(self._run.kinds[kind], self.declared.resources[kind, name])
-            self._blueprints[kind, name] = made
-        return made
+    def _module_node(self, name: str) -> ModuleNode:
+        found = self.declared.modules[name]
+        return ModuleNode(self, self._run.ledger, found, partial(self._called, found))
+
+    def _called(self, found: Declaration, repetition: Repetition, key: Key) -> "Module":
+        """Make one instance of a called module."""
+        folder = self._called_folder(found)
+        declared = self._run.library.folder(folder)
+        self._run.ledger.report(declared.diagnostics)
+        scope = self.scope(found.origin, repetition)
+        self._run.ledger.report(_input_problems(found, declared))
+        given = {
+            name: Given(f"module.{found.name}", (attribute.value, scope))
+            for name, attribute in found.arguments.items()
+            if name not in MODULE.arguments
+        }
+        place = Place((*self.path, f"{found.name}{instance_key(key)}"), folder)
+        return Module(self._run, declared, place, given)
+
+    def _called_folder(self, found: Declaration) -> str:
+        """Find the folder of a called module.
+
+        Raises:
+            Failure: the source is no local folder, or there is none.
+
+        """
+        if "source" not in found.arguments:
+            raise Failure
+        node = found.arguments["source"].value
+        subject = found.value_range("source")
+        source = evaluate(node, self._constant_scope(found.origin))
+        if not isinstance(source, str):
+            raise Failure([error("KP194", subject, "The source of a module is a string.")])
+        if not source.startswith(("./", "../")) and source not in {".", ".."}:
+            told = f'"{source}" is no local folder, and kplan fetches no modules.'
+            hint = "Copy the module beside the configuration and write its path: ./modules/NAME"
+            raise Failure([error("KP194", subject, told, hint=hint)])
+        folder = joined(self._place.folder, source)
+        if not self._run.library.has(folder):
+            raise Failure([error("KP193", subject, f"There is no folder {folder}.")])
+        if len(self.path) >= MAX_DEPTH:
+            told = f"Modules may call each other {MAX_DEPTH} deep; does one call itself?"
+            raise Failure([error("KP114", subject, told)])
+        return folder
+
+
+def _input_problems(found: Declaration, declared: Declared) -> Iterator[Diagnostic]:
+    """Hold the arguments of a module block against the variables of the module."""
+    if declared.has_lost:
+        return
+    for name, attribute in found.arguments.items():
+        if name not in MODULE.arguments and name not in declared.variables:
+            subject = found.origin.range(attribute.start, attribute.name_end)
+            told = f'The module has no input variable "{name}".'
+            yield error("KP121", subject, told, hint=meant(name, declared.variables))
+    for name, variable in declared.variables.items():
+        is_needed = "default" not in variable.arguments and not variable.is_broken
+        if is_needed and name not in found.arguments:
+            told = f'The module needs its input variable "{name}", declared at {variable.place}.'
+            yield error("KP122", found.place, told)
 
 
 def _values_of(
@@ -237,106 +309,3 @@ def _values_of(
     for inner in block.blocks:
         if inner.type != "lifecycle":
             yield from _values_of(found, inner, left_out)
-
-
-class ResourceNode(Deferred):
-    """A resource block as references see it, and its instances."""
-
-    __slots__ = ("_found", "_module", "_run", "kind", "name")
-
-    def __init__(self, module: Module, run: Run, kind: str, name: str) -> None:
-        self._module = module
-        self._run = run
-        self._found = module.declared.resources[kind, name]
-        self.kind = kind
-        self.name = name
-
-    def work_out(self) -> None:
-        """Work out every instance; an error in one does not hide the others."""
-        keys = self._run.ledger.attempt(self.instances)
-        for key in keys or ():
-            self._run.ledger.attempt(partial(self.instance, key))
-
-    def instances(self) -> Instances:
-        """Work out the keys of the instances, with what `each` and `count` are in them."""
-        if self._found.is_broken:
-            raise Failure
-        label = self._module.label(f"{self.kind}.{self.name}")
-        hop = Hop((self._module.path, self.kind, self.name, "expand"), label, self._found.place)
-        scope = self._module.scope(self._found.origin)
-        return self._run.ledger.once(hop, lambda: instances(self._found, scope))
-
-    def instance(self, key: Key) -> Instance:
-        """Work out one instance; raises `Failure`."""
-        hop = Hop(
-            (self._module.path, self.kind, self.name, "instance", key),
-            self._module.label(f"{self.kind}.{self.name}{instance_key(key)}"),
-            self._found.place,
-        )
-        return self._run.ledger.once(hop, partial(self._instance, key))
-
-    def _instance(self, key: Key) -> Instance:
-        scope = self._module.scope(self._found.origin, self.instances()[key])
-        address = Address(self.kind, self.name, key, self._module.path)
-        plan = self._module.blueprint(self.kind, self.name)
-        resource, warnings = decoded(plan, address, scope)
-        self._run.ledger.report(warnings)
-        return Instance(resource, _seen_by_references(plan, resource))
-
-    # ---- as references see it
-
-    def attribute(self, name: str, subject: Spot) -> Found:
-        """Give an attribute of the only instance."""
-        if None not in self.instances():
-            label = f"{self.kind}.{self.name}"
-            told = f"{label} has several instances, so one must be chosen before an attribute."
-            hint = f'For example {label}["KEY"].{name}, or all of them: values({label})[*].{name}'
-            if "count" in self._found.arguments:
-                hint = f"For example {label}[0].{name}, or all of them: {label}[*].{name}"
-            raise Failure([error("KP116", subject.range(), told, hint=hint)])
-        value = self.instance(None).value
-        if name not in value:
-            told = f'A {self.kind} has no attribute "{name}".'
-            raise Failure([error("KP144", subject.range(), told, hint=meant(name, value))])
-        return value[name]
-
-    def index(self, key: Value, subject: Spot) -> Found:
-        """Give one instance by its key."""
-        found = self.instances()
-        chosen = key if isinstance(key, str | int) and not isinstance(key, bool) else None
-        if chosen is None or chosen not in found:
-            label = f"{self.kind}.{self.name}"
-            told = f"{label} has no instance {instance_key(chosen)}."
-            keys = [str(each) for each in found if each is not None]
-            raise Failure([error("KP151", subject.range(), told, hint=meant(str(key), keys))])
-        return dict(self.instance(chosen).value)
-
-    def value(self, subject: Spot) -> Value:
-        """Give all instances: the one object, an object by key, or a tuple by place."""
-        del subject
-        found = self.instances()
-        if None in found:
-            return dict(self.instance(None).value)
-        values = {key: dict(self.instance(key).value) for key in found}
-        if "count" in self._found.arguments:
-            return tuple(values.values())
-        return {str(key): value for key, value in values.items()}
-
-
-def _seen_by_references(plan: Blueprint, resource: Resource) -> Mapping[str, Value]:
-    """Attributes with the defaults filled in, marked where they were; `id` is the identity."""
-    found: dict[str, Value] = {"id": str(resource.identity)}
-    for name, plain in document(resource.value).items():
-        value = convert(from_json_value(_json(plain)), plan.types[name])
-        if (name,) in resource.sensitive:
-            value = mark(value)
-        elif isinstance(value, TMap):
-            secret = {key for key in value if (name, key) in resource.sensitive}
-            marked = {key: mark(each, sensitive=key in secret) for key, each in value.items()}
-            value = TMap(marked, value.element) if secret else value
-        found[name] = value
-    return found
-
-
-def _json(plain: object) -> Json:
-    return plain  # type: ignore[return-value] # documents of kinds are JSON-able

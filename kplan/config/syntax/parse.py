@@ -66,6 +66,23 @@ def parse_expression(source: Source) -> tuple[ast.Attribute | None, tuple[Diagno
 EXPRESSION_BASE = -len(_PREFIX)
 
 
+def parse_template(source: Source) -> tuple[ast.Attribute | None, tuple[Diagnostic, ...]]:
+    """Parse a text that is a template as a whole, such as the file of `templatefile`.
+
+    Offsets of the nodes count from `TEMPLATE_BASE`.
+    """
+    draft = Draft(source.text, TEMPLATE_BASE, len(source.text))
+    try:
+        Scanner(draft).template()
+        content = _content(draft, len(source.text), f"{_PREFIX}[", "]")
+    except Broken as broken:
+        return None, (_diagnostic(source, broken),)
+    return content if isinstance(content, ast.Attribute) else None, ()
+
+
+TEMPLATE_BASE = -len(f"{_PREFIX}[")
+
+
 def _scanned(source: Source, *, is_body: bool) -> Iterator[tuple[int, int, Scanner, Broken | None]]:
     text = source.text
     find = HEADER_OR_ARGUMENT if is_body else HEADER
@@ -109,11 +126,13 @@ def _attempt(draft: Draft, end: int) -> ast.Block | ast.Attribute | Broken:
         return broken
 
 
-def _content(draft: Draft, end: int, prefix: str = "") -> ast.Block | ast.Attribute:
+def _content(
+    draft: Draft, end: int, prefix: str = "", suffix: str = ""
+) -> ast.Block | ast.Attribute:
     from kplan.config.syntax.grammar import parsed  # noqa: PLC0415 - python-hcl2 loads slowly
 
     try:
-        return Lowering(draft).content(parsed(prefix + draft.rewritten(end), draft))
+        return Lowering(draft).content(parsed(f"{prefix}{draft.rewritten(end)}{suffix}", draft))
     except RecursionError:
         start = max(draft.base, 0)
         raise Broken("KP114", start, start + 1, "This is nested too deeply.") from None

@@ -175,6 +175,21 @@ def scan_heredoc(draft: Draft, at: int, expression: ScanExpression) -> int:
     return end.end()
 
 
+def scan_bare(draft: Draft, expression: ScanExpression) -> None:
+    """Scan a text that is a template as a whole, and note it in the draft.
+
+    Raises:
+        Broken: something inside is wrong.
+
+    """
+    scan = _Scan(draft, expression)
+    here = 0
+    while here < draft.limit:
+        here, _ = _heredoc_part(scan, here)
+    opening = -draft.base - 1
+    draft.quoted[opening] = Quoted(draft.limit - draft.base, None, tuple(scan.pieces))
+
+
 def _heredoc_part(scan: _Scan, here: int) -> tuple[int, bool]:
     match = _LINE(scan.draft.text, here, scan.draft.limit)
     end = match.end() if match else here

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from kplan.config.syntax.draft import Broken, Draft, Quoted
 from kplan.config.syntax.escapes import unescaped
-from kplan.config.syntax.quoting import ScanExpression, scan_heredoc, scan_quoted
+from kplan.config.syntax.quoting import ScanExpression, scan_bare, scan_heredoc, scan_quoted
 from kplan.config.syntax.tokens import (
     CLOSERS,
     MAX_DEPTH,
@@ -95,6 +95,15 @@ class Scanner:
         """
         at, _ = self._expression(max(self.draft.base, 0), _Mode.LIST, "")
         return at
+
+    def template(self) -> None:
+        """Scan the whole text as a template.
+
+        Raises:
+            Broken: the template cannot be read.
+
+        """
+        scan_bare(self.draft, self._interpolated)
 
     # ---- statements
 

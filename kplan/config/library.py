@@ -1,0 +1,41 @@
+"""The folders that modules are read from, each read once."""
+
+import posixpath
+from collections.abc import Sequence
+from pathlib import Path
+
+from kplan.config.declared import Declared, declared
+from kplan.config.files import read_folder
+
+
+class Library:
+    """Folders of modules by their path from the root folder, `.` being the root itself.
+
+    `sources` gathers the text of every file read, by the name it is shown under.
+    """
+
+    def __init__(self, root: Path, kinds: Sequence[str]) -> None:
+        self.root = root
+        self.sources: dict[str, str] = {}
+        self._kinds = tuple(kinds)
+        self._folders: dict[str, Declared] = {}
+
+    def folder(self, path: str) -> Declared:
+        """Give what a folder declares; its own problems are among it."""
+        found = self._folders.get(path)
+        if found is None:
+            files = read_folder(self.root / path, "" if path == "." else f"{path}/")
+            self.sources.update(files.sources)
+            found = declared(files.items, self._kinds, has_lost=files.has_lost)
+            found.diagnostics.extend(files.diagnostics)
+            self._folders[path] = found
+        return found
+
+    def has(self, path: str) -> bool:
+        """Tell whether there is such a folder."""
+        return (self.root / path).is_dir()
+
+
+def joined(folder: str, source: str) -> str:
+    """Find the path from the root of a module whose source is written in another's folder."""
+    return posixpath.normpath(posixpath.join(folder, source))

@@ -1,0 +1,151 @@
+"""Resource blocks: their instances, and what references to them see."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from kplan.config.decode import Blueprint, decoded
+from kplan.config.evaluation.misuse import meant
+from kplan.config.evaluation.scope import Deferred, Found, Scope
+from kplan.config.ledger import Hop, Ledger
+from kplan.config.names import Repetition
+from kplan.config.problem import Failure, error
+from kplan.config.repetition import Instances, Key, instances
+from kplan.config.syntax.source import Origin, Spot
+from kplan.config.values.convert import convert
+from kplan.config.values.jsonvalue import Json, from_json_value
+from kplan.config.values.sensitive import mark
+from kplan.config.values.value import TMap, Value
+from kplan.kinds.schema import document
+from kplan.model.address import Address, instance_key
+from kplan.model.resource import Resource
+
+
+class Owner(Protocol):
+    """The module that a block stands in."""
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """Steps from the root module, instance keys included."""
+        ...
+
+    def scope(self, origin: Origin, repetition: Repetition | None = None) -> Scope:
+        """Make the scope of an expression of the module."""
+        ...
+
+    def label(self, name: str) -> str:
+        """Write a name of the module as it is referred to from the root."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One decoded resource, and what references to it see."""
+
+    resource: Resource
+    value: Mapping[str, Value]
+
+
+class ResourceNode(Deferred):
+    """A resource block as references see it, and its instances."""
+
+    __slots__ = ("_found", "_ledger", "_module", "_plan", "kind", "name")
+
+    def __init__(self, module: Owner, ledger: Ledger, plan: Blueprint) -> None:
+        self._module = module
+        self._ledger = ledger
+        self._plan = plan
+        self._found = plan.found
+        kind, name = self._found.block.labels
+        self.kind = kind.text
+        self.name = name.text
+
+    def work_out(self) -> None:
+        """Work out every instance; an error in one does not hide the others."""
+        keys = self._ledger.attempt(self.instances)
+        for key in keys or ():
+            self._ledger.attempt(partial(self.instance, key))
+
+    def instances(self) -> Instances:
+        """Work out the keys of the instances, with what `each` and `count` are in them."""
+        if self._found.is_broken:
+            raise Failure
+        label = self._module.label(f"{self.kind}.{self.name}")
+        hop = Hop((self._module.path, self.kind, self.name, "expand"), label, self._found.place)
+        scope = self._module.scope(self._found.origin)
+        return self._ledger.once(hop, lambda: instances(self._found, scope))
+
+    def instance(self, key: Key) -> Instance:
+        """Work out one instance; raises `Failure`."""
+        hop = Hop(
+            (self._module.path, self.kind, self.name, "instance", key),
+            self._module.label(f"{self.kind}.{self.name}{instance_key(key)}"),
+            self._found.place,
+        )
+        return self._ledger.once(hop, partial(self._instance, key))
+
+    def _instance(self, key: Key) -> Instance:
+        scope = self._module.scope(self._found.origin, self.instances()[key])
+        address = Address(self.kind, self.name, key, self._module.path)
+        resource, warnings = decoded(self._plan, address, scope)
+        self._ledger.report(warnings)
+        return Instance(resource, _seen_by_references(self._plan, resource))
+
+    # ---- as references see it
+
+    def attribute(self, name: str, subject: Spot) -> Found:
+        """Give an attribute of the only instance."""
+        if None not in self.instances():
+            label = f"{self.kind}.{self.name}"
+            told = f"{label} has several instances, so one must be chosen before an attribute."
+            hint = f'For example {label}["KEY"].{name}, or all of them: values({label})[*].{name}'
+            if "count" in self._found.arguments:
+                hint = f"For example {label}[0].{name}, or all of them: {label}[*].{name}"
+            raise Failure([error("KP116", subject.range(), told, hint=hint)])
+        value = self.instance(None).value
+        if name not in value:
+            told = f'A {self.kind} has no attribute "{name}".'
+            raise Failure([error("KP144", subject.range(), told, hint=meant(name, value))])
+        return value[name]
+
+    def index(self, key: Value, subject: Spot) -> Found:
+        """Give one instance by its key."""
+        found = self.instances()
+        chosen = key if isinstance(key, str | int) and not isinstance(key, bool) else None
+        if chosen is None or chosen not in found:
+            label = f"{self.kind}.{self.name}"
+            told = f"{label} has no instance {instance_key(chosen)}."
+            keys = [str(each) for each in found if each is not None]
+            raise Failure([error("KP151", subject.range(), told, hint=meant(str(key), keys))])
+        return dict(self.instance(chosen).value)
+
+    def value(self, subject: Spot) -> Value:
+        """Give all instances: the one object, an object by key, or a tuple by place."""
+        del subject
+        found = self.instances()
+        if None in found:
+            return dict(self.instance(None).value)
+        values = {key: dict(self.instance(key).value) for key in found}
+        if "count" in self._found.arguments:
+            return tuple(values.values())
+        return {str(key): value for key, value in values.items()}
+
+
+def _seen_by_references(plan: Blueprint, resource: Resource) -> Mapping[str, Value]:
+    """Attributes with the defaults filled in, marked where they were; `id` is the identity."""
+    found: dict[str, Value] = {"id": str(resource.identity)}
+    for name, plain in document(resource.value).items():
+        value = convert(from_json_value(_json(plain)), plan.types[name])
+        if (name,) in resource.sensitive:
+            value = mark(value)
+        elif isinstance(value, TMap):
+            secret = {key for key in value if (name, key) in resource.sensitive}
+            marked = {key: mark(each, sensitive=key in secret) for key, each in value.items()}
+            value = TMap(marked, value.element) if secret else value
+        found[name] = value
+    return found
+
+
+def _json(plain: object) -> Json:
+    return plain  # type: ignore[return-value] # documents of kinds are JSON-able

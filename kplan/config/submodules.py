@@ -1,0 +1,158 @@
+"""Module blocks: the instances of the module they call, and what references to them see."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Protocol
+
+from kplan.config.declared import Declaration, Declared
+from kplan.config.evaluation.misuse import meant
+from kplan.config.evaluation.scope import Deferred, Found
+from kplan.config.ledger import Hop, Ledger
+from kplan.config.names import Repetition
+from kplan.config.problem import Failure, error
+from kplan.config.repetition import Instances, Key, instances
+from kplan.config.resources import Owner, ResourceNode
+from kplan.config.syntax.source import Spot
+from kplan.config.values.sensitive import mark
+from kplan.config.values.value import Value
+from kplan.model.address import instance_key
+
+
+class Child(Protocol):
+    """One instance of a called module."""
+
+    @property
+    def declared(self) -> Declared:
+        """What its folder declares."""
+        ...
+
+    def work_out(self) -> None:
+        """Work out all there is."""
+        ...
+
+    def resources(self) -> Iterator[ResourceNode]:
+        """List its resource blocks and those of the modules it calls."""
+        ...
+
+    def output(self, name: str) -> Value:
+        """Give the value of an output; raises `Failure`."""
+        ...
+
+    def is_sensitive_output(self, name: str) -> bool:
+        """Tell whether an output is marked sensitive; raises `Failure`."""
+        ...
+
+
+class ModuleNode(Deferred):
+    """A module block as references see it. Outputs are worked out one by one."""
+
+    __slots__ = ("_found", "_ledger", "_make", "_module")
+
+    def __init__(
+        self,
+        module: Owner,
+        ledger: Ledger,
+        found: Declaration,
+        make: Callable[[Repetition, Key], Child],
+    ) -> None:
+        self._module = module
+        self._ledger = ledger
+        self._found = found
+        self._make = make
+
+    def work_out(self) -> None:
+        """Work out every instance; an error in one does not hide the others."""
+        for key in self._ledger.attempt(self.instances) or ():
+            child = self._ledger.attempt(partial(self.instance, key))
+            if child is not None:
+                child.work_out()
+
+    def resources(self) -> Iterator[ResourceNode]:
+        """List the resource blocks in all instances."""
+        for key in self._ledger.attempt(self.instances) or ():
+            child = self._ledger.attempt(partial(self.instance, key))
+            if child is not None:
+                yield from child.resources()
+
+    def instances(self) -> Instances:
+        """Work out the keys of the instances, with what `each` and `count` are in them."""
+        if self._found.is_broken:
+            raise Failure
+        scope = self._module.scope(self._found.origin)
+        return self._ledger.once(self._hop("expand"), lambda: instances(self._found, scope))
+
+    def _hop(self, aspect: str, key: Key = None) -> Hop:
+        label = self._module.label(f"module.{self._found.name}{instance_key(key)}")
+        name = (self._module.path, "module", self._found.name, aspect, key)
+        return Hop(name, label, self._found.place)
+
+    def instance(self, key: Key) -> Child:
+        """Make one instance; raises `Failure`."""
+        repetition = self.instances()[key]
+        make = partial(self._make, repetition, key)
+        return self._ledger.once(self._hop("instance", key), make)
+
+    def attribute(self, name: str, subject: Spot) -> Found:
+        """Give an output of the only instance."""
+        if None not in self.instances():
+            label = f"module.{self._found.name}"
+            told = f"{label} has several instances, so one must be chosen before an output."
+            hint = f'For example {label}["KEY"].{name}, or all of them: values({label})[*].{name}'
+            if "count" in self._found.arguments:
+                hint = f"For example {label}[0].{name}, or all of them: {label}[*].{name}"
+            raise Failure([error("KP116", subject.range(), told, hint=hint)])
+        return _Outputs(self.instance(None), f"module.{self._found.name}").attribute(name, subject)
+
+    def index(self, key: Value, subject: Spot) -> Found:
+        """Give one instance by its key."""
+        found = self.instances()
+        label = f"module.{self._found.name}"
+        chosen = key if isinstance(key, str | int) and not isinstance(key, bool) else None
+        if chosen is None or chosen not in found:
+            told = f"{label} has no instance {instance_key(chosen)}."
+            keys = [str(each) for each in found if each is not None]
+            raise Failure([error("KP151", subject.range(), told, hint=meant(str(key), keys))])
+        return _Outputs(self.instance(chosen), f"{label}{instance_key(chosen)}")
+
+    def value(self, subject: Spot) -> Value:
+        """Give all outputs of all instances: one object, an object by key, or a tuple."""
+        found = self.instances()
+        values = {key: _Outputs(self.instance(key), "").value(subject) for key in found}
+        if None in values:
+            return values[None]
+        if "count" in self._found.arguments:
+            return tuple(values.values())
+        return {str(key): value for key, value in values.items()}
+
+
+class _Outputs(Deferred):
+    """The outputs of one instance."""
+
+    __slots__ = ("_child", "_label")
+
+    def __init__(self, child: Child, label: str) -> None:
+        self._child = child
+        self._label = label
+
+    def attribute(self, name: str, subject: Spot) -> Found:
+        outputs = self._child.declared.outputs
+        if name not in outputs:
+            if self._child.declared.has_lost:
+                raise Failure
+            told = f'{self._label} has no output "{name}".'
+            raise Failure([error("KP144", subject.range(), told, hint=meant(name, outputs))])
+        is_secret = self._child.is_sensitive_output(name)
+        return mark(self._child.output(name), sensitive=is_secret)
+
+    def index(self, key: Value, subject: Spot) -> Found:
+        if isinstance(key, str):
+            return self.attribute(key, subject)
+        told = f"{self._label} is an object of outputs; take one by its name."
+        raise Failure([error("KP151", subject.range(), told)])
+
+    def value(self, subject: Spot) -> Value:
+        found: dict[str, Value] = {}
+        for name in sorted(self._child.declared.outputs):
+            part = self.attribute(name, subject)
+            found[name] = part if not isinstance(part, Deferred) else part.value(subject)
+        return found
