@@ -36,7 +36,17 @@ def plain(value: object) -> object:
         case Mapping():
             return {key: plain(value[key]) for key in sorted(value)}
         case _:
-            return _plain_fields(value)
+            return fields_of(value)
+
+
+def fields_of(value: object, without: Collection[str] = ()) -> dict[str, object]:
+    """Write the fields of a dataclass, but for some and for those that hold their default."""
+    defaults = _defaults(cast("Hashable", type(value)))
+    return {
+        name: plain(held)
+        for name, default in defaults.items()
+        if name not in without and (held := getattr(value, name)) != default
+    }
 
 
 def from_plain(schema: type[_T], found: object) -> _T:
@@ -48,15 +58,6 @@ def from_plain(schema: type[_T], found: object) -> _T:
     """
     value: _T = _reader(cast("Hashable", schema))(found)
     return value
-
-
-def _plain_fields(value: object, without: Collection[str] = ()) -> dict[str, object]:
-    defaults = _defaults(cast("Hashable", type(value)))
-    return {
-        name: plain(held)
-        for name, default in defaults.items()
-        if name not in without and (held := getattr(value, name)) != default
-    }
 
 
 @cache
@@ -73,7 +74,7 @@ def _defaults(schema: Any) -> Mapping[str, object]:  # noqa: ANN401 - a dataclas
 
 def _plain_change(change: Change) -> dict[str, object]:
     """Write a change without the secrets of its kind."""
-    found = _plain_fields(change, without=("before", "after", "attributes"))
+    found = fields_of(change, without=("before", "after", "attributes"))
     for name, value in (("before", change.before), ("after", change.after)):
         found[name] = None if value is None else value_document(change.kind, value)
     if change.attributes:
@@ -119,9 +120,7 @@ def _as_it_is(found: object) -> object:
 
 
 def _optional(choices: tuple[Any, ...]) -> _Read:
-    (only, *more) = [_reader(each) for each in choices if each is not NoneType]
-    if more:
-        return _as_it_is
+    (only,) = [_reader(each) for each in choices if each is not NoneType]
     return lambda found: None if found is None else only(found)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from kplan.model.errors import KplanError, StalePlan
 from kplan.model.plan import Plan
 from kplan.state.atomic import real_path, write_atomically
-from kplan.state.plain import from_plain, plain
+from kplan.state.plain import fields_of, from_plain
 from kplan.state.plan_codec import decode_plan, encode_plan
 from kplan.state.version import kplan_version
 
@@ -81,7 +81,7 @@ def write_plan(path: Path, plan: Plan, meta: PlanMeta, show: bytes = b"") -> Non
 
     """
     body = encode_plan(plan)
-    about = {"format": FORMAT, "plan_sha256": _digest(body), **_object(plain(meta))}
+    about = {"format": FORMAT, "plan_sha256": _digest(body), **fields_of(meta)}
     members = {META: json.dumps(about, indent=2).encode() + b"\n", PLAN: body}
     if show:
         members[SHOW] = show

@@ -2,7 +2,10 @@
 
 from kplan.kinds.topic import Topic
 from kplan.model.address import Address
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Action, BasedOn, Batch, Change, Plan, Step
 from kplan.model.resource import Identity
+from kplan.model.source import SourceRange
 from kplan.model.state import Owned, State
 
 LINEAGE = "6f1c2d7e-0a4b-4c39-9a55-2f0d5b1c7e11"
@@ -29,3 +32,26 @@ def state(*objects: Owned, serial: int = 41, cluster_id: str = "cluster-1") -> S
 
 def many(count: int, serial: int) -> State:
     return state(*(owned(f"topic-{number}") for number in range(count)), serial=serial)
+
+
+def creation(name: str = "orders") -> Change:
+    place = SourceRange("topics.tf", 12, 1, 18, 2)
+    address = Address("kafka_topic", name)
+    return Change(
+        address, "kafka_topic", Identity(name), Action.CREATE, None, topic(name), declared_at=place
+    )
+
+
+def plan(*changes: Change, serial: int = 41) -> Plan:
+    step = Step(40, "create_topics")
+    return Plan(
+        BasedOn("digest", LINEAGE, serial, "cluster-1"),
+        changes,
+        (Batch("kafka_topic", step, changes),) if changes else (),
+        checksum="5c2e-91ab",
+        created_at="2026-08-04T10:00:00+00:00",
+    )
+
+
+def applied(change: Change) -> Outcome:
+    return Outcome(change, Status.APPLIED, None, 1, 31, uid=f"id-of-{change.identity}")

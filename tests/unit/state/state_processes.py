@@ -7,8 +7,9 @@ from pathlib import Path
 
 from kplan.state.file import read_state, write_state
 from kplan.state.holder import this_run
+from kplan.state.journal_writer import recording
 from kplan.state.lock import locked
-from tests.unit.state.state_builders import many
+from tests.unit.state.state_builders import applied, creation, many, plan
 
 # A server without threads forks fast and safely, even under a test runner that has threads.
 PROCESSES = multiprocessing.get_context("forkserver")
@@ -43,3 +44,16 @@ def contend(path: Path, log: Path, rounds: int) -> None:
             file.flush()
             time.sleep(0.001)
             file.write("out\n")
+
+
+def apply_for_ever(path: Path, acknowledge: Connection, size: int) -> None:
+    """Keep the journal of an apply of many small batches; say what went out and what came back."""
+    changes = tuple(creation(f"topic-{number}") for number in range(size))
+    made = plan(*changes)
+    with recording(path, made) as journal:
+        for change in changes:
+            journal.sending(made.batches[0], [change])
+            acknowledge.send(("sent", change.identity))
+            journal.finished(applied(change))
+            acknowledge.send(("done", change.identity))
+        time.sleep(60)

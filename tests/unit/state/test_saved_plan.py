@@ -19,43 +19,17 @@ from kplan.model.errors import KplanError, StalePlan
 from kplan.model.plan import (
     Action,
     AttributeChange,
-    BasedOn,
-    Batch,
     Change,
     OutputChange,
     Plan,
-    Step,
 )
 from kplan.model.resource import Identity
 from kplan.state import values
 from kplan.state.plain import from_plain, plain
 from kplan.state.plan_codec import decode_plan, encode_plan
 from kplan.state.plan_file import check_not_expired, meta_of, read_plan, write_plan
-from tests.unit.state.state_builders import LINEAGE, topic
+from tests.unit.state.state_builders import LINEAGE, creation, plan
 from tests.unit.state.state_strategies import CHANGES, UNHURRIED, plans
-
-
-def creation(name: str = "orders") -> Change:
-    return Change(
-        Address("kafka_topic", name),
-        "kafka_topic",
-        Identity(name),
-        Action.CREATE,
-        before=None,
-        after=topic(name),
-    )
-
-
-def plan(*changes: Change) -> Plan:
-    step = Step(40, "create_topics")
-    return Plan(
-        BasedOn("digest", LINEAGE, 41, "cluster-1"),
-        changes,
-        (Batch("kafka_topic", step, changes),) if changes else (),
-        checksum="5c2e-91ab",
-        created_at="2026-08-04T10:00:00+00:00",
-    )
-
 
 META = meta_of(plan(), expires_at="2026-08-05T10:00:00+00:00", nonce="nonce-1")
 
@@ -73,13 +47,13 @@ def archive(**members: bytes) -> bytes:
     return buffer.getvalue()
 
 
-@UNHURRIED
+@settings(UNHURRIED, max_examples=40)
 @given(CHANGES)
 def test_a_change_is_read_as_it_was_written(change: Change) -> None:
     assert from_plain(Change, json.loads(json.dumps(plain(change)))) == change
 
 
-@UNHURRIED
+@settings(UNHURRIED, max_examples=40)
 @given(plans())
 def test_a_plan_is_read_as_it_was_written(what: Plan) -> None:
     assert decode_plan(encode_plan(what)) == what

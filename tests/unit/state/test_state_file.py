@@ -1,10 +1,13 @@
 """The state file: whole or untouched, whatever happens."""
 
 import contextlib
+import errno
+import importlib.metadata
 import os
 import random
 import resource
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +17,7 @@ import pytest
 from kplan.model.errors import StalePlan, StateCorrupt, StateError, WrongCluster
 from kplan.model.plan import BasedOn
 from kplan.model.state import State
+from kplan.state.atomic import sync_folder, write_atomically
 from kplan.state.backup import KEEP, backups
 from kplan.state.file import (
     check_free_space,
@@ -23,6 +27,8 @@ from kplan.state.file import (
     read_state,
     write_state,
 )
+from kplan.state.sealed import seal
+from kplan.state.version import kplan_version
 from tests.unit.state.state_builders import LINEAGE, many, owned, state
 from tests.unit.state.state_processes import PROCESSES, write_for_ever
 
@@ -105,6 +111,18 @@ def test_a_state_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "link.json").symlink_to(tmp_path / "unmounted" / "state.json")
     with pytest.raises(StateError, match="is a link to"):
         read_state(tmp_path / "link.json")
+
+
+def test_a_state_with_a_kind_of_a_later_version_is_whole_and_still_an_error(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "state.json"
+    heading = {"format": 1, "lineage": "x", "serial": 1, "cluster_id": "", "outputs": {}}
+    path.write_bytes(seal({**heading, "resources": [{"kind": "kafka_mirror"}]}))
+    with pytest.raises(StateError, match="kafka_mirror") as caught:
+        read_state(path)
+    assert not isinstance(caught.value, StateCorrupt)
+    assert str(path) in caught.value.detail
 
 
 def test_a_state_behind_a_link_is_written_behind_the_link(tmp_path: Path) -> None:
@@ -203,6 +221,59 @@ def test_a_write_that_is_cut_off_leaves_the_previous_state_and_no_litter(
         write_state(path, many(100, serial=2))
     assert read_state(path) == many(1, serial=1)
     assert not [each for each in tmp_path.rglob("*") if each.suffix in {".tmp", ".state"}]
+
+
+def test_where_no_other_folder_takes_the_new_state_the_error_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with files_limited_to(100), pytest.raises(StateError) as caught:
+        write_state(tmp_path / "state.json", many(1, serial=1))
+    assert "Plan again" in caught.value.hint
+
+
+def test_a_write_to_where_no_file_can_be_leaves_no_litter(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(IsADirectoryError):
+        write_atomically(tmp_path / "folder", b"x")
+    assert [each.name for each in tmp_path.iterdir()] == ["folder"]
+
+
+def test_what_killed_writers_left_is_swept_up_when_nobody_can_be_writing_it(
+    tmp_path: Path,
+) -> None:
+    for name, age_s in (("old", 7200), ("young", 60)):
+        leftover = tmp_path / f".state.json.{name}.tmp"
+        leftover.touch()
+        os.utime(leftover, (time.time() - age_s,) * 2)
+    write_state(tmp_path / "state.json", state())
+    assert sorted(each.name for each in tmp_path.iterdir()) == [
+        ".state.json.young.tmp",
+        "state.json",
+    ]
+
+
+@pytest.mark.parametrize(("number", "matters"), [(errno.EINVAL, False), (errno.EIO, True)])
+def test_a_folder_that_knows_no_fsync_is_not_an_error_but_a_broken_one_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, *, matters: bool
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="error") if matters else contextlib.nullcontext():
+        sync_folder(tmp_path)
+
+
+def test_a_source_tree_that_was_never_installed_has_version_0(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def absent(name: str) -> str:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", absent)
+    assert kplan_version() == "0"
 
 
 def test_a_full_disk_leaves_the_previous_state_and_the_new_one_elsewhere(

@@ -179,16 +179,20 @@ def ago(seconds: float) -> str:
         ({"started": "1"}, True),  # the number was given to another process
         ({"started": ""}, False),
         ({"pid": 2**22 + 1}, True),
-        ({"boot_id": "before", "heartbeat": ago(120)}, True),
-        ({"boot_id": "before", "heartbeat": ago(5)}, False),  # a namesake that is alive
+        ({"boot_id": "before", "heartbeat": 120}, True),
+        ({"boot_id": "before", "heartbeat": 5}, False),  # a namesake that is alive
         ({"boot_id": "before", "heartbeat": "?"}, False),
-        ({"boot_id": "before", "heartbeat": "", "created": ago(120)}, True),
-        ({"host": "elsewhere", "pid": 2**22 + 1, "heartbeat": ago(9999)}, False),
+        ({"boot_id": "before", "heartbeat": "", "created": 120}, True),
+        ({"host": "elsewhere", "pid": 2**22 + 1, "heartbeat": 9999}, False),
     ],
 )
 def test_only_a_run_that_is_provably_over_counts_as_dead(
     change: dict[str, object], *, dead: bool
 ) -> None:
+    """Times are given as seconds ago."""
+    for name in change.keys() & {"heartbeat", "created"}:
+        if isinstance(seconds := change[name], int):
+            change = {**change, name: ago(seconds)}
     assert is_dead(replace(this_run("apply"), **change)) is dead  # type: ignore[arg-type]
 
 
@@ -202,6 +206,22 @@ def test_a_system_without_proc_proves_death_by_the_process_id_alone(
     assert not is_dead(holder)
     assert not is_dead(replace(holder, pid=1))
     assert is_dead(replace(holder, pid=2**22 + 1))
+
+    def forbidden(*_: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", forbidden)
+    assert not is_dead(holder)  # a process of somebody else is a process
+
+
+def test_a_process_that_hides_its_start_counts_as_alive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder = this_run("apply")
+    (tmp_path / "self").touch()
+    (tmp_path / str(os.getpid()) / "stat").mkdir(parents=True)
+    monkeypatch.setattr("kplan.state.holder._PROC", tmp_path)
+    assert not is_dead(holder)
 
 
 def test_a_note_that_cannot_be_read_still_locks(tmp_path: Path) -> None:
@@ -276,6 +296,12 @@ def test_a_folder_that_takes_no_lock_is_an_error(tmp_path: Path) -> None:
     with (
         pytest.raises(StateError, match="cannot be made"),
         at_once(tmp_path / "file" / "state.json", this_run("apply")),
+    ):
+        pass
+    note_path(tmp_path / "state.json").mkdir()
+    with (
+        pytest.raises(StateError, match="cannot be made"),
+        at_once(tmp_path / "state.json", this_run("apply")),
     ):
         pass
 

@@ -1,0 +1,252 @@
+"""The journal of an apply: what was about to be sent, and what became of it.
+
+Lines of JSON (see `lines.py`), in this order:
+
+    {"format": 1, "changes": 2, ...}         what the apply is about
+    {"change": {...}}                        one for each change, numbered from 0
+    {"sent": [0, 1], "step": ..., "at": ...} before a request
+    {"item": 0, "status": "applied", ...}    after it, one for each item whose fate is known
+    {"writes": 42}                           before the state is written as serial 42
+    {"end": true}                            after the last
+
+Lines up to a "sent" are on the disk before its request goes out. A journal that is left behind is
+an apply that was killed: `fold` brings into the state what it had done.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from kplan.model.errors import StateCorrupt, StateError
+from kplan.model.outcome import Outcome, Status
+from kplan.model.ownership import owned_after
+from kplan.model.plan import Change
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity
+from kplan.model.state import State
+from kplan.state.atomic import real_path, sync_folder
+from kplan.state.lines import whole_lines
+from kplan.state.plain import fields_of, from_plain, plain
+from kplan.state.values import value_document
+
+FORMAT = 1
+
+Key = tuple[str, Identity]
+"""Kind and identity of an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalHead:
+    """What an apply is about. `plan` is the checksum of its plan, `at` ISO 8601 in UTC."""
+
+    plan: str
+    lineage: str
+    from_serial: int
+    cluster_id: str
+    kplan_version: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What is known of an apply that may have been killed.
+
+    `changes` are those that touch the cluster; `before` and `attributes` are left out of them.
+    `sent` holds what went out at least once. `covered` tells for each serial that was about to be
+    written how many of the outcomes, in order, that state holds.
+    """
+
+    head: JournalHead
+    changes: tuple[Change, ...]
+    sent: frozenset[Key]
+    outcomes: tuple[Outcome, ...]
+    covered: Mapping[int, int]
+    is_ended: bool
+
+    @property
+    def unsettled(self) -> frozenset[Key]:
+        """What was sent, and only the cluster knows with what result."""
+        known = {key(each.change) for each in self.outcomes if each.status is not Status.UNKNOWN}
+        return self.sent - known
+
+    @property
+    def not_sent(self) -> tuple[Change, ...]:
+        """What was never tried."""
+        return tuple(each for each in self.changes if key(each) not in self.sent)
+
+
+def read_journal(path: Path) -> Journal | None:
+    """Read the journal beside the state at `path`; None where no apply was interrupted.
+
+    A last line without an end is left out: its write was cut off, and nothing followed from it.
+
+    Raises:
+        StateCorrupt: anything else about it is not as it was written, or a newer version wrote it.
+        StateError: it cannot be opened.
+
+    """
+    file = journal_path(path)
+    try:
+        data = file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as failure:
+        raise StateError(f"The journal {file} cannot be read: {failure.strerror}.") from failure
+    try:
+        return _journal(whole_lines(data))
+    except StateCorrupt as fault:
+        raise StateCorrupt(f"{file}: {fault.detail}", fault.hint) from fault
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as failure:
+        raise StateCorrupt(
+            f"The journal {file} is damaged: {failure}.", _way_out(file)
+        ) from failure
+
+
+def fold(state: State, journal: Journal) -> tuple[State, frozenset[Key]]:
+    """Bring into the state what the apply had done, and tell what only the cluster knows.
+
+    The serial stays: the caller raises it when it writes. Folding the same journal again into what
+    came of it changes nothing.
+
+    Raises:
+        StateError: the journal is not about this state, or the state went on without it.
+
+    """
+    head = journal.head
+    if state.serial == head.from_serial == 0:
+        state = replace(state, lineage=head.lineage)  # killed before the state was ever written
+    if state.lineage != head.lineage:
+        raise StateError(f"The journal belongs to the state {head.lineage}, not {state.lineage}.")
+    if state.serial != head.from_serial and state.serial not in journal.covered:
+        raise StateError(
+            f"The journal begins at serial {head.from_serial}; the state went on to serial "
+            f"{state.serial} without it.",
+            "Move the journal away; kplan plan shows what its apply has done.",
+        )
+    news = journal.outcomes[journal.covered.get(state.serial, 0) :]
+    done = [(each.change, each) for each in news if each.status is Status.APPLIED]
+    folded = replace(
+        state,
+        cluster_id=head.cluster_id or state.cluster_id,
+        owned=owned_after(state.owned, done),
+    )
+    return folded, journal.unsettled
+
+
+def discard_journal(path: Path) -> None:
+    """Remove the journal beside the state at `path`: all it says is in the state.
+
+    Raises:
+        StateError: it cannot be removed.
+
+    """
+    file = journal_path(path)
+    try:
+        file.unlink(missing_ok=True)
+        sync_folder(file.parent)
+    except OSError as failure:
+        raise StateError(f"The journal {file} cannot be removed: {failure.strerror}.") from failure
+
+
+def journal_path(path: Path) -> Path:
+    """Give the journal of the state at `path`."""
+    return real_path(path).with_suffix(".journal")
+
+
+def key(change: Change) -> Key:
+    """Tell changes apart; an address can hold two, the old object and the new one."""
+    return change.kind, change.identity
+
+
+def head_line(head: JournalHead, changes: int) -> dict[str, object]:
+    """Write the first line."""
+    return {"format": FORMAT, "changes": changes, **fields_of(head)}
+
+
+def change_line(change: Change) -> dict[str, object]:
+    """Write what the state needs to know of a change, without its secrets."""
+    found = {
+        "address": str(change.address),
+        "kind": change.kind,
+        "identity": change.identity,
+        "action": change.action,
+        "before": None,
+        "after": None if change.after is None else value_document(change.kind, change.after),
+        "uid": change.uid,
+        "declared_at": plain(change.declared_at),
+        "is_protected": change.is_protected,
+        "previous": plain(change.previous),
+    }
+    return {"change": found}
+
+
+def outcome_line(number: int, outcome: Outcome) -> dict[str, object]:
+    """Write what became of the change with that number."""
+    return {
+        "item": number,
+        "status": outcome.status,
+        "refusal": plain(outcome.refusal),
+        "attempts": outcome.attempts,
+        "ms": outcome.elapsed_ms,
+        "note": outcome.note,
+        "verified": outcome.is_verified,
+        "uid": outcome.uid,
+    }
+
+
+def _journal(lines: Iterator[Mapping[str, Any]]) -> Journal:
+    first = next(lines, None)
+    if first is None:
+        raise ValueError("it has no first line")
+    if int(first["format"]) > FORMAT:
+        raise StateCorrupt(
+            f"Its format is {first['format']}; this version of kplan reads up to {FORMAT}.",
+            f"Use kplan {first['kplan_version']} or later.",
+        )
+    count = int(first["changes"])
+    changes = tuple(from_plain(Change, line["change"]) for line in islice(lines, count))
+    if len(changes) != count:
+        raise ValueError(f"it holds {len(changes)} of {count} changes")
+    return _continued(from_plain(JournalHead, first), changes, lines)
+
+
+def _continued(
+    head: JournalHead, changes: tuple[Change, ...], lines: Iterator[Mapping[str, Any]]
+) -> Journal:
+    sent: set[Key] = set()
+    outcomes: list[Outcome] = []
+    covered: dict[int, int] = {}
+    is_ended = False
+    for line in lines:
+        match line:
+            case {"sent": numbers}:
+                sent.update(key(changes[number]) for number in numbers)
+            case {"item": number}:
+                outcomes.append(_outcome(changes[number], line))
+            case {"writes": serial}:
+                covered[serial] = len(outcomes)
+            case {"end": True}:
+                is_ended = True
+            case _:
+                raise ValueError("it has a line of an unknown sort")
+    return Journal(head, changes, frozenset(sent), tuple(outcomes), covered, is_ended)
+
+
+def _outcome(change: Change, found: Mapping[str, Any]) -> Outcome:
+    refused = found["refusal"]
+    return Outcome(
+        change,
+        Status(found["status"]),
+        None if refused is None else from_plain(Refusal, refused),
+        found["attempts"],
+        found["ms"],
+        found["note"],
+        found["verified"],
+        found["uid"],
+    )
+
+
+def _way_out(file: Path) -> str:
+    return f"Move {file} away; kplan plan then shows what its apply has done."

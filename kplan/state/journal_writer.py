@@ -1,0 +1,137 @@
+"""Keeping the journal while an apply goes on."""
+
+import contextlib
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from kplan.model.errors import StateError
+from kplan.model.outcome import Outcome
+from kplan.model.plan import Batch, Change, Plan
+from kplan.state.atomic import write_atomically
+from kplan.state.holder import utc_now
+from kplan.state.journal import (
+    JournalHead,
+    Key,
+    change_line,
+    head_line,
+    journal_path,
+    key,
+    outcome_line,
+)
+from kplan.state.lines import Chain
+from kplan.state.version import kplan_version
+
+
+class JournalWriter:
+    """Writes to an open journal. It can be used from several threads, and as an apply's watcher."""
+
+    def __init__(self, descriptor: int, chain: Chain, numbers: Mapping[Key, int]) -> None:
+        self._descriptor = descriptor
+        self._chain = chain
+        self._numbers = numbers
+        self._unwritten = b""
+        self._size = os.fstat(descriptor).st_size
+        self._turn = threading.Lock()
+
+    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Put on the disk what is about to be sent; only then may it be sent.
+
+        Raises:
+            StateError: it cannot be written (disk full). Nothing may be sent then.
+
+        """
+        sent = [self._numbers[key(each)] for each in changes]
+        self._write_through({"sent": sent, "step": batch.step.name, "at": utc_now()})
+
+    def finished(self, outcome: Outcome) -> None:
+        """Note what became of one change; it is on the disk before the next request goes out."""
+        number = self._numbers[key(outcome.change)]
+        with self._turn, contextlib.suppress(OSError):  # `sending` and `end` try again
+            self._unwritten += self._chain.line(outcome_line(number, outcome))
+            self._flush()
+
+    def settling(self, waiting: int, total: int) -> None:
+        """Note nothing: what is not visible yet is marked in the state."""
+
+    def writes(self, serial: int) -> None:
+        """Note that the state is about to be written with this serial and all outcomes so far."""
+        self._write_through({"writes": serial})
+
+    def end(self) -> None:
+        """Note that nothing more will be sent; raises StateError as `sending`."""
+        self._write_through({"end": True})
+
+    def _write_through(self, document: Mapping[str, object]) -> None:
+        with self._turn:
+            self._unwritten += self._chain.line(document)
+            try:
+                self._flush()
+                os.fdatasync(self._descriptor)
+            except OSError as failure:
+                raise StateError(
+                    f"The journal cannot be written: {failure.strerror}. Nothing more was sent.",
+                    "Make room, then apply again: what was done is in the journal.",
+                ) from failure
+
+    def _flush(self) -> None:
+        """Append whole lines, or nothing; what could not be appended is kept for the next time."""
+        left = self._unwritten
+        try:
+            while left:
+                left = left[os.write(self._descriptor, left) :]
+        except OSError:
+            os.ftruncate(self._descriptor, self._size)
+            raise
+        self._size += len(self._unwritten)
+        self._unwritten = b""
+
+
+@contextmanager
+def recording(path: Path, plan: Plan) -> Iterator[JournalWriter]:
+    """Keep a journal of the plan beside the state at `path`; the file stays when this ends.
+
+    It begins with every change of the plan's batches, written as a whole or not at all. The caller
+    holds the lock, and calls `discard_journal` when all of it is in the state.
+
+    Raises:
+        StateError: there is one already, or it cannot be written.
+
+    """
+    file = journal_path(path)
+    if file.exists():
+        raise StateError(
+            f"An apply was interrupted and left its journal {file}.",
+            "Finish it first: kplan apply -resume",
+        )
+    changes = {key(each): each for batch in plan.batches for each in batch.changes}
+    chain = Chain()
+    lines = [chain.line(head_line(_head(plan), len(changes)))]
+    lines += [chain.line(change_line(each)) for each in changes.values()]
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(file, b"".join(lines))
+        descriptor = os.open(file, os.O_WRONLY | os.O_APPEND)
+    except OSError as failure:
+        raise StateError(
+            f"The journal {file} cannot be written: {failure.strerror}. Nothing was sent."
+        ) from failure
+    try:
+        yield JournalWriter(
+            descriptor, chain, {name: number for number, name in enumerate(changes)}
+        )
+    finally:
+        os.close(descriptor)
+
+
+def _head(plan: Plan) -> JournalHead:
+    return JournalHead(
+        plan=plan.checksum,
+        lineage=plan.based_on.lineage,
+        from_serial=plan.based_on.serial,
+        cluster_id=plan.based_on.cluster_id,
+        kplan_version=kplan_version(),
+        at=utc_now(),
+    )
