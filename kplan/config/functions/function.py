@@ -8,6 +8,7 @@ from kplan.config.functions.host import Host
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.numbers import NumberError
 from kplan.config.values.sensitive import has_sensitive, mark, unmark, unmark_deep
+from kplan.config.values.text import clean_text
 from kplan.config.values.value import ANY, Type, Value
 
 
@@ -99,6 +100,8 @@ class Function:
             raise self._error(refusal, hidden=hidden) from None
         except NumberError as error:
             raise self._error(Refusal(str(error)), hidden=secret) from None
+        if isinstance(result, str):
+            result = clean_text(result)
         return mark(result, sensitive=secret)
 
     def check_count(self, count: int) -> None:

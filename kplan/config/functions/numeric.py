@@ -96,7 +96,7 @@ def parse_int(text: Value, base: Number) -> Value:
         raise Refusal(reason, argument=1)
     value = _parsed(text, radix)
     if value is None:
-        raise Refusal('cannot parse "{}" as a base {} integer', text, radix, argument=0)
+        raise Refusal(f'cannot parse "{{}}" as a base {radix} integer', text, argument=0)
     return value
 
 

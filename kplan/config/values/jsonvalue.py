@@ -4,10 +4,14 @@ import json
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from kplan.config.values.numbers import exact, number_text, parse_number
+from kplan.config.values.text import clean_text
 from kplan.config.values.value import Number, Sensitive, Value, is_number
+
+MAX_DEPTH: Final = 100
+"""Levels that a document may nest."""
 
 Json: TypeAlias = (
     "bool | float | Number | Decimal | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -37,19 +41,29 @@ def to_json_value(value: Value) -> Json:
             return value
 
 
-def from_json_value(json_value: Json) -> Value:
-    """Turn the result of `json.loads` into a value: lists become tuples, mappings objects."""
+def from_json_value(json_value: Json, depth: int = MAX_DEPTH) -> Value:
+    """Turn the result of `json.loads` into a value: lists become tuples, mappings objects.
+
+    Raises:
+        ValueError: it nests more than `depth` levels.
+
+    """
+    if depth < 0:
+        raise ValueError(f"the document nests more than {MAX_DEPTH} levels deep")
     match json_value:
-        case None | bool() | str():
+        case None | bool():
             return json_value
+        case str():
+            return clean_text(json_value)
         case int() | Fraction():
             return exact(json_value)
         case float() | Decimal():
             return parse_number(str(json_value))
         case Mapping():
-            return {key: from_json_value(json_value[key]) for key in sorted(json_value)}
+            pairs = {clean_text(key): each for key, each in json_value.items()}
+            return {key: from_json_value(pairs[key], depth - 1) for key in sorted(pairs)}
         case _:
-            return tuple(from_json_value(each) for each in json_value)
+            return tuple(from_json_value(each, depth - 1) for each in json_value)
 
 
 def json_text(value: Value) -> str:

@@ -1,0 +1,183 @@
+"""File functions."""
+
+import posixpath
+import re
+import stat
+from typing import Final
+
+from kplan.config.functions.access import FileRefused
+from kplan.config.functions.function import Function, Parameter, Refusal
+from kplan.config.functions.globbing import GlobError, find_files
+from kplan.config.functions.hashes import digest, hexadecimal, in_base64
+from kplan.config.functions.host import Host, TemplateError
+from kplan.config.functions.paths import cleaned
+from kplan.config.values.sensitive import mark, unmark
+from kplan.config.values.sets import make_set
+from kplan.config.values.text import clean_text
+from kplan.config.values.value import STRING, Value
+
+_NAME: Final = re.compile(r"[A-Za-z]\w*", re.ASCII)
+_NOT_THERE: Final = (
+    'no file exists at "{}"; this function works only with files that are distributed as part of '
+    "the configuration source code, so if this file will be created by a resource in this "
+    "configuration you must instead obtain this result from an attribute of that resource"
+)
+_NOT_TEXT: Final = (
+    'contents of "{}" are not valid UTF-8; use the filebase64 function to obtain the Base64 '
+    "encoded contents or the other file functions (e.g. filemd5, filesha256) to obtain file "
+    "hashing results instead"
+)
+
+
+def _contents(host: Host, path: str) -> bytes:
+    try:
+        return host.files.read(path)
+    except FileNotFoundError:
+        raise Refusal(_NOT_THERE, path, argument=0) from None
+    except FileRefused as refused:
+        raise Refusal("failed to read file: {}", str(refused), argument=0) from None
+
+
+def _text(host: Host, path: str) -> str:
+    try:
+        return _contents(host, path).decode()
+    except UnicodeDecodeError:
+        raise Refusal(_NOT_TEXT, path) from None
+
+
+def file(host: Host, path: str) -> str:
+    """Text of a file."""
+    return clean_text(_text(host, path))
+
+
+def filebase64(host: Host, path: str) -> str:
+    """Bytes of a file, in Base64."""
+    return in_base64(_contents(host, path))
+
+
+def fileexists(host: Host, path: str) -> bool:
+    """Whether there is a file at a path; a folder there is an error."""
+    try:
+        mode = host.files.path(path).stat().st_mode
+    except FileNotFoundError:
+        return False
+    except FileRefused as refused:
+        raise Refusal("{}", str(refused)) from None
+    except OSError:
+        raise Refusal('failed to stat "{}"', path) from None
+    if stat.S_ISDIR(mode):
+        raise Refusal('"{}" is a directory, not a file', path or ".")
+    return stat.S_ISREG(mode)
+
+
+def fileset(host: Host, path: str, pattern: str) -> Value:
+    """Files below a folder that fit a pattern, relative to the folder."""
+    whole = cleaned(posixpath.join(path, pattern))
+    try:
+        host.files.path(path)
+        found = list(find_files(host.files.root, whole)) if pattern else []
+    except (FileRefused, GlobError) as error:
+        raise Refusal('failed to glob pattern "{}": {}', whole, str(error)) from None
+    names = (posixpath.relpath(each, cleaned(path)) for each in found)
+    return make_set((clean_text(each) for each in names), STRING)
+
+
+def _hashed(host: Host, path: str, algorithm: str) -> bytes:
+    try:
+        return digest(algorithm, host.files.read(path))
+    except FileNotFoundError:
+        raise Refusal("open {}: no such file or directory", path) from None
+    except FileRefused as refused:
+        raise Refusal("{}", str(refused)) from None
+
+
+def filemd5(host: Host, path: str) -> str:
+    """MD5 of a file, in digits."""
+    return hexadecimal(_hashed(host, path, "md5"))
+
+
+def filesha1(host: Host, path: str) -> str:
+    """SHA-1 of a file, in digits."""
+    return hexadecimal(_hashed(host, path, "sha1"))
+
+
+def filesha256(host: Host, path: str) -> str:
+    """SHA-256 of a file, in digits."""
+    return hexadecimal(_hashed(host, path, "sha256"))
+
+
+def filesha512(host: Host, path: str) -> str:
+    """SHA-512 of a file, in digits."""
+    return hexadecimal(_hashed(host, path, "sha512"))
+
+
+def filebase64sha256(host: Host, path: str) -> str:
+    """SHA-256 of a file, in Base64."""
+    return in_base64(_hashed(host, path, "sha256"))
+
+
+def filebase64sha512(host: Host, path: str) -> str:
+    """SHA-512 of a file, in Base64."""
+    return in_base64(_hashed(host, path, "sha512"))
+
+
+def templatefile(host: Host, path: str, variables: Value) -> Value:
+    """Value of a template in a file."""
+    template = _text(host, path)
+    given, marked = _variables(variables)
+    _check_not_nested(host, "templatefile")
+    return mark(_rendered(host, template, path, given), sensitive=marked)
+
+
+def templatestring(host: Host, template: str, variables: Value) -> Value:
+    """Value of a template in a string."""
+    given, marked = _variables(variables)
+    _check_not_nested(host, "templatestring")
+    return mark(_rendered(host, template, "<templatestring argument>", given), sensitive=marked)
+
+
+def _check_not_nested(host: Host, name: str) -> None:
+    if host.in_template:
+        raise Refusal(f"cannot recursively call {name} from inside another template function")
+
+
+def _variables(value: Value) -> tuple[dict[str, Value], bool]:
+    given, marked = unmark(value)
+    if not isinstance(given, dict):
+        raise Refusal("invalid vars value: must be a map", argument=1)
+    for name in sorted(given):
+        if _NAME.fullmatch(name) is None:
+            raise Refusal(
+                'invalid template variable name "{}": must start with a letter, followed by zero '
+                "or more letters, digits, and underscores",
+                name,
+                argument=1,
+            )
+    return given, marked
+
+
+def _rendered(host: Host, template: str, name: str, variables: dict[str, Value]) -> Value:
+    try:
+        return host.render(template, name, variables)
+    except TemplateError as error:
+        argument = 1 if error.is_missing else None
+        raise Refusal("{}", str(error), argument=argument) from None
+
+
+_PATH: Final = Parameter("path", STRING)
+_VARS: Final = Parameter("vars", marked=True)
+
+FILES: Final = (
+    Function("file", (_PATH,), file, hosted=True),
+    Function("filebase64", (_PATH,), filebase64, hosted=True),
+    Function("filebase64sha256", (_PATH,), filebase64sha256, hosted=True),
+    Function("filebase64sha512", (_PATH,), filebase64sha512, hosted=True),
+    Function("fileexists", (_PATH,), fileexists, hosted=True),
+    Function("filemd5", (_PATH,), filemd5, hosted=True),
+    Function("fileset", (_PATH, Parameter("pattern", STRING)), fileset, hosted=True),
+    Function("filesha1", (_PATH,), filesha1, hosted=True),
+    Function("filesha256", (_PATH,), filesha256, hosted=True),
+    Function("filesha512", (_PATH,), filesha512, hosted=True),
+    Function("templatefile", (_PATH, _VARS), templatefile, hosted=True),
+    Function("templatestring", (Parameter("template", STRING), _VARS), templatestring, hosted=True),
+)

@@ -1,0 +1,173 @@
+"""Every recorded answer of Terraform against kplan's own: values, types, marks and error texts.
+
+`oracle/generate.py` records the answers; `DIFFERENT` below is the whole list of cases where kplan
+answers differently on purpose, each with the reason.
+"""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.scope import Scope
+from kplan.config.functions.access import FileAccess
+from kplan.config.functions.host import FilesOnly
+from kplan.config.functions.registry import FUNCTIONS
+from kplan.config.names import NoNames
+from kplan.config.problem import Failure
+from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression
+from kplan.config.syntax.source import Origin, Source
+from kplan.config.values.jsonvalue import json_text
+from kplan.config.values.sensitive import bare
+from kplan.config.values.types import type_of
+from kplan.config.values.value import (
+    ListType,
+    MapType,
+    ObjectType,
+    PrimitiveType,
+    Sensitive,
+    SetType,
+    TupleType,
+    Type,
+    Value,
+)
+from kplan.model.diagnostic import Diagnostic
+
+ORACLE = Path(__file__).parent / "oracle"
+FUNCTION_PROBLEMS = {
+    "Not enough function arguments",
+    "Too many function arguments",
+    "Invalid function argument",
+    "Error in function call",
+}
+
+OWN_WORDS = ("can(", "try(", "jsondecode(", "yamldecode(", "textdecodebase64(", "textencodebase64(")
+"""Calls whose faults kplan words itself: with a place in the document, or from another library."""
+
+
+@cache
+def different() -> dict[str, str]:
+    found: dict[str, str] = json.loads((ORACLE / "different.json").read_text(encoding="utf-8"))
+    return found
+
+
+def recorded() -> Iterator[tuple[str, dict[str, object]]]:
+    for file in sorted((ORACLE / "results").glob("*.jsonl")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            answer: dict[str, object] = json.loads(line)
+            yield str(answer["expr"]), answer
+
+
+def evaluated(text: str) -> Value | tuple[Diagnostic, ...]:
+    source = Source("case", text, is_file=False)
+    attribute, problems = parse_expression(source)
+    if attribute is None or problems:
+        return problems
+    origin = Origin(source, EXPRESSION_BASE)
+    host = FilesOnly(FileAccess(ORACLE / "folder"))
+    try:
+        return evaluate(attribute.value, Scope(NoNames(), origin, FUNCTIONS, host, {}))
+    except Failure as failure:
+        return tuple(failure.diagnostics)
+
+
+def is_failure(result: Value | tuple[Diagnostic, ...]) -> bool:
+    return isinstance(result, tuple) and any(isinstance(each, Diagnostic) for each in result)
+
+
+def type_json(of: Type) -> object:
+    match of:
+        case PrimitiveType(name):
+            return name
+        case ListType() | SetType() | MapType():
+            return [type(of).__name__.removesuffix("Type").lower(), type_json(of.element)]
+        case TupleType(elements):
+            return ["tuple", [type_json(each) for each in elements]]
+        case ObjectType(attributes):
+            return ["object", {name: type_json(each) for name, each in attributes.items()}]
+        case _:
+            return "dynamic"
+
+
+def marks(value: Value, path: tuple[str | int, ...] = ()) -> Iterator[list[str | int]]:
+    match value:
+        case Sensitive():
+            yield list(path)
+        case tuple():
+            for place, part in enumerate(value):
+                yield from marks(part, (*path, place))
+        case dict():
+            for key in sorted(value):
+                yield from marks(value[key], (*path, key))
+        case _:
+            pass
+
+
+def outcome(text: str) -> dict[str, object]:
+    result = evaluated(text)
+    if isinstance(result, tuple) and result and isinstance(result[0], Diagnostic):
+        return {"summary": result[0].summary, "detail": result[0].detail}
+    value: Value = result  # type: ignore[assignment] # diagnostics are behind us
+    plain = bare(value)
+    return {
+        "type": type_json(type_of(value)),
+        "value": json_text(plain),
+        "sensitive": list(marks(value)),
+    }
+
+
+def wanted(answer: dict[str, object], got: dict[str, object]) -> dict[str, object]:
+    """Reduce the recorded answer to what is compared: of some errors only that there is one."""
+    if "summary" in answer:
+        has_own_words = str(answer["expr"]).startswith(OWN_WORDS)
+        if answer["summary"] not in FUNCTION_PROBLEMS or has_own_words:
+            return {"summary": got.get("summary", answer["summary"]), "detail": got.get("detail")}
+        return {"summary": answer["summary"], "detail": answer["detail"]}
+    value = json.loads(str(answer["value"]))
+    return {
+        "type": untyped_nulls(answer["type"], value),
+        "value": answer["value"],
+        "sensitive": answer["sensitive"],
+    }
+
+
+def untyped_nulls(of: object, value: object) -> object:
+    """Take the type off every null in a recorded type: kplan's nulls have none."""
+    if value is None:
+        return "dynamic"
+    if isinstance(of, str):
+        return of
+    assert isinstance(of, list)
+    kind, parts = of
+    if kind == "tuple":
+        assert isinstance(value, list)
+        return [kind, [untyped_nulls(*each) for each in zip(parts, value, strict=True)]]
+    if kind == "object":
+        assert isinstance(value, dict)
+        return [kind, {name: untyped_nulls(parts[name], value[name]) for name in parts}]
+    return of
+
+
+CASES = [
+    pytest.param(expression, answer, id=f"{number}-{expression}"[:80])
+    for number, (expression, answer) in enumerate(recorded())
+    if expression not in different() and "unknown" not in answer and "infinite" not in answer
+]
+
+
+@pytest.mark.parametrize(("expression", "answer"), CASES)
+def test_an_expression_has_the_value_or_the_error_that_terraform_gives(
+    expression: str, answer: dict[str, object]
+) -> None:
+    got = outcome(expression)
+    assert got == wanted(answer, got)
+
+
+@pytest.mark.parametrize("expression", sorted(different()))
+def test_a_deliberate_difference_is_still_one(expression: str) -> None:
+    answer = dict(recorded())[expression]
+    got = outcome(expression)
+    assert got != wanted(answer, got)
