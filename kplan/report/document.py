@@ -130,13 +130,6 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
-    """Names and values, one pair a line."""
-
-    pairs: tuple[tuple[str, Line], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Snippet:
     """A line of a source with a span to point at: `start` and `end` count characters from 0.
 
@@ -181,7 +174,7 @@ class Totals:
     lines: tuple[Line, ...]
 
 
-Block = Heading | Paragraph | Rows | Item | Table | Facts | Problem | Totals
+Block = Heading | Paragraph | Rows | Item | Table | Problem | Totals
 
 
 @dataclass(frozen=True, slots=True)

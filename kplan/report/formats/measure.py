@@ -38,11 +38,6 @@ def columns(text: str) -> int:
     )
 
 
-def padded(text: str, width: int) -> str:
-    """Fill up with spaces on the right to a number of columns."""
-    return text + " " * (width - columns(text))
-
-
 def wrapped(text: str, width: int) -> list[str]:
     """Break prose into lines of at most `width` columns; its own line breaks stay.
 

@@ -9,7 +9,7 @@ import pytest
 from kplan.cluster.errors import ERRORS, client_refusal, refusal
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.outcome import Outcome, Status
-from kplan.model.plan import Action, Change, OutputChange, Plan
+from kplan.model.plan import Change, Plan
 from kplan.model.state import OutputValue
 from kplan.report import views
 from kplan.report.documents.outcomes import way_out
@@ -116,6 +116,8 @@ def test_an_unknown_outcome_is_not_a_failure_and_says_how_to_find_out() -> None:
     assert "kafka_topic.new create unknown" in text
     assert "(retriable, 1 attempt)" in text
     assert "hint: Plan again: reading the cluster tells whether it was done." in text
+    noted = views.apply_text([Outcome(change("new"), Status.FAILED, note="half done")], PLAIN)
+    assert "  ! kafka_topic.new create failed  main.tf:7:1\n      half done\n" in noted
     silent = views.apply_text([Outcome(change("new"), Status.UNKNOWN)], PLAIN)
     assert "No answer came, and the cluster could not be asked." in silent
 
@@ -172,6 +174,11 @@ def test_a_line_is_coloured_only_where_asked() -> None:
     assert views.outcome_line(applied("new"), Look(colour=True)) == (
         "kafka_topic.new: \x1b[32mcreated\x1b[0m\x1b[90m [31 ms]\x1b[0m"
     )
+
+
+def test_a_broker_message_of_many_lines_stays_on_one() -> None:
+    refused = Outcome(change("new"), Status.FAILED, refusal(44, "one\n\ttwo"))
+    assert "POLICY_VIOLATION: one\\n\\ttwo" in views.outcome_line(refused)
 
 
 def test_every_error_kplan_knows_has_a_way_out() -> None:
@@ -298,5 +305,5 @@ def test_starts_and_problems_are_messages_too() -> None:
 
 
 def test_a_plan_without_outputs_has_no_outputs_message() -> None:
-    assert OutputChange("x", Action.CREATE, None, 1) not in planned().outputs
-    assert messages(views.plan_stream(planned(), AT))[-1]["type"] == "change_summary"
+    plan = plan_of([resource("kafka_topic.a", topic("a"))], state(), snapshot([(topic("a"), "1")]))
+    assert [each["type"] for each in messages(views.plan_stream(plan, AT))] == ["change_summary"]

@@ -115,6 +115,13 @@ def test_an_empty_span_still_gets_a_caret() -> None:
 
 
 def test_a_place_without_its_source_is_named_all_the_same() -> None:
+    at = Address("kafka_topic", "orders", "eu")
+    known = undeclared(subject=SourceRange("gone.tf", 3, 1, 3, 2), address=at)
+    assert '  on gone.tf line 3, column 1, in resource "kafka_topic" "orders":\n' in (
+        diagnostics_text([known], SOURCES, ASCII)
+    )
+    lost = undeclared(subject=SourceRange("main.tf", 99, 1, 99, 2))
+    assert "snippet" not in json.loads(validation_json([lost], SOURCES))["diagnostics"][0]
     gone = undeclared(subject=SourceRange("gone.tf", 3, 1, 3, 2))
     beyond = undeclared(subject=SourceRange("main.tf", 99, 1, 99, 2))
     assert "  on gone.tf line 3, column 1:\n\n" in diagnostics_text([gone], SOURCES, ASCII)
@@ -141,9 +148,10 @@ def test_prose_is_wrapped_to_the_width_and_commands_stay_whole() -> None:
     assert any(each == "│   kplan import " + "x" * 90 for each in lines)
 
 
-def test_a_very_long_line_is_cut_around_the_span() -> None:
-    code = "x" * 5000 + "BAD" + "y" * 5000
-    found = undeclared(subject=SourceRange("long.tf", 1, 5001, 1, 5004))
+@pytest.mark.parametrize("before", [5, 5000, 10_000])
+def test_a_very_long_line_is_cut_around_the_span(before: int) -> None:
+    code = "x" * before + "BAD" + "y" * (10_000 - before)
+    found = undeclared(subject=SourceRange("long.tf", 1, before + 1, 1, before + 4))
     shown = diagnostics_text([found], {"long.tf": code}, ASCII)
     line, carets = shown.split("\n")[3:5]
     assert line[carets.index("^") : carets.rindex("^") + 1] == "BAD"
@@ -164,11 +172,11 @@ def test_carets_stand_under_the_span_whatever_characters_precede_it(code: str) -
 
 
 def test_text_from_outside_cannot_steer_the_terminal() -> None:
-    nasty = "a\x1b[2Jb\u202ec\x07"
+    nasty = "a\x1b[2Jb\u202ec\x07\U000e0001"
     found = undeclared(detail=nasty, hint=nasty, subject=SourceRange(nasty, 1, 1, 1, 3))
     shown = diagnostics_text([found], {nasty: nasty}, Look())
     assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", shown)
-    assert "a\\u001b[2Jb\\u202ec\\u0007" in shown
+    assert "a\\u001b[2Jb\\u202ec\\u0007\\U000e0001" in shown
 
 
 def test_a_literal_secret_on_the_line_is_starred_out() -> None:

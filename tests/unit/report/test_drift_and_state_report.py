@@ -60,6 +60,7 @@ def test_many_hidden_objects_are_cut() -> None:
     assert "hides 30 objects" in text
     assert "t19 ..." in text.replace("\n", " ")
     assert "t20" not in text
+    assert "No drift in what could be read." in text
 
 
 def test_drift_as_json_has_the_changes_in_the_plans_shape() -> None:

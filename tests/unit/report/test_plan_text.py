@@ -230,6 +230,13 @@ def test_a_swap_that_changes_the_principal_names_both() -> None:
     assert "access gap between delete and add for User:old" in text
 
 
+def test_a_swapped_deny_is_no_access_gap() -> None:
+    at, held = "kafka_acl.a", acl(acl_permission_type="Deny")
+    deny = acl(acl_permission_type="Deny", acl_operation="Write")
+    plan = plan_of([resource(at, deny)], state(owned(at, held)), snapshot(acls=[held]))
+    assert "access gap" not in shown(plan)
+
+
 def test_ungrouped_acls_have_a_comment_line_each_and_a_swap_shows_what_forces_it() -> None:
     text = shown(one_of_each(), group_acls=False)
     assert (
@@ -372,6 +379,7 @@ def test_a_kind_that_could_not_be_read_is_never_no_changes() -> None:
     assert not ATLANTIS_NOTHING.search(text)
     assert "Nothing to do for what could be read." in text
     assert "Note: kafka_acl objects could not be read (no right); nothing is planned" in text
+    assert "-target" not in text
 
 
 def test_a_targeted_plan_says_that_it_is_partial() -> None:
@@ -391,6 +399,12 @@ def test_a_plan_with_errors_says_that_it_cannot_be_applied_and_never_no_changes(
     assert not ATLANTIS_NOTHING.search(text)
 
 
+def test_a_plan_of_errors_alone_has_no_summary() -> None:
+    refused = Diagnostic("KP241", Severity.ERROR, "The broker would refuse this change")
+    text = shown(replace(nothing(), checksum="", diagnostics=(refused,)))
+    assert text.split("\n\n")[1:] == ["This plan cannot be applied because of 1 error.\n"]
+
+
 def test_a_protected_delete_is_marked_as_refused() -> None:
     plan = plan_of(
         [resource("kafka_topic.other", topic("other"))],
@@ -408,6 +422,7 @@ def test_output_changes_stand_below_the_counts_as_tools_expect() -> None:
         one_of_each(),
         outputs=(
             OutputChange("gone", Action.DELETE, 1, None),
+            OutputChange("list", Action.UPDATE, [1, 2, [3]], [1, [4]]),
             OutputChange("names", Action.CREATE, None, ["a", {"k": None}]),
             OutputChange("pw", Action.UPDATE, None, None, is_sensitive=True),
             OutputChange("same", Action.NO_OP, 1, 1),
@@ -422,6 +437,11 @@ def test_output_changes_stand_below_the_counts_as_tools_expect() -> None:
     assert text.endswith(
         "Changes to Outputs:\n"
         "  - gone  = 1 -> null\n"
+        "  ~ list  = [\n"
+        "      ~ 2 -> [4],\n"
+        "      - [3],\n"
+        "        # (1 unchanged element hidden)\n"
+        "    ]\n"
         "  + names = [\n"
         '      + "a",\n'
         "      + { k = null },\n"
