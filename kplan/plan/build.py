@@ -33,7 +33,7 @@ def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resourc
     does not own (design laws 2 and 3). Targets narrow the result and never add to it.
     """
     findings = _findings(request, snapshot, kinds)
-    chosen = [each for each in findings.changes if is_targeted(each.address, request.targets)]
+    chosen = [each for each in findings.changes if _is_chosen(request, each)]
     changes = tuple(sorted(chosen, key=_display_key))
     outputs = output_changes(request)
     diagnostics = in_order(
@@ -52,11 +52,16 @@ def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resourc
         outputs=outputs,
         diagnostics=diagnostics,
         unread=_unread(request, snapshot),
-        is_complete=not request.targets and not _unread(request, snapshot),
+        is_complete=not (request.targets or request.only or _unread(request, snapshot)),
         checksum=checksum(changes, outputs),
         cluster=request.cluster,
         created_at=request.created_at,
     )
+
+
+def _is_chosen(request: PlanRequest, change: Change) -> bool:
+    named = request.only is None or (change.kind, change.identity) in request.only
+    return named and is_targeted(change.address, request.targets)
 
 
 def _findings(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> Findings:

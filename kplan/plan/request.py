@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from kplan.model.address import Address
-from kplan.model.resource import Resource
+from kplan.model.resource import Identity, Resource
 from kplan.model.state import OutputValue, State
 
 
@@ -15,7 +15,7 @@ class PlanRequest:
 
     `removed` holds addresses (of blocks or instances) that a `removed` block lets go of; `moved`
     holds pairs of old and new address. `targets` are addresses, block addresses, module prefixes
-    or glob patterns; none stands for all.
+    or glob patterns; none stands for all. `only` narrows the plan to objects by kind and identity.
     """
 
     resources: tuple[Resource, ...]
@@ -23,6 +23,7 @@ class PlanRequest:
     state: State
     config_digest: str = ""
     targets: tuple[str, ...] = ()
+    only: frozenset[tuple[str, Identity]] | None = None
     is_destroy: bool = False
     moved: tuple[tuple[str, str], ...] = ()
     removed: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """Use case: carry a plan out and record what became of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,16 +8,20 @@ from kplan.apply.carry import carry_out
 from kplan.apply.fold import state_after
 from kplan.apply.pace import Means, Watcher
 from kplan.kinds import KINDS
-from kplan.model.errors import StalePlan, WrongCluster
+from kplan.model.errors import StalePlan, UsageError, WrongCluster
 from kplan.model.outcome import Outcome
-from kplan.model.plan import Plan
-from kplan.model.state import State
+from kplan.model.plan import Action, Plan
+from kplan.model.state import OutputValue, State
 from kplan.state.file import check_same_state, write_state
+from kplan.state.journal import discard_journal
+from kplan.state.journal_writer import recording
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
+from kplan.workflow.both import Both
 from kplan.workflow.freshness import moved_since
 from kplan.workflow.opened import Opened, opened
-from kplan.workflow.plan import Planned, output_values, planned, wanted_identities
+from kplan.workflow.plan import Planned, output_values, planned
 from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.settled import wanted_identities
 from kplan.workflow.snapshot import read_snapshot
 
 
@@ -42,9 +46,31 @@ class Applied:
 def apply(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -> Applied:
     """Plan, ask for approval, and carry the plan out, all under one lock."""
     with opened(project, ports) as found:
-        made = planned(found, options, ports)
+        made = _absorbed(project, found, planned(found, options, ports))
         if not made.plan.is_applyable or not hands.approve(made):
-            return Applied(made, (), found.state, is_approved=False)
+            return Applied(made, (), made.state, is_approved=False)
+        return _carried_out(project, found, made, options, (ports, hands))
+
+
+def resume(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -> Applied:
+    """Finish an apply that was interrupted: what it was approved for and has not done yet.
+
+    Raises:
+        UsageError: no apply was interrupted.
+
+    """
+    with opened(project, ports) as found:
+        if found.journal is None:
+            raise UsageError("No apply was interrupted; there is nothing to resume.")
+        changes = found.journal.changes
+        options = replace(
+            options,
+            only=frozenset((each.kind, each.identity) for each in changes),
+            is_destroy=all(each.action is Action.DELETE for each in changes),
+        )
+        made = _absorbed(project, found, planned(found, options, ports))
+        if made.plan.has_errors:
+            return Applied(made, (), made.state, is_approved=False)
         return _carried_out(project, found, made, options, (ports, hands))
 
 
@@ -60,7 +86,7 @@ def apply_saved(
     saved = read_plan(path)
     check_not_expired(saved.meta, ports.now())
     with opened(project, ports) as found:
-        made = _rebound(saved, found)
+        made = _absorbed(project, found, _rebound(saved, found))
         return _carried_out(project, found, made, options, (ports, hands))
 
 
@@ -93,25 +119,44 @@ def _carried_out(
     options: PlanOptions,
     outside: tuple[Ports, Hands],
 ) -> Applied:
+    """Send, with every intent and outcome on disk first, then write the state once."""
     ports, hands = outside
-    means = Means(
-        found.cluster, KINDS, ports.clock, hands.watcher, options.pace, is_stopped=ports.is_stopped
-    )
-    ports.progress.stage("Applying", _sendings(made.plan))
-    outcomes = carry_out(made.plan, means)
-    state = _recorded(project, made, outcomes, options)
+    with recording(project.state_path, made.plan) as journal:
+        means = Means(
+            found.cluster,
+            KINDS,
+            ports.clock,
+            Both(journal, hands.watcher),
+            options.pace,
+            is_stopped=ports.is_stopped,
+        )
+        ports.progress.stage("Applying", _sendings(made.plan))
+        outcomes = carry_out(made.plan, means)
+        journal.end()
+        state = state_after(made.state, made.plan, outcomes, _outputs(made, options))
+        journal.writes(state.serial)
+        write_state(project.state_path, state)
+    discard_journal(project.state_path)
     return Applied(made, outcomes, state, is_approved=True)
+
+
+def _absorbed(project: Project, found: Opened, made: Planned) -> Planned:
+    """Write down what an interrupted apply had done, so that its journal can go."""
+    if found.journal is None:
+        return made
+    state = replace(made.state, serial=made.state.serial + 1)
+    write_state(project.state_path, state)
+    discard_journal(project.state_path)
+    based_on = replace(made.plan.based_on, lineage=state.lineage, serial=state.serial)
+    return replace(made, plan=replace(made.plan, based_on=based_on), state=state)
 
 
 def _sendings(plan: Plan) -> int:
     return sum(1 for change in plan.changes if change.touches_cluster)
 
 
-def _recorded(
-    project: Project, made: Planned, outcomes: Sequence[Outcome], options: PlanOptions
-) -> State:
-    outputs = {} if options.is_destroy else output_values(made.configuration)
-    kept = dict(made.state.outputs) if options.targets else outputs
-    state = state_after(made.state, made.plan, outcomes, kept)
-    write_state(project.state_path, state)
-    return state
+def _outputs(made: Planned, options: PlanOptions) -> dict[str, OutputValue]:
+    """Give the outputs after the apply; a narrowed one leaves them alone."""
+    if options.targets or options.only is not None:
+        return dict(made.state.outputs)
+    return {} if options.is_destroy else output_values(made.configuration)

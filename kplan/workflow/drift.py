@@ -10,8 +10,8 @@ from kplan.model.state import State
 from kplan.plan.drift import drift as drifted
 from kplan.plan.drift import unmanaged
 from kplan.workflow.opened import opened
-from kplan.workflow.plan import wanted_identities
 from kplan.workflow.project import Ports, Project
+from kplan.workflow.settled import wanted_identities
 from kplan.workflow.snapshot import read_snapshot
 
 

@@ -9,8 +9,8 @@ from kplan.model.resource import Identity, Resource
 from kplan.model.state import Owned
 from kplan.state.file import write_state
 from kplan.workflow.opened import Opened, opened
-from kplan.workflow.plan import wanted_identities
 from kplan.workflow.project import Ports, Project
+from kplan.workflow.settled import wanted_identities
 from kplan.workflow.snapshot import read_snapshot
 
 

@@ -14,18 +14,24 @@ from kplan.model.errors import ConfigError
 from kplan.model.state import State
 from kplan.state.file import check_same_cluster, new_state, read_state
 from kplan.state.holder import Holder
+from kplan.state.journal import Journal, fold, read_journal
 from kplan.state.lock import locked
 from kplan.workflow.project import Ports, Project
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What every use case that meets the cluster starts from."""
+    """What every use case that meets the cluster starts from.
+
+    `journal` is that of an apply that was killed; what it had done is folded into `state` already,
+    but not yet written.
+    """
 
     configuration: Configuration
     state: State
     cluster: Cluster
     description: ClusterDescription
+    journal: Journal | None = None
 
 
 @contextmanager
@@ -42,12 +48,16 @@ def opened(project: Project, ports: Ports) -> Iterator[Opened]:
     ports.progress.stage("Reading configuration")
     configuration = loaded(project)
     with lock(project, ports):
+        journal = read_journal(project.state_path)
         state = state_of(project)
+        if journal is not None:
+            state, unsettled = fold(state, journal)
+            ports.progress.note(_interrupted(journal, len(unsettled)))
         ports.progress.stage("Connecting")
         with closing(ports.connect(configuration)) as cluster:
             description = cluster.describe()
             check_same_cluster(state, description.cluster_id)
-            yield Opened(configuration, state, cluster, description)
+            yield Opened(configuration, state, cluster, description, journal)
 
 
 def loaded(project: Project) -> Configuration:
@@ -82,3 +92,11 @@ def lock(project: Project, ports: Ports) -> Iterator[None]:
     )
     with held:
         yield
+
+
+def _interrupted(journal: Journal, unsettled: int) -> str:
+    return (
+        f"An apply of {len(journal.changes)} changes was interrupted: "
+        f"{len(journal.outcomes)} are known, {unsettled} are being looked up, "
+        f"{len(journal.not_sent)} were not sent."
+    )

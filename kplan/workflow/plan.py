@@ -1,14 +1,11 @@
 """Use case: make a plan."""
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import in_order
 from kplan.model.plan import Plan
-from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import OutputValue, State
 from kplan.plan.build import build_plan
@@ -17,7 +14,7 @@ from kplan.policy.risk import with_risks
 from kplan.workflow.broker_check import broker_checked
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.project import PlanOptions, Ports, Project
-from kplan.workflow.snapshot import read_snapshot
+from kplan.workflow.settled import settled_snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +36,7 @@ def plan(project: Project, options: PlanOptions, ports: Ports) -> Planned:
 def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     """Plan on what is open already."""
     ports.progress.stage("Reading the cluster")
-    wanted = wanted_identities(found.configuration, found.state)
-    snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
+    snapshot = settled_snapshot(found, options.pace, ports)
     ports.progress.stage("Planning")
     made = with_risks(build_plan(_request(found, options, ports), snapshot, KINDS))
     warnings = found.configuration.diagnostics
@@ -49,18 +45,6 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
         made = broker_checked(made, found.cluster, KINDS, ports)
     return Planned(made, found.configuration, found.state, snapshot)
-
-
-def wanted_identities(
-    configuration: Configuration, state: State
-) -> Mapping[str, Collection[Identity]]:
-    """List what is declared or owned, by kind: these are asked for by name."""
-    wanted: dict[str, set[Identity]] = defaultdict(set)
-    for resource in configuration.resources:
-        wanted[resource.address.kind].add(resource.identity)
-    for owned in state.owned.values():
-        wanted[owned.address.kind].add(owned.identity)
-    return wanted
 
 
 def output_values(configuration: Configuration) -> dict[str, OutputValue]:
@@ -81,6 +65,7 @@ def _request(found: Opened, options: PlanOptions, ports: Ports) -> PlanRequest:
         state=found.state,
         config_digest=configuration.digest,
         targets=options.targets,
+        only=options.only,
         is_destroy=options.is_destroy,
         cluster={
             "brokers": str(len(description.brokers)),

@@ -9,6 +9,7 @@ from typing import Protocol
 from kplan.apply.pace import Clock, Pace
 from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration, Inputs
+from kplan.model.resource import Identity
 from kplan.state.holder import Holder
 
 
@@ -59,9 +60,10 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What narrows or bends a plan."""
+    """What narrows or bends a plan. `only` narrows it to objects by kind and identity."""
 
     targets: tuple[str, ...] = ()
+    only: frozenset[tuple[str, Identity]] | None = None
     is_destroy: bool = False
     asks_broker: bool = True
     pace: Pace = field(default_factory=Pace)

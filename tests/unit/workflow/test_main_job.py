@@ -1,106 +1,24 @@
 """The main job on a cluster in memory: HCL in, plan, apply, drift."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import ConfigAlteration, NewTopic, TopicRef
-from kplan.config.load import Inputs
 from kplan.model.errors import ConfigError, StalePlan, UsageError, WrongCluster
 from kplan.model.outcome import Status
 from kplan.model.plan import Action, Reason
 from kplan.state.file import read_state
-from kplan.workflow.apply import Applied, Hands, apply, apply_saved
+from kplan.workflow.apply import Hands, apply, apply_saved
 from kplan.workflow.drift import drift
 from kplan.workflow.imports import import_object
 from kplan.workflow.plan import Planned, plan
-from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.project import PlanOptions
 from kplan.workflow.saved import save
 from kplan.workflow.states import move, owned_objects, remove
-from tests.applying import FakeClock, Memory
-
-MAIN = """
-provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
-locals { sizes = { orders = 3, payments = 6 } }
-resource "kafka_topic" "t" {
-  for_each           = local.sizes
-  name               = each.key
-  partitions         = each.value
-  replication_factor = 1
-  config             = { "retention.ms" = "86400000" }
-}
-resource "kafka_acl" "read" {
-  resource_name       = kafka_topic.t["orders"].name
-  resource_type       = "Topic"
-  acl_principal       = "User:app"
-  acl_host            = "*"
-  acl_operation       = "Read"
-  acl_permission_type = "Allow"
-}
-output "names" { value = [for each in kafka_topic.t : each.name] }
-"""
-
-
-@dataclass(slots=True)
-class Quiet:
-    """A progress that nobody looks at."""
-
-    notes: list[str] = field(default_factory=list)
-
-    def stage(self, name: str, total: int | None = None) -> None:
-        """Hear it."""
-
-    def advance(self, done: int = 1) -> None:
-        """Hear it."""
-
-    def note(self, text: str) -> None:
-        """Remember it."""
-        self.notes.append(text)
-
-
-@dataclass(slots=True)
-class Site:
-    """A folder of configuration, a cluster, and the verbs on them."""
-
-    folder: Path
-    cluster: MemoryCluster
-    memory: Memory = field(default_factory=Memory)
-
-    @property
-    def project(self) -> Project:
-        """Where things are."""
-        path = self.folder / "state" / "kplan.state.json"
-        return Project(self.folder, path, Inputs((), (), {}))
-
-    @property
-    def ports(self) -> Ports:
-        """The outside world."""
-        return Ports(
-            lambda _: self.cluster,
-            Quiet(),
-            FakeClock(),
-            lambda: datetime(2026, 1, 2, tzinfo=UTC),
-            lambda: False,
-        )
-
-    def write(self, text: str, name: str = "main.tf") -> None:
-        """Write a file of the configuration."""
-        (self.folder / name).write_text(text)
-
-    def plan(self, **given: object) -> Planned:
-        """Plan."""
-        return plan(self.project, PlanOptions(**given), self.ports)  # type: ignore[arg-type]
-
-    def apply(
-        self, approve: Callable[[Planned], bool] = lambda _: True, **given: object
-    ) -> Applied:
-        """Plan and apply."""
-        options = PlanOptions(**given)  # type: ignore[arg-type]
-        return apply(self.project, options, self.ports, Hands(approve, self.memory))
+from tests.sites import MAIN, Site
 
 
 @pytest.fixture

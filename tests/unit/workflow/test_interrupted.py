@@ -1,0 +1,147 @@
+"""An apply that is killed at any moment, and what comes after it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.model.errors import StateError, UsageError
+from kplan.state.file import read_state
+from kplan.state.journal import journal_path, read_journal
+from kplan.workflow.apply import Hands, apply, resume
+from kplan.workflow.plan import Planned
+from kplan.workflow.project import PlanOptions
+from kplan.workflow.states import owned_objects
+from tests.sites import MAIN, Site
+
+WRITES = ("create_acls", "create_topics", "delete_acls", "delete_topics", "alter_topic_configs")
+NEXT = MAIN.replace('"Read"', '"Write"').replace("86400000", "3600000").replace("payments = 6", "")
+
+
+class Killed(BaseException):
+    """Ends a run as SIGKILL does: nothing of kplan's gets to clean up."""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    found = Site(tmp_path, MemoryCluster())
+    found.write(MAIN)
+    return found
+
+
+def killed(site: Site, call: str, *, after: bool) -> bool:
+    """Apply, and be killed before or after the call is served; tell whether that happened."""
+
+    def strike() -> None:
+        raise Killed
+
+    def approve(_: Planned) -> bool:
+        if after:
+            site.cluster.before(call, lambda: site.cluster.before("topics", strike))
+            site.cluster.before(call, lambda: site.cluster.before("acls", strike))
+        else:
+            site.cluster.before(call, strike)
+        return True
+
+    try:
+        site.apply(approve)
+    except Killed:
+        return True
+    finally:
+        site.cluster.heal()
+    return False
+
+
+def resumed(site: Site) -> None:
+    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.memory))
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("call", WRITES)
+def test_an_apply_killed_at_any_request_is_resumed_to_the_goal(
+    site: Site, call: str, after: bool
+) -> None:
+    """S29, plan-apply.md 7.1."""
+    if call.startswith(("delete", "alter")):
+        site.apply()
+        site.write(NEXT)
+    assert killed(site, call, after=after)
+    journal = read_journal(site.project.state_path)
+    assert journal is not None
+    resumed(site)
+    assert site.plan().plan.batches == ()
+    assert not journal_path(site.project.state_path).exists()
+    live = set(site.cluster.topics())
+    assert {each.identity for each in owned_objects(site.project)} >= live
+
+
+def test_an_apply_after_a_killed_one_takes_its_outcomes_over(site: Site) -> None:
+    assert killed(site, "create_topics", after=False)
+    assert len(owned_objects(site.project)) == 0
+    site.apply()
+    assert len(owned_objects(site.project)) == 3
+    assert not journal_path(site.project.state_path).exists()
+
+
+def test_a_plan_after_a_killed_apply_knows_what_was_done_and_writes_nothing(site: Site) -> None:
+    assert killed(site, "create_topics", after=False)
+    before = journal_path(site.project.state_path).read_bytes()
+    kinds = [each.kind for each in site.plan().plan.changes if each.touches_cluster]
+    assert kinds == ["kafka_topic", "kafka_topic"]
+    assert journal_path(site.project.state_path).read_bytes() == before
+
+
+def test_a_resumed_destroy_creates_nothing(site: Site) -> None:
+    site.apply()
+    site.cluster.before("delete_topics", lambda: (_ for _ in ()).throw(Killed()))
+    with pytest.raises(Killed):
+        site.apply(is_destroy=True)
+    resumed(site)
+    assert site.cluster.topics() == {}
+    assert site.cluster.acls() == frozenset()
+
+
+def test_resume_does_what_was_approved_and_nothing_more(site: Site) -> None:
+    assert killed(site, "create_topics", after=False)
+    site.write(MAIN.replace("orders = 3,", "orders = 3, late = 1,"))
+    resumed(site)
+    assert "late" not in site.cluster.topics()
+
+
+def test_there_is_nothing_to_resume_after_an_apply_that_ended(site: Site) -> None:
+    site.apply()
+    with pytest.raises(UsageError):
+        resumed(site)
+
+
+def test_a_journal_that_cannot_be_written_stops_the_apply_before_its_first_request(
+    site: Site,
+) -> None:
+    site.project.state_path.parent.mkdir()
+    journal_path(site.project.state_path).mkdir()
+    with pytest.raises(StateError):
+        site.apply()
+    assert site.cluster.count("create_topics") == 0
+
+
+def test_a_plan_right_after_an_apply_waits_for_what_is_not_visible_yet(site: Site) -> None:
+    """Trap 2: the same creates would be proposed again."""
+    from kplan.apply.pace import Pace
+
+    impatient = PlanOptions(pace=Pace(visible_s=0.1))
+    site.cluster.before("create_topics", lambda: site.cluster.lag(12))
+    apply(site.project, impatient, site.ports, Hands(lambda _: True, site.memory))
+    state = read_state(site.project.state_path)
+    assert state is not None
+    assert any(each.is_pending for each in state.owned.values())
+    assert not site.plan().plan.has_changes
+
+
+def test_a_stop_between_requests_is_resumed(site: Site) -> None:
+    ports = replace(site.ports, is_stopped=lambda: bool(site.memory.sent))
+    done = apply(site.project, PlanOptions(), ports, Hands(lambda _: True, site.memory))
+    assert len(done.outcomes) == 3
+    assert len(owned_objects(site.project)) == 1
+    site.apply()
+    assert not site.plan().plan.has_changes
