@@ -8,7 +8,7 @@ from kplan.config.functions.function import Function, FunctionError, Problem
 from kplan.config.functions.registry import LAZY
 from kplan.config.problem import Failure, error
 from kplan.config.syntax import tree as ast
-from kplan.config.values.sensitive import has_sensitive, mark, unmark
+from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import Value
 
@@ -85,12 +85,12 @@ def attempted(node: ast.Call, scope: Scope, evaluate: Evaluate) -> Value:
         told = f'The function "can" takes 1 argument, got {len(node.arguments)}.'
         raise Failure([error(code, subject, told)])
     try:
-        value = evaluate(node.arguments[0], scope.quiet())
+        evaluate(node.arguments[0], scope.quiet())
     except Failure as found:
         if found.is_final:
             raise
         return False
-    return mark(value=True, sensitive=has_sensitive(value))
+    return True
 
 
 def _try(node: ast.Call, scope: Scope, evaluate: Evaluate) -> Value:

@@ -1,7 +1,6 @@
 """What functions need from outside their arguments: files, and somebody who renders templates."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from kplan.config.functions.access import FileAccess
@@ -43,16 +42,3 @@ class Host(Protocol):
 
         """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class FilesOnly:
-    """A host that reads files and renders nothing: for places that take no templates."""
-
-    files: FileAccess
-    in_template: bool = True
-
-    def render(self, template: str, name: str, variables: Mapping[str, Value]) -> Value:
-        """Refuse, as `in_template` has announced."""
-        del template, variables
-        raise TemplateError(f"{name}: templates cannot be rendered here")

@@ -1,6 +1,8 @@
 """How every function is called, whatever it computes."""
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,7 +10,6 @@ import pytest
 
 from kplan.config.functions.access import FileAccess
 from kplan.config.functions.function import FunctionError, Problem
-from kplan.config.functions.host import FilesOnly
 from kplan.config.functions.registry import FUNCTIONS, LAZY
 from kplan.config.values.value import (
     ANY,
@@ -26,11 +27,21 @@ from kplan.config.values.value import (
 )
 
 SIGNATURES = Path(__file__).parent / "oracle" / "signatures.json"
-NOWHERE = FilesOnly(FileAccess(Path("/nonexistent")))
+
+
+@dataclass(frozen=True)
+class Nowhere:
+    """A host without files that renders nothing."""
+
+    files: FileAccess = field(default_factory=lambda: FileAccess(Path("/nonexistent")))
+    in_template: bool = False
+
+    def render(self, template: str, name: str, variables: Mapping[str, Value]) -> Value:
+        raise AssertionError((template, name, variables))
 
 
 def call(name: str, *arguments: Value) -> Value:
-    return FUNCTIONS[name].call(arguments, NOWHERE)
+    return FUNCTIONS[name].call(arguments, Nowhere())
 
 
 def refused(name: str, *arguments: Value) -> FunctionError:

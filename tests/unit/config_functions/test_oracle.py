@@ -1,7 +1,7 @@
 """Every recorded answer of Terraform against kplan's own: values, types, marks and error texts.
 
-`oracle/generate.py` records the answers; `DIFFERENT` below is the whole list of cases where kplan
-answers differently on purpose, each with the reason.
+`oracle/generate.py` records the answers; `oracle/different.json` is the whole list of cases where
+kplan answers differently on purpose, each with the reason.
 """
 
 import json
@@ -14,12 +14,12 @@ import pytest
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
 from kplan.config.functions.access import FileAccess
-from kplan.config.functions.host import FilesOnly
 from kplan.config.functions.registry import FUNCTIONS
 from kplan.config.names import NoNames
 from kplan.config.problem import Failure
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression
 from kplan.config.syntax.source import Origin, Source
+from kplan.config.templating import TemplateHost
 from kplan.config.values.jsonvalue import json_text
 from kplan.config.values.sensitive import bare
 from kplan.config.values.types import type_of
@@ -37,6 +37,7 @@ from kplan.config.values.value import (
 from kplan.model.diagnostic import Diagnostic
 
 ORACLE = Path(__file__).parent / "oracle"
+GROUPS = sorted(file.stem for file in (ORACLE / "results").glob("*.jsonl"))
 FUNCTION_PROBLEMS = {
     "Not enough function arguments",
     "Too many function arguments",
@@ -44,7 +45,15 @@ FUNCTION_PROBLEMS = {
     "Error in function call",
 }
 
-OWN_WORDS = ("can(", "try(", "jsondecode(", "yamldecode(", "textdecodebase64(", "textencodebase64(")
+OWN_WORDS = (
+    "can(",
+    "try(",
+    "templatefile(",
+    "jsondecode(",
+    "yamldecode(",
+    "textdecodebase64(",
+    "textencodebase64(",
+)
 """Calls whose faults kplan words itself: with a place in the document, or from another library."""
 
 
@@ -54,11 +63,9 @@ def different() -> dict[str, str]:
     return found
 
 
-def recorded() -> Iterator[tuple[str, dict[str, object]]]:
-    for file in sorted((ORACLE / "results").glob("*.jsonl")):
-        for line in file.read_text(encoding="utf-8").splitlines():
-            answer: dict[str, object] = json.loads(line)
-            yield str(answer["expr"]), answer
+def recorded(group: str) -> Iterator[dict[str, object]]:
+    text = (ORACLE / "results" / f"{group}.jsonl").read_text(encoding="utf-8")
+    yield from map(json.loads, text.splitlines())
 
 
 def evaluated(text: str) -> Value | tuple[Diagnostic, ...]:
@@ -67,7 +74,7 @@ def evaluated(text: str) -> Value | tuple[Diagnostic, ...]:
     if attribute is None or problems:
         return problems
     origin = Origin(source, EXPRESSION_BASE)
-    host = FilesOnly(FileAccess(ORACLE / "folder"))
+    host = TemplateHost(FileAccess(ORACLE / "folder"), FUNCTIONS)
     try:
         return evaluate(attribute.value, Scope(NoNames(), origin, FUNCTIONS, host, {}))
     except Failure as failure:
@@ -151,23 +158,23 @@ def untyped_nulls(of: object, value: object) -> object:
     return of
 
 
-CASES = [
-    pytest.param(expression, answer, id=f"{number}-{expression}"[:80])
-    for number, (expression, answer) in enumerate(recorded())
-    if expression not in different() and "unknown" not in answer and "infinite" not in answer
-]
+@pytest.mark.parametrize("group", GROUPS)
+def test_expressions_have_the_value_or_the_error_that_terraform_gives(group: str) -> None:
+    """Each recorded expression of the group; a failing one is shown with both outcomes."""
+    for answer in recorded(group):
+        expression = str(answer["expr"])
+        if expression in different() or "unknown" in answer or "infinite" in answer:
+            continue
+        got = outcome(expression)
+        assert {expression: got} == {expression: wanted(answer, got)}
 
 
-@pytest.mark.parametrize(("expression", "answer"), CASES)
-def test_an_expression_has_the_value_or_the_error_that_terraform_gives(
-    expression: str, answer: dict[str, object]
-) -> None:
-    got = outcome(expression)
-    assert got == wanted(answer, got)
+def test_every_deliberate_difference_is_still_one() -> None:
+    answers = {str(each["expr"]): each for group in GROUPS for each in recorded(group)}
+    for expression in different():
+        got = outcome(expression)
+        assert got != wanted(answers[expression], got), expression
 
 
-@pytest.mark.parametrize("expression", sorted(different()))
-def test_a_deliberate_difference_is_still_one(expression: str) -> None:
-    answer = dict(recorded())[expression]
-    got = outcome(expression)
-    assert got != wanted(answer, got)
+def test_there_are_more_than_two_thousand_recorded_answers() -> None:
+    assert sum(1 for group in GROUPS for _ in recorded(group)) > 2000
