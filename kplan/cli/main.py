@@ -2,21 +2,31 @@
 
 import os
 import sys
+from contextlib import suppress
 
 from kplan.model.version import VERSION
 
-_VERSION_WORDS = ({"-version"}, {"--version"}, {"-v"})
+_VERSION_WORDS = (["-version"], ["--version"], ["-v"])
 
 
 def main() -> None:
     """Run the command line of this process, and end it."""
     args = sys.argv[1:]
-    if set(args) in _VERSION_WORDS:  # before anything slow is imported
-        print(f"kplan {VERSION}")  # noqa: T201 - this is the command's output
+    if args in _VERSION_WORDS:  # before anything slow is imported
+        with suppress(OSError):  # nobody reads
+            os.write(1, f"kplan {VERSION}\n".encode())
         return
+    _open_closed_streams()
     from kplan.cli.run import run  # noqa: PLC0415 - as above
 
     sys.exit(run(args, os.environ))
+
+
+def _open_closed_streams() -> None:
+    """Give python the streams that a shell closed with `>&-`; what goes there goes nowhere."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - as long as python runs
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from kplan.cli.exits import Exit
 from kplan.cli.problems import tell
 from kplan.cli.session import Session
 from kplan.cli.signals import Signals, Stopped
-from kplan.cli.terminal import Terminal
+from kplan.cli.terminal import Terminal, silence
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.model.version import VERSION
 
@@ -64,6 +64,9 @@ def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
         except KplanError as error:
             tell(error.diagnostics, terminal)
             return Exit.ERROR
+        except BrokenPipeError:  # of typer's own help; the terminal knows how to go on without
+            silence(terminal.stdout)
+            return Exit.DONE
         except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a user
             from kplan.cli import crash  # noqa: PLC0415 - hardly ever needed
 

@@ -81,8 +81,8 @@ def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
 
 def _connected(session: Session, progress: Progress, found: Configuration) -> Cluster:
     """Open the cluster of the provider block without an alias, or of the environment alone."""
-    from kplan.kafka.resolve import connection_settings  # noqa: PLC0415 - heavy, and not every verb
-    from kplan.kafka.wire.driver import WireCluster  # noqa: PLC0415 - connects
+    from kplan.kafka.cluster import open_cluster  # noqa: PLC0415 - heavy, and some verbs
+    from kplan.kafka.resolve import connection_settings  # noqa: PLC0415 - need no cluster
 
     block = next((each for each in found.providers if each.alias is None), None)
     resolved = connection_settings(block, session.environ, folder=Path.cwd())
@@ -90,7 +90,7 @@ def _connected(session: Session, progress: Progress, found: Configuration) -> Cl
         raise ConfigError(resolved.diagnostics, found.sources)
     with progress.hidden():
         tell(resolved.diagnostics, session.terminal, sources=found.sources)
-    return WireCluster(resolved.settings)
+    return open_cluster(resolved.settings)
 
 
 def _variables(given: Sequence[str]) -> list[tuple[str, str, str]]:

@@ -46,6 +46,7 @@ def output(
         session.terminal.data(views.outputs_json(outputs))
     else:
         session.terminal.data(views.outputs_text(outputs, look))
+        session.terminal.talk("" if outputs else "The state holds no outputs.")
     return Exit.DONE
 
 
