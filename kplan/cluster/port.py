@@ -24,8 +24,8 @@ class Cluster(Protocol):
     Every method is one request (or as few as the protocol allows) for all of its items; answers
     are matched by name, never by position. An item that is missing from an answer had none. Names
     in one call are unique: the caller sees to that. Reads raise `Unread` when the list as a whole
-    was refused, `Unreachable` and `AuthError` when nobody can be asked. Writes, previews among them,
-    never raise for a broken connection or an expired timeout: their items are then answered with an
+    was refused, `Unreachable` and `AuthError` when nobody can be asked. Writes and previews never
+    raise for a broken connection or an expired timeout: their items are then answered with an
     in-doubt refusal (`CLIENT_TIMED_OUT`, `CLIENT_DISCONNECTED` of `cluster/errors.py`). An item
     that cannot be sent is answered `CLIENT_INVALID`, and its neighbours are sent. Methods may be
     called from several threads at once.

@@ -126,17 +126,14 @@ def effective(
     config: Mapping[str, str], broker_values: Mapping[str, str]
 ) -> Mapping[str, ConfigEntry]:
     """Give every config that a topic with these overrides runs with, and where it comes from."""
-    return {key: _entry(row, config, broker_values) for key, row in TOPIC_CONFIGS.items()}
+    static = {
+        key: ConfigEntry(value, ConfigSource.STATIC_BROKER) for key, value in broker_values.items()
+    }
+    own = {key: ConfigEntry(value, ConfigSource.TOPIC) for key, value in config.items()}
+    return _DEFAULTS | static | own
 
 
-def _entry(
-    row: TopicConfig, config: Mapping[str, str], broker_values: Mapping[str, str]
-) -> ConfigEntry:
-    if row.name in config:
-        return ConfigEntry(config[row.name], ConfigSource.TOPIC)
-    if row.name in broker_values:
-        return ConfigEntry(broker_values[row.name], ConfigSource.STATIC_BROKER)
-    return ConfigEntry(row.default, row.source)
+_DEFAULTS = {key: ConfigEntry(row.default, row.source) for key, row in TOPIC_CONFIGS.items()}
 
 
 def _value_fault(row: TopicConfig, value: str) -> str:

@@ -171,11 +171,12 @@ def _await(admin: AdminClient, futures: Collection["Future[object]"]) -> None:
 
 
 def _verdict(future: "Future[object]") -> Verdict:
-    try:
-        future.result()
-    except KafkaException as failure:
-        return _refusal(_error(failure))
-    return None
+    failure = future.exception()  # raising it would tie the client into its own traceback
+    if failure is None:
+        return None
+    if not isinstance(failure, KafkaException):
+        raise failure
+    return _refusal(_error(failure))
 
 
 def _refusal(error: KafkaError) -> Refusal:

@@ -1,10 +1,10 @@
 """The confluent driver without a broker: what it sends, and what it makes of answers."""
 
-import gc
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -53,7 +53,7 @@ class Admin:
         future: Future[object] = Future()
         try:
             future.set_result(self.answer(name))
-        except KafkaException as failure:
+        except (KafkaException, RuntimeError) as failure:
             future.set_exception(failure)
         return future
 
@@ -181,6 +181,15 @@ def test_words_of_librdkafkas_own_give_way_to_the_meaning_of_the_code(admin: Adm
     assert found.message == "The broker does not know the topic."
 
 
+def test_a_fault_of_the_client_itself_is_not_taken_for_an_answer(admin: Admin) -> None:
+    def answer(_: str) -> object:
+        raise RuntimeError("not found in future-map")
+
+    admin.answer = answer
+    with pytest.raises(RuntimeError, match="future-map"):
+        cluster().create_topics([NewTopic("a")])
+
+
 def test_answers_that_come_late_are_waited_for(admin: Admin) -> None:
     late: Future[object] = Future()
     admin._future = lambda name: late  # type: ignore[method-assign] # noqa: ARG005 - takes its time
@@ -204,17 +213,24 @@ def test_a_setting_that_librdkafka_does_not_take_is_told_without_its_siblings() 
     assert "hidden" not in str(caught.value)
 
 
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted on Linux")
 def test_a_cluster_that_does_not_answer_is_in_doubt_in_time_and_nothing_is_printed(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(confluent, "GRACE_S", 0.3)
+    before = _threads()
     nobody = ConfluentCluster(
         {"bootstrap.servers": "127.0.0.1:1"}, Timeouts(request_s=Seconds(0.5))
     )
+    assert _threads() > before
     start = time.monotonic()
     found = only(nobody.create_topics([NewTopic("a")]))
     assert found.error == "CLIENT_TIMED_OUT"
     assert time.monotonic() - start < 5
     nobody.close()
-    gc.collect()
+    assert _threads() == before, "librdkafka's threads are gone (K117-06)"
     assert capfd.readouterr() == ("", "")
+
+
+def _threads() -> int:
+    return len(list(Path("/proc/self/task").iterdir()))
