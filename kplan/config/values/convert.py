@@ -1,5 +1,6 @@
 """Conversion of a value to a type, with Terraform's rules and its words for what does not fit."""
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from kplan.config.values.mismatch import mismatch
@@ -9,6 +10,7 @@ from kplan.config.values.sets import make_set
 from kplan.config.values.types import concrete, has_any, type_name, type_of
 from kplan.config.values.unify import unify
 from kplan.config.values.value import (
+    ANY,
     BOOL,
     NUMBER,
     STRING,
@@ -130,31 +132,41 @@ def _sequence(value: Value, wanted: ListType | SetType) -> Value:
     if not isinstance(value, tuple):
         raise _Misfit(f"{type_name(wanted)} required")
     parts = [_part(place, f"[{place}]", each, wanted.element) for place, each in enumerate(value)]
-    kind = "list" if isinstance(wanted, ListType) else "set"
-    items, element = _agreed(parts, wanted.element, kind)
-    return TList(items, element) if kind == "list" else make_set(items, element)
+    items, element = _agreed(parts, wanted.element, range(len(parts)))
+    return TList(items, element) if isinstance(wanted, ListType) else make_set(items, element)
 
 
 def _map(value: Value, wanted: MapType) -> Value:
     if not isinstance(value, dict):
         raise _Misfit(f"{type_name(wanted)} required")
     parts = [_part(key, f'["{key}"]', value[key], wanted.element) for key in value]
-    items, element = _agreed(parts, wanted.element, "map")
+    items, element = _agreed(parts, wanted.element, list(value))
     return TMap(dict(zip(value, items, strict=True)), element)
 
 
-def _agreed(parts: list[Value], wanted: Type, kind: str) -> tuple[list[Value], Type]:
+def _agreed(
+    parts: list[Value], wanted: Type, keys: Sequence[str | int]
+) -> tuple[list[Value], Type]:
     """Bring parts whose type was left open to one type, as elements of a collection must be."""
     if not has_any(wanted):
         return parts, concrete(wanted)
-    types = [type_of(each) for each in parts if each is not None]
-    element = unify(types) if types else concrete(wanted)
+    types = [type_of(each) for each in parts]
+    element = concrete(wanted) if all(each == ANY for each in types) else unify(types)
     if element is None:
-        raise _Misfit(f"all {kind} elements must have the same type")
+        raise _disagreement(types, keys)
     return [
         each if each is None or of == element else _converted(each, element)
-        for each, of in zip(parts, map(type_of, parts), strict=True)
+        for each, of in zip(parts, types, strict=True)
     ], element
+
+
+def _disagreement(types: list[Type], keys: Sequence[str | int]) -> _Misfit:
+    """Blame the first part that does not go with those before it."""
+    misfit = _Misfit("cannot find a common base type for all elements")
+    place = next(at for at in range(len(types)) if unify(types[: at + 1]) is None)
+    key = keys[place]
+    misfit.steps.append((key, f"[{key}]" if isinstance(key, int) else f'["{key}"]'))
+    return misfit
 
 
 def _tuple(value: Value, wanted: TupleType) -> Value:

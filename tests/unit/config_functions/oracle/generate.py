@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -36,6 +36,17 @@ def main(groups: list[str]) -> None:
             lines = (json.dumps(each, ensure_ascii=False) for each in answers)
             target.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
             print(f"{file.stem}: {len(answers)}")  # noqa: T201 - a script tells what it did
+    if not groups or "conversions" in groups:
+        conversions()
+
+
+def conversions() -> None:
+    """Write the answers of `conversions.txt`: what a variable of a type makes of a default."""
+    wanted = expressions(HERE / "conversions.txt")
+    answers = _rounds(wanted, _variable)
+    lines = (json.dumps(each, ensure_ascii=False) for each in answers)
+    (HERE / "conversions.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    print(f"conversions: {len(answers)}")  # noqa: T201 - a script tells what it did
 
 
 def expressions(file: Path) -> list[str]:
@@ -46,11 +57,15 @@ def expressions(file: Path) -> list[str]:
 
 def ask(wanted: list[str]) -> list[dict[str, object]]:
     """Let terraform plan one output and one resource per expression, less those that fail."""
+    return _rounds(wanted, _block)
+
+
+def _rounds(wanted: list[str], block: Callable[[int, str], str]) -> list[dict[str, object]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(HERE / "folder", folder, dirs_exist_ok=True)
         for index, expression in enumerate(wanted):
-            (folder / f"e{index}.tf").write_text(_block(index, expression), encoding="utf-8")
+            (folder / f"e{index}.tf").write_text(block(index, expression), encoding="utf-8")
         failed: dict[int, dict[str, object]] = {}
         for _ in range(ROUNDS):
             found = dict(_failures(_terraform(folder, "plan", "-json", "-out=plan")))
@@ -66,6 +81,13 @@ def ask(wanted: list[str]) -> list[dict[str, object]]:
         {"expr": text} | (failed[index] if index in failed else _answer(plan, index))
         for index, text in enumerate(wanted)
     ]
+
+
+def _variable(index: int, conversion: str) -> str:
+    wanted, _, value = conversion.partition(" <- ")
+    return f'variable "v{index}" {{\n  type = {wanted}\n  default = {value}\n}}\n' + _block(
+        index, f"var.v{index}"
+    )
 
 
 class _Number(str):
