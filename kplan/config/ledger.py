@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import Generic, NamedTuple, TypeVar, cast
 
 from kplan.config.problem import Failure, error
 from kplan.model.diagnostic import Diagnostic
@@ -11,20 +11,23 @@ from kplan.model.source import SourceRange
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
+class Hop(NamedTuple):
     """Something being worked out: its name as references write it, and where it is declared."""
 
-    key: Hashable
     label: str
     place: SourceRange
 
 
-class _Lost:
-    """Stands in the memory for what has no value."""
+class _Known(Generic[T]):
+    """A result, which may itself be None."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: T) -> None:
+        self.value = value
 
 
-_LOST = _Lost()
+_LOST = _Known(None)
 
 
 @dataclass(slots=True)
@@ -36,36 +39,33 @@ class Ledger:
 
     diagnostics: list[Diagnostic] = field(default_factory=list)
     _results: dict[Hashable, object] = field(default_factory=dict)
-    _running: dict[Hashable, Hop] = field(default_factory=dict)
+    _running: dict[Hashable, Callable[[], Hop]] = field(default_factory=dict)
 
-    def once(self, hop: Hop, compute: Callable[[], T]) -> T:
+    def once(self, key: Hashable, hop: Callable[[], Hop], compute: Callable[[], T]) -> T:
         """Work something out, or give what it came to before.
 
         Raises:
             Failure: it has no value; why has been written down, so the failure itself is mute.
 
         """
-        if hop.key in self._results:
-            return self._known(hop.key)
-        if hop.key in self._running:
-            raise Failure([self._cycle(hop)], is_final=True)
-        self._running[hop.key] = hop
+        found = self._results.get(key)
+        if found is not None:
+            if found is _LOST:
+                raise Failure
+            return cast("_Known[T]", found).value
+        if key in self._running:
+            raise Failure([self._cycle(key)], is_final=True)
+        self._running[key] = hop
         try:
             result = compute()
         except Failure as failure:
-            self._results[hop.key] = _LOST
+            self._results[key] = _LOST
             self.report(failure.diagnostics)
             raise Failure from None
         finally:
-            del self._running[hop.key]
-        self._results[hop.key] = result
+            del self._running[key]
+        self._results[key] = _Known(result)
         return result
-
-    def _known(self, key: Hashable) -> T:  # type: ignore[type-var] # the key determines the type
-        found = self._results[key]
-        if found is _LOST:
-            raise Failure
-        return cast("T", found)
 
     def lose(self, key: Hashable) -> None:
         """Let everything that depends on the key fail from now on."""
@@ -83,9 +83,9 @@ class Ledger:
             self.report(failure.diagnostics)
             return None
 
-    def _cycle(self, hop: Hop) -> Diagnostic:
-        hops = list(self._running.values())
-        hops = hops[[each.key for each in hops].index(hop.key) :]
+    def _cycle(self, key: Hashable) -> Diagnostic:
+        keys = list(self._running)
+        hops = [self._running[each]() for each in keys[keys.index(key) :]]
         first = min(range(len(hops)), key=lambda at: hops[at].place)
         hops = hops[first:] + hops[:first]
         chain = " -> ".join(f"{each.label} ({each.place.file}:{each.place.line})" for each in hops)

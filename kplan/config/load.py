@@ -104,7 +104,7 @@ def _resources(module: Module) -> Iterator[Resource]:
             continue
         for key in keys:
             try:
-                found.append(node.instance(key).resource)
+                found.append(node.instance(key))
             except Failure:
                 continue
     yield from sorted(found, key=lambda each: each.address.sort_key)

@@ -1,12 +1,13 @@
 """One module: its variables, locals, resources, calls and outputs, worked out on demand."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Protocol
 
+from kplan.config.blueprint import Blueprint, blueprint, resource_problems
 from kplan.config.checks import expression_problems
 from kplan.config.declared import MODULE, Declaration, Declared, Local
-from kplan.config.decode import Blueprint, blueprint, resource_problems
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.misuse import meant
 from kplan.config.evaluation.scope import Found, Scope
@@ -54,6 +55,22 @@ class Place:
     folder: str = "."
 
 
+class _Placed(Protocol):
+    """Something declared somewhere."""
+
+    @property
+    def place(self) -> SourceRange:
+        """Where."""
+        ...
+
+
+def _hop(label: Callable[[str], str], name: str, found: _Placed) -> Hop:
+    return Hop(label(name), found.place)
+
+
+_UNKNOWN = object()
+
+
 class Module:
     """A folder's declarations with given variables, at a place in the tree of modules."""
 
@@ -66,6 +83,7 @@ class Module:
         self._place = place
         self._given = given
         self._blueprints: dict[tuple[str, str], Blueprint] = {}
+        self._values: dict[tuple[str, str], Value] = {}
 
     @property
     def constants(self) -> Mapping[str, Mapping[str, Value]]:
@@ -90,8 +108,15 @@ class Module:
         """Write a name of this module as it is referred to from the root: `module.a.var.x`."""
         return "".join(f"module.{step}." for step in self.path) + name
 
-    def _hop(self, kind: str, name: str, place: SourceRange) -> Hop:
-        return Hop((self.path, kind, name), self.label(f"{kind}.{name}"), place)
+    def _once(self, kind: str, name: str, found: _Placed, compute: Callable[[], Value]) -> Value:
+        """Work out a variable, local or output; values are kept at hand, for they are many."""
+        known = self._values.get((kind, name), _UNKNOWN)
+        if known is not _UNKNOWN:
+            return known  # type: ignore[return-value] # what is not the stand-in is a value
+        hop = partial(_hop, self.label, f"{kind}.{name}", found)
+        value = self._run.ledger.once((self.path, kind, name), hop, compute)
+        self._values[kind, name] = value
+        return value
 
     # ---- everything
 
@@ -150,9 +175,7 @@ class Module:
         found = self.declared.variables.get(name)
         if found is None or found.is_broken:
             raise Failure
-        return self._run.ledger.once(
-            self._hop("var", name, found.place), partial(self._variable, found)
-        )
+        return self._once("var", name, found, partial(self._variable, found))
 
     def _variable(self, found: Declaration) -> Value:
         scope = self._constant_scope(found.origin)
@@ -183,6 +206,7 @@ class Module:
         if problems:
             self._run.ledger.report(problems)
             self._run.ledger.lose((self.path, "var", name))
+            del self._values["var", name]
 
     # ---- locals and outputs
 
@@ -191,9 +215,7 @@ class Module:
         found = self.declared.locals.get(name)
         if found is None:
             raise Failure
-        return self._run.ledger.once(
-            self._hop("local", name, found.place), partial(self._local, found)
-        )
+        return self._once("local", name, found, partial(self._local, found))
 
     def _local(self, found: Local) -> Value:
         return evaluate(found.attribute.value, self.scope(found.origin))
@@ -203,9 +225,7 @@ class Module:
         found = self.declared.outputs[name]
         if found.is_broken or "value" not in found.arguments:
             raise Failure
-        return self._run.ledger.once(
-            self._hop("output", name, found.place), partial(self._output, found)
-        )
+        return self._once("output", name, found, partial(self._output, found))
 
     def _output(self, found: Declaration) -> Value:
         return evaluate(found.arguments["value"].value, self.scope(found.origin))

@@ -1,11 +1,10 @@
 """Resource blocks: their instances, and what references to them see."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from kplan.config.decode import Blueprint, decoded
+from kplan.config.blueprint import Blueprint, fields_of
+from kplan.config.decode import decoded
 from kplan.config.evaluation.misuse import meant
 from kplan.config.evaluation.scope import Deferred, Found, Scope
 from kplan.config.ledger import Hop, Ledger
@@ -17,6 +16,7 @@ from kplan.config.values.convert import convert
 from kplan.config.values.jsonvalue import Json, from_json_value
 from kplan.config.values.sensitive import mark
 from kplan.config.values.value import TMap, Value
+from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import document
 from kplan.model.address import Address, instance_key
 from kplan.model.resource import Resource
@@ -37,14 +37,6 @@ class Owner(Protocol):
     def label(self, name: str) -> str:
         """Write a name of the module as it is referred to from the root."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """One decoded resource, and what references to it see."""
-
-    resource: Resource
-    value: Mapping[str, Value]
 
 
 class ResourceNode(Deferred):
@@ -69,28 +61,31 @@ class ResourceNode(Deferred):
 
     def instances(self) -> Instances:
         """Work out the keys of the instances, with what `each` and `count` are in them."""
-        if self._found.is_broken:
-            raise Failure
-        label = self._module.label(f"{self.kind}.{self.name}")
-        hop = Hop((self._module.path, self.kind, self.name, "expand"), label, self._found.place)
-        scope = self._module.scope(self._found.origin)
-        return self._ledger.once(hop, lambda: instances(self._found, scope))
+        key = (self._module.path, self.kind, self.name)
+        return self._ledger.once(key, self._hop, self._instances)
 
-    def instance(self, key: Key) -> Instance:
+    def _instances(self) -> Instances:
+        return instances(self._found, self._module.scope(self._found.origin))
+
+    def _hop(self, key: Key = None) -> Hop:
+        label = self._module.label(f"{self.kind}.{self.name}{instance_key(key)}")
+        return Hop(label, self._plan.declared_at)
+
+    def instance(self, key: Key) -> Resource:
         """Work out one instance; raises `Failure`."""
-        hop = Hop(
-            (self._module.path, self.kind, self.name, "instance", key),
-            self._module.label(f"{self.kind}.{self.name}{instance_key(key)}"),
-            self._found.place,
-        )
-        return self._ledger.once(hop, partial(self._instance, key))
+        name = (self._module.path, self.kind, self.name, key)
+        return self._ledger.once(name, partial(self._hop, key), partial(self._instance, key))
 
-    def _instance(self, key: Key) -> Instance:
+    def _instance(self, key: Key) -> Resource:
         scope = self._module.scope(self._found.origin, self.instances()[key])
         address = Address(self.kind, self.name, key, self._module.path)
         resource, warnings = decoded(self._plan, address, scope)
-        self._ledger.report(warnings)
-        return Instance(resource, _seen_by_references(self._plan, resource))
+        if warnings:
+            self._ledger.report(warnings)
+        return resource
+
+    def _value(self, key: Key) -> dict[str, Value]:
+        return _seen_by_references(self._plan.kind, self.instance(key))
 
     # ---- as references see it
 
@@ -103,7 +98,7 @@ class ResourceNode(Deferred):
             if "count" in self._found.arguments:
                 hint = f"For example {label}[0].{name}, or all of them: {label}[*].{name}"
             raise Failure([error("KP116", subject.range(), told, hint=hint)])
-        value = self.instance(None).value
+        value = self._value(None)
         if name not in value:
             told = f'A {self.kind} has no attribute "{name}".'
             raise Failure([error("KP144", subject.range(), told, hint=meant(name, value))])
@@ -118,25 +113,27 @@ class ResourceNode(Deferred):
             told = f"{label} has no instance {instance_key(chosen)}."
             keys = [str(each) for each in found if each is not None]
             raise Failure([error("KP151", subject.range(), told, hint=meant(str(key), keys))])
-        return dict(self.instance(chosen).value)
+        return self._value(chosen)
 
     def value(self, subject: Spot) -> Value:
         """Give all instances: the one object, an object by key, or a tuple by place."""
         del subject
         found = self.instances()
         if None in found:
-            return dict(self.instance(None).value)
-        values = {key: dict(self.instance(key).value) for key in found}
+            return self._value(None)
+        values = {key: self._value(key) for key in found}
         if "count" in self._found.arguments:
             return tuple(values.values())
         return {str(key): value for key, value in values.items()}
 
 
-def _seen_by_references(plan: Blueprint, resource: Resource) -> Mapping[str, Value]:
+def _seen_by_references(kind: ResourceKind, resource: Resource) -> dict[str, Value]:
     """Attributes with the defaults filled in, marked where they were; `id` is the identity."""
     found: dict[str, Value] = {"id": str(resource.identity)}
-    for name, plain in document(resource.value).items():
-        value = convert(from_json_value(_json(plain)), plan.types[name])
+    plain = document(resource.value)
+    for each in fields_of(kind):
+        name = each.name
+        value = convert(from_json_value(_json(plain[name])), each.type)
         if (name,) in resource.sensitive:
             value = mark(value)
         elif isinstance(value, TMap):

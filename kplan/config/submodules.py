@@ -78,19 +78,21 @@ class ModuleNode(Deferred):
         """Work out the keys of the instances, with what `each` and `count` are in them."""
         if self._found.is_broken:
             raise Failure
-        scope = self._module.scope(self._found.origin)
-        return self._ledger.once(self._hop("expand"), lambda: instances(self._found, scope))
+        key = (self._module.path, "module", self._found.name)
+        return self._ledger.once(key, self._hop, self._instances)
 
-    def _hop(self, aspect: str, key: Key = None) -> Hop:
+    def _instances(self) -> Instances:
+        return instances(self._found, self._module.scope(self._found.origin))
+
+    def _hop(self, key: Key = None) -> Hop:
         label = self._module.label(f"module.{self._found.name}{instance_key(key)}")
-        name = (self._module.path, "module", self._found.name, aspect, key)
-        return Hop(name, label, self._found.place)
+        return Hop(label, self._found.place)
 
     def instance(self, key: Key) -> Child:
         """Make one instance; raises `Failure`."""
-        repetition = self.instances()[key]
-        make = partial(self._make, repetition, key)
-        return self._ledger.once(self._hop("instance", key), make)
+        make = partial(self._make, self.instances()[key], key)
+        name = (self._module.path, "module", self._found.name, key)
+        return self._ledger.once(name, partial(self._hop, key), make)
 
     def attribute(self, name: str, subject: Spot) -> Found:
         """Give an output of the only instance."""

@@ -6,6 +6,7 @@ from kplan.config.evaluation.misuse import Misuse
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.equality import equal
 from kplan.config.values.numbers import (
+    PRECISION,
     NumberError,
     add,
     divide,
@@ -31,6 +32,12 @@ _ORDER: Mapping[str, Callable[[Number, Number], bool]] = {
     ">=": lambda left, right: left >= right,
 }
 
+_OF_INTEGERS: Mapping[str, Callable[[int, int], int]] = {
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+}
+
 
 def binary(operator: str, left: Value, right: Value) -> Value:
     """Apply an operator other than `&&` and `||`, which the evaluator short-circuits.
@@ -40,8 +47,14 @@ def binary(operator: str, left: Value, right: Value) -> Value:
 
     """
     if operator in {"==", "!="}:
+        if type(left) is str and type(right) is str:
+            return (left == right) is (operator == "==")
         marked = has_sensitive(left) or has_sensitive(right)
         return mark(equal(left, right) is (operator == "=="), sensitive=marked)
+    if type(left) is int and type(right) is int and operator in _OF_INTEGERS:
+        quick = _OF_INTEGERS[operator](left, right)
+        if quick.bit_length() <= PRECISION:
+            return quick
     one, left_marked = number(left, "left operand")
     other, right_marked = number(right, "right operand")
     compare = _ORDER.get(operator)

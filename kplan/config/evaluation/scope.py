@@ -1,6 +1,5 @@
 """What an expression can see."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -12,25 +11,26 @@ from kplan.config.syntax.source import Origin, Spot
 from kplan.config.values.value import Value
 
 
-class Deferred(ABC):
+class Deferred:
     """Something named that is worked out part by part: a module's outputs, a resource.
 
-    All three methods raise `Failure` where there is nothing, or where it has no value.
+    All three methods raise `Failure` where there is nothing, or where it has no value. It is no
+    abstract base class, since whether a value is one of these is asked at every step.
     """
 
     __slots__ = ()
 
-    @abstractmethod
     def attribute(self, name: str, subject: Spot) -> "Found":
         """Give one part by name."""
+        raise NotImplementedError
 
-    @abstractmethod
     def index(self, key: Value, subject: Spot) -> "Found":
         """Give one instance by its key."""
+        raise NotImplementedError
 
-    @abstractmethod
     def value(self, subject: Spot) -> Value:
         """Work out the whole."""
+        raise NotImplementedError
 
 
 Found: TypeAlias = "Value | Deferred"

@@ -1,0 +1,147 @@
+"""What all instances of a resource block have in common, worked out once."""
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, cast, get_args, get_type_hints
+
+from kplan.config.declared import LIFECYCLE, Declaration
+from kplan.config.problem import Failure
+from kplan.config.shape import Shape, body_problems
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.walk import references
+from kplan.config.types import type_named
+from kplan.config.values.value import Type
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.schema import schema_fields
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.resource import Lifecycle, Path
+from kplan.model.source import SourceRange
+
+META = ("count", "for_each", "depends_on", "provider")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One attribute of a kind. With `takes_fractions` its numbers need not be whole."""
+
+    name: str
+    type: Type
+    is_required: bool
+    is_identity: bool
+    takes_fractions: bool
+
+
+def fields_of(kind: ResourceKind) -> tuple[Field, ...]:
+    """List the attributes of a kind."""
+    return _fields(cast("Hashable", kind.schema))
+
+
+@cache
+def _fields(key: Hashable) -> tuple[Field, ...]:
+    schema = cast("type[Any]", key)  # mypy takes no class for hashable
+    hints = get_type_hints(schema)
+    return tuple(
+        Field(
+            each.name,
+            type_named(each.attribute.type),
+            each.is_required,
+            each.attribute.replaces,
+            float in (hints[each.name], *get_args(hints[each.name])),
+        )
+        for each in schema_fields(schema)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument that the block has. With `is_shared` its value is the same in all instances."""
+
+    field: Field
+    node: ast.Node
+    is_shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """The value of an argument as the kinds hold it, and the paths in it that are secret."""
+
+    plain: object = field(repr=False)
+    sensitive: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Blueprint:
+    """A resource block prepared for decoding. `shared` remembers what is the same everywhere."""
+
+    kind: ResourceKind
+    found: Declaration
+    arguments: tuple[Argument, ...]
+    lacks_required: bool
+    lifecycle: ast.Block | None
+    is_lifecycle_shared: bool
+    ranges: Mapping[Path, SourceRange]
+    declared_at: SourceRange
+    shared: dict[str, Decoded | Lifecycle | Failure] = field(default_factory=dict, repr=False)
+
+
+def blueprint(kind: ResourceKind, found: Declaration) -> Blueprint:
+    """Prepare a block."""
+    fields = fields_of(kind)
+    arguments = tuple(
+        Argument(each, found.arguments[each.name].value, _is_shared(found, each.name))
+        for each in fields
+        if each.name in found.arguments
+    )
+    blocks = [each for each in found.block.blocks if each.type == "lifecycle"]
+    return Blueprint(
+        kind,
+        found,
+        arguments,
+        any(each.is_required and each.name not in found.arguments for each in fields),
+        blocks[0] if blocks else None,
+        all(_is_constant(each.value) for block in blocks for each in block.attributes),
+        dict(_ranges(found, arguments)),
+        found.place,
+    )
+
+
+def _is_shared(found: Declaration, name: str) -> bool:
+    return _is_constant(found.arguments[name].value)
+
+
+_OF_INSTANCES = frozenset({"each", "count", "self"})
+
+
+def _is_constant(node: ast.Node) -> bool:
+    return all(each.root not in _OF_INSTANCES for each in references(node))
+
+
+def _ranges(
+    found: Declaration, arguments: tuple[Argument, ...]
+) -> Iterator[tuple[Path, SourceRange]]:
+    """Say where each argument, and each key of a map written out, stands."""
+    for each in arguments:
+        node, name = each.node, each.field.name
+        yield (name,), found.origin.range(node.start, node.end)
+        if isinstance(node, ast.Object):
+            for key, inner in node.items:
+                if isinstance(key, ast.Literal) and isinstance(key.value, str):
+                    yield (name, key.value), found.origin.range(inner.start, inner.end)
+
+
+@cache
+def _shape(fields: tuple[Field, ...]) -> Shape:
+    return Shape(
+        (*(each.name for each in fields), *META),
+        tuple(each.name for each in fields if each.is_required),
+        ("lifecycle",),
+    )
+
+
+def resource_problems(kind: ResourceKind, found: Declaration) -> Iterator[Diagnostic]:
+    """Hold the body of a resource block against the kind's schema."""
+    yield from body_problems(found.block, found.origin, _shape(fields_of(kind)))
+    for inner in found.block.blocks:
+        if inner.type == "lifecycle":
+            yield from body_problems(inner, found.origin, LIFECYCLE)
