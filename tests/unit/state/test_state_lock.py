@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable
@@ -144,7 +145,7 @@ def test_the_lock_of_a_killed_process_is_taken_over_and_that_is_told(tmp_path: P
     path = tmp_path / "state.json"
     pid, holder, kill = start_holding(path)
     os.kill(pid, 9)
-    while not lock_status(path).is_dead:  # a zombie is dead as well
+    while not lock_status(path).is_dead:
         time.sleep(0.01)
     assert lock_status(path) == LockStatus(is_held=False, holder=holder, is_dead=True)
     ours = this_run("apply")
@@ -212,6 +213,15 @@ def test_a_system_without_proc_proves_death_by_the_process_id_alone(
 
     monkeypatch.setattr(os, "kill", forbidden)
     assert not is_dead(holder)  # a process of somebody else is a process
+
+
+def test_a_process_that_ended_unnoticed_by_its_parent_is_dead() -> None:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        holder = replace(this_run("apply"), pid=child.pid, started="")
+        assert not is_dead(holder)
+        child.kill()
+        os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
+        assert is_dead(holder)
 
 
 def test_a_process_that_hides_its_start_counts_as_alive(
