@@ -90,6 +90,9 @@ def _identifier(data: bytes) -> str:
 
 
 def _escaped(text: str) -> str:
-    escaped = re.sub(r'([,+"\\<>;])', r"\\\1", text)
-    escaped = re.sub(r"^([ #])", r"\\\1", escaped)
-    return re.sub(r" $", r"\\ ", escaped)
+    """Escape as Java does, which goes further than RFC 2253: every "#", "=" and outer blank."""
+    escaped = re.sub(r'([,=+"\\<>;#])', r"\\\1", text).replace("\0", "\\00")
+    inner = escaped.strip(" ")
+    before = len(escaped) - len(escaped.lstrip(" "))
+    after = len(escaped) - len(inner) - before
+    return "\\ " * before + inner + "\\ " * after

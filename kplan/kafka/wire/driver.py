@@ -1,6 +1,5 @@
 """The wire driver: the whole `Cluster` port over kplan's own connections."""
 
-import threading
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
@@ -42,13 +41,12 @@ class WireCluster:
         self._settings = settings
         self._gateway = Gateway(settings)
         self._addresses: Mapping[int, Endpoint] = {}
-        self._lock = threading.Lock()
 
     def describe(self) -> ClusterDescription:
         """Tell cluster id, live brokers, release and our principal."""
         cluster_id, live, release = brokers.describe(self._gateway)
-        with self._lock:
-            self._addresses = {each.id: Endpoint(each.host, each.port) for each in live}
+        self._addresses = {each.id: Endpoint(each.host, each.port) for each in live}
+        self._gateway.learn(self._addresses.values())
         return ClusterDescription(cluster_id, live, self._settings.principal, release)
 
     def topics(

@@ -1,7 +1,6 @@
 """Whom to ask, and what a broken connection means for reads and for writes."""
 
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_refusal
@@ -28,7 +27,7 @@ class Gateway:
         self._settings = settings
         self._pool = Pool(settings)
         self._home: Endpoint | None = None
-        self._lock = threading.Lock()
+        self._learned: tuple[Endpoint, ...] = ()
 
     @property
     def operation_timeout_ms(self) -> int:
@@ -57,7 +56,7 @@ class Gateway:
                 failures.append(failure)
             else:
                 if at is None:
-                    self._settle(endpoint)
+                    self._home = endpoint
                 return answer
         raise _nobody(failures)
 
@@ -90,13 +89,17 @@ class Gateway:
             except messages.Unwritable as failure:
                 return client_refusal(CLIENT_INVALID, f"{failure}.")
             else:
-                self._settle(endpoint)
+                self._home = endpoint
                 return answer
         return client_refusal(CLIENT_DISCONNECTED, f"Nothing was sent. {_nobody(failures).detail}")
 
     def send(self, api: Api, request: Message) -> Message | Refusal:
         """Write with one request; raises as `write`."""
         return self.write(lambda node, deadline: node.ask(api, request, deadline))
+
+    def learn(self, endpoints: Iterable[Endpoint]) -> None:
+        """Remember where brokers listen, for when no bootstrap server answers any more."""
+        self._learned = tuple(endpoints)
 
     def close(self) -> None:
         """Close all connections; whoever waits for an answer gets none."""
@@ -121,15 +124,9 @@ class Gateway:
                     raise why or Unreachable(f"{endpoint}: {failure}.") from failure
         raise AssertionError  # the loop returns or raises
 
-    def _candidates(self) -> Iterator[Endpoint]:
-        home = self._home
-        if home is not None:
-            yield home
-        yield from (each for each in self._settings.bootstrap_servers if each != home)
-
-    def _settle(self, endpoint: Endpoint) -> None:
-        with self._lock:
-            self._home = endpoint
+    def _candidates(self) -> tuple[Endpoint, ...]:
+        home = (self._home,) if self._home else ()
+        return tuple(dict.fromkeys((*home, *self._settings.bootstrap_servers, *self._learned)))
 
 
 def _nobody(failures: list[Unreachable]) -> Unreachable:

@@ -8,6 +8,7 @@ from kplan.kafka.wire import messages, topic_id
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import refused
+from kplan.model.errors import ClusterError
 from kplan.model.refusal import Refusal
 
 
@@ -23,6 +24,8 @@ def topics(
         include_topic_authorized_operations=False,
     )
     answer = gateway.ask(messages.METADATA, request, at=at)
+    if answer.error_code:
+        raise ClusterError(f"Topics cannot be listed: {refused(answer.error_code, None)}")
     return {
         each.name: _described(each)
         for each in sorted(answer.topics, key=lambda each: str(each.name))

@@ -51,14 +51,18 @@ def test_a_subject_is_written_as_java_writes_it() -> None:
 @pytest.mark.parametrize(
     ("plain", "written"),
     [
-        (" lead", "\\ lead"),
+        ("  lead", "\\ \\ lead"),
         ("trail ", "trail\\ "),
-        ("#hash", "\\#hash"),
-        ('a+b"c\\d<e>f;g', 'a\\+b\\"c\\\\d\\<e\\>f\\;g'),
+        ("in  side", "in  side"),
+        ("a#b=c", "a\\#b\\=c"),
+        ('a+b"c\\d<e>f;g,h', 'a\\+b\\"c\\\\d\\<e\\>f\\;g\\,h'),
+        ("\u65e5\u672c", "\u65e5\u672c"),
+        ("a\0b", "a\\00b"),
     ],
     ids=repr,
 )
 def test_what_means_something_in_a_name_is_escaped(plain: str, written: str) -> None:
+    """As printed by `X500Principal.getName()` of Java 17."""
     assert subject(certificate(name((NameOID.COMMON_NAME, plain)))) == f"CN={written}"
 
 

@@ -159,6 +159,17 @@ def test_the_next_bootstrap_server_is_asked_and_then_kept() -> None:
         assert (broker.count(messages.DESCRIBE_CLUSTER), other.connections) == (2, 0)
 
 
+def test_a_broker_that_was_heard_of_is_asked_when_no_bootstrap_server_answers() -> None:
+    with fake_broker() as second:
+        with fake_broker() as broker:
+            cluster = WireCluster(settings_for(broker.endpoint))
+            broker.on(messages.DESCRIBE_CLUSTER, described(broker, (2, second.port)))
+            cluster.describe()
+        second.on(messages.METADATA, listed)
+        assert list(cluster.topics(["a"])) == ["a"]
+        cluster.close()
+
+
 def test_when_nobody_answers_every_failure_is_told() -> None:
     with fake_broker() as one, fake_broker() as two:
         endpoints = (one.endpoint, two.endpoint)
@@ -313,6 +324,13 @@ def test_a_count_beyond_kafkas_numbers_is_refused_without_its_neighbours() -> No
             verdict = answer[name]
             assert isinstance(verdict, Refusal)
             assert verdict.error == "CLIENT_INVALID"
+
+
+def test_a_list_that_is_refused_as_a_whole_is_an_error() -> None:
+    with fake_broker() as broker, connected(broker) as cluster:
+        broker.on(messages.METADATA, messages.METADATA.response(error_code=41))
+        with pytest.raises(ClusterError, match="Topics cannot be listed: NOT_CONTROLLER"):
+            cluster.topics()
 
 
 def test_an_item_that_the_answer_leaves_out_has_no_verdict() -> None:
