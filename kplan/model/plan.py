@@ -178,7 +178,7 @@ class Plan:
     @property
     def has_adoptions(self) -> bool:
         """Whether apply would take ownership of equal objects, or follow a move."""
-        quiet = {Reason.ADOPTED, Reason.MOVED}
+        quiet = {Reason.ADOPTED, Reason.MOVED, Reason.RECREATED_OUTSIDE}
         return any(change.reason in quiet for change in self.changes)
 
     @property

@@ -92,7 +92,7 @@ def _unread_problems(request: PlanRequest, snapshot: Snapshot) -> tuple[Diagnost
             "KP234",
             Severity.WARNING,
             "Kind could not be read",
-            f"{kind} objects could not be read: {reason}. Nothing is planned for them.",
+            f"{kind} objects could not be read: {reason.rstrip('.')}. Nothing is planned for them.",
             "The rest of the plan can be applied; the run will end as incomplete.",
         )
         for kind, reason in _unread(request, snapshot).items()

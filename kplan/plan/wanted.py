@@ -37,8 +37,11 @@ def wanted(kind: ResourceKind, owners: Ownership, reading: Reading) -> Findings:
         if not faults:
             live = reading.objects.get(identity)
             changes.append(_change(kind, resource, owners, (live, reading)))
-    problems += _collisions(kind, changes, owners, reading)
-    return Findings(tuple(changes), tuple(problems))
+    colliding = dict(_collisions(kind, changes, reading))
+    problems += [diagnostic(owners.declared[each], fault) for each, fault in colliding.items()]
+    return Findings(
+        tuple(each for each in changes if each.identity not in colliding), tuple(problems)
+    )
 
 
 def diagnostic(resource: Resource, problem: Problem) -> Diagnostic:
@@ -141,9 +144,8 @@ def _reason(action: Action, owned: Owned | None, live: Live | None, *, is_moved:
 
 
 def _collisions(
-    kind: ResourceKind, changes: Sequence[Change], owners: Ownership, reading: Reading
-) -> Iterator[Diagnostic]:
+    kind: ResourceKind, changes: Sequence[Change], reading: Reading
+) -> Iterator[tuple[Identity, Problem]]:
     """Hold what is to be created against what is live (K4-29)."""
     created: list[Identity] = [each.identity for each in changes if each.action is Action.CREATE]
-    for identity, problem in kind.check_all(created, reading.objects.keys()):
-        yield diagnostic(owners.declared[identity], problem)
+    return kind.check_all(created, reading.objects.keys())

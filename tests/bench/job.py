@@ -22,6 +22,8 @@ from kplan.workflow.apply import Hands, apply
 from kplan.workflow.plan import Planned, plan
 from kplan.workflow.project import PlanOptions, Ports, Project
 
+WAITING = "Waiting until visible"
+
 
 @dataclass(slots=True)
 class Stages:
@@ -52,7 +54,10 @@ class Stages:
             raise AssertionError(outcome)
 
     def settling(self, waiting: int, total: int) -> None:
-        """Hear it."""
+        """Note when the last answer was there and the wait for the brokers began."""
+        del waiting, total
+        if self.begun[-1][0] != WAITING:
+            self.stage(WAITING)
 
     def seconds(self, end: float) -> dict[str, float]:
         """Give the length of each stage."""
@@ -79,9 +84,7 @@ def main() -> None:
     """Measure one job."""
     job, bootstrap, folder = sys.argv[1:]
     environ = {**os.environ, "KPLAN_BOOTSTRAP_SERVERS": bootstrap}
-    project = Project(
-        Path(folder), Path(folder) / "state" / "kplan.json", Inputs((), (), environ)
-    )
+    project = Project(Path(folder), Path(folder) / "state" / "kplan.json", Inputs((), (), environ))
     stages = Stages()
 
     def connect(configuration: Configuration):  # type: ignore[no-untyped-def] # noqa: ANN202

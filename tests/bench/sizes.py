@@ -1,5 +1,6 @@
 """The estates that are measured, and their configuration."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,17 +37,24 @@ def write_configuration(size: Size, folder: Path) -> None:
     """Declare the estate with two blocks and for_each, as a platform team would."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = "\n".join(f'    "{key}" = "{value}"' for key, value in CONFIG.items())
+    estate = {
+        "topics": topic_names(size),
+        "readers": {
+            principal: f"bench-{number % size.topics:05}"
+            for number, principal in enumerate(principals(size))
+        },
+    }
+    (folder / "estate.json").write_text(json.dumps(estate))
     (folder / "main.tf").write_text(
         f"""
 locals {{
-  topics     = {{ for n in range({size.topics}) : format("bench-%05d", n) => n }}
-  principals = {{ for n in range({size.acls}) : format("bench-%05d", n) => n % {size.topics} }}
+  estate = jsondecode(file("${{path.module}}/estate.json"))
 }}
 
 provider "kafka" {{}}
 
 resource "kafka_topic" "t" {{
-  for_each           = local.topics
+  for_each           = toset(local.estate.topics)
   name               = each.key
   partitions         = 3
   replication_factor = 1
@@ -56,10 +64,10 @@ resource "kafka_topic" "t" {{
 }}
 
 resource "kafka_acl" "a" {{
-  for_each            = local.principals
-  resource_name       = format("bench-%05d", each.value)
+  for_each            = local.estate.readers
+  resource_name       = each.value
   resource_type       = "Topic"
-  acl_principal       = "User:${{each.key}}"
+  acl_principal       = each.key
   acl_host            = "*"
   acl_operation       = "Read"
   acl_permission_type = "Allow"
