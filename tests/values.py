@@ -72,9 +72,9 @@ def resource(
     )
 
 
-def owned(at: str, value: Topic | Acl, uid: str = "", **given: bool) -> Owned:
+def owned(at: str, value: Topic | Acl, uid: str = "", *, is_protected: bool = False) -> Owned:
     """Own a value at an address."""
-    return Owned(address(at), identity(value), value, uid=uid, **given)
+    return Owned(address(at), identity(value), value, uid=uid, is_protected=is_protected)
 
 
 def state(*held: Owned, outputs: Mapping[str, OutputValue] | None = None) -> State:
