@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import glob
 import os
 import tempfile
 import time
@@ -61,7 +62,7 @@ def sync_folder(folder: Path) -> None:
 
 def _sweep(path: Path) -> None:
     """Remove what killed writers left behind; a file that may still be in use is too young."""
-    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         with contextlib.suppress(OSError):
             if time.time() - leftover.stat().st_mtime > _ABANDONED_S:
                 leftover.unlink()

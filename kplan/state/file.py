@@ -178,14 +178,14 @@ def _unwritten(path: Path, data: bytes, reason: str) -> StateError:
 
 
 def _spare(avoided: Path, data: bytes) -> Path | None:
-    for folder in (Path.cwd(), Path(tempfile.gettempdir())):
-        if folder == avoided:
-            continue
+    for folder in (Path(), Path(tempfile.gettempdir())):
+        spare = folder / SPARE_NAME
         try:
-            write_atomically(folder / SPARE_NAME, data)
+            if not folder.samefile(avoided):
+                write_atomically(spare, data)
+                return spare.absolute()
         except OSError:
             continue
-        return folder / SPARE_NAME
     return None
 
 

@@ -87,17 +87,21 @@ def force_unlock(path: Path, id: str) -> Holder:  # noqa: A002 - the word on the
     """Take the lock away from the run with this id, dead or alive, and tell who that was.
 
     Raises:
-        StateError: nobody holds it, or a run with another id does.
+        StateError: nobody holds it, a run with another id does, or the files cannot be removed.
 
     """
-    holder, _ = _note(path)
+    holder, is_noted = _note(path)
     if holder is None:
-        raise StateError("The state is not locked.")
+        way = f"Remove {note_path(path)} if no run is left." if is_noted else ""
+        raise StateError("The state is not locked by any run that can be named.", way)
     if holder.id != id:
         raise StateError(f"The lock has the id {holder.id}: {holder}.")
-    # A live run keeps its flock on the file that is removed here; the next makes a new file.
-    lock_path(path).unlink(missing_ok=True)
-    note_path(path).unlink(missing_ok=True)
+    try:
+        # A live run keeps its flock on the file that is removed here; the next makes a new file.
+        lock_path(path).unlink(missing_ok=True)
+        note_path(path).unlink(missing_ok=True)
+    except OSError as failure:
+        raise StateError(f"The lock cannot be removed: {failure.strerror}.") from failure
     return holder
 
 
@@ -224,6 +228,8 @@ def _note(path: Path) -> tuple[Holder | None, bool]:
         return decode_holder(note_path(path).read_bytes()), True
     except FileNotFoundError:
         return None, False
+    except OSError:  # it is there, and not for us to read
+        return None, True
 
 
 def _is_free(file: Path) -> bool:
@@ -231,6 +237,8 @@ def _is_free(file: Path) -> bool:
         descriptor = os.open(file, os.O_RDONLY)
     except FileNotFoundError:
         return True
+    except OSError:
+        return False
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

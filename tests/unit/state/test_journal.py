@@ -25,9 +25,9 @@ from kplan.state.journal import Journal, discard_journal, fold, journal_path, ke
 from kplan.state.journal_writer import JournalWriter, recording
 from kplan.state.lines import Chain
 from tests.unit.state.state_builders import LINEAGE, applied, creation, owned, plan, state
+from tests.unit.state.state_faults import files_limited_to, small_disk
 from tests.unit.state.state_processes import PROCESSES, apply_for_ever
 from tests.unit.state.state_strategies import UNHURRIED
-from tests.unit.state.test_state_file import files_limited_to, small_disk
 
 A, B, C = creation("a"), creation("b"), creation("c")
 REFUSAL = Refusal("POLICY_VIOLATION", 44, "Topic b needs a team", 0)
@@ -364,7 +364,7 @@ def test_twenty_kills_lose_no_outcome_and_no_intent(tmp_path: Path) -> None:
     for number in range(20):
         path = tmp_path / str(number) / "state.json"
         told, tell = PROCESSES.Pipe(duplex=False)
-        run = PROCESSES.Process(target=apply_for_ever, args=(path, tell, 300))
+        run = PROCESSES.Process(target=apply_for_ever, args=(path, tell, 300), daemon=True)
         run.start()
         tell.close()
         heard = [told.recv()]

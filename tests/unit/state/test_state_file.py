@@ -5,11 +5,9 @@ import errno
 import importlib.metadata
 import os
 import random
-import resource
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,33 +28,8 @@ from kplan.state.file import (
 from kplan.state.sealed import seal
 from kplan.state.version import kplan_version
 from tests.unit.state.state_builders import LINEAGE, many, owned, state
+from tests.unit.state.state_faults import files_limited_to, small_disk
 from tests.unit.state.state_processes import PROCESSES, write_for_ever
-
-
-@contextlib.contextmanager
-def files_limited_to(size_bytes: int) -> Iterator[None]:
-    """Let every write beyond the size fail, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@contextlib.contextmanager
-def small_disk(folder: Path, size_bytes: int) -> Iterator[None]:
-    folder.mkdir()
-    options = ["-o", f"size={size_bytes}"]
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", *options, "none", folder], check=False, capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip("mounting a small disk is not allowed here")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", folder], check=True)
 
 
 def test_no_file_means_no_state(tmp_path: Path) -> None:
@@ -356,7 +329,7 @@ def test_a_killed_writer_and_a_reader_that_never_stops_see_only_whole_states(
     write_state(path, many(200, 1))
     for _ in range(20):
         told, tell = PROCESSES.Pipe(duplex=False)
-        writer = PROCESSES.Process(target=write_for_ever, args=(path, tell))
+        writer = PROCESSES.Process(target=write_for_ever, args=(path, tell), daemon=True)
         writer.start()
         tell.close()
         acknowledged = told.recv()

@@ -28,6 +28,7 @@ from kplan.state.lock import (
     locked,
     note_path,
 )
+from tests.unit.state.state_faults import files_limited_to
 from tests.unit.state.state_processes import PROCESSES, contend, hold
 
 
@@ -39,7 +40,7 @@ def start_holding(
     path: Path, until: Connection | None = None
 ) -> tuple[int, Holder, Callable[[], None]]:
     said, say = PROCESSES.Pipe(duplex=False)
-    process = PROCESSES.Process(target=hold, args=(path, say, until))
+    process = PROCESSES.Process(target=hold, args=(path, say, until), daemon=True)
     process.start()
     say.close()
     with said:
@@ -234,13 +235,36 @@ def test_a_process_that_hides_its_start_counts_as_alive(
     assert not is_dead(holder)
 
 
-def test_a_note_that_cannot_be_read_still_locks(tmp_path: Path) -> None:
+@pytest.mark.parametrize("leave", [lambda note: note.write_bytes(b"{}"), Path.mkdir])
+def test_a_note_that_cannot_be_read_still_locks(
+    tmp_path: Path, leave: Callable[[Path], None]
+) -> None:
     path = tmp_path / "state.json"
-    note_path(path).write_bytes(b"{}")
+    leave(note_path(path))
     assert lock_status(path) == LockStatus(is_held=True)
     with pytest.raises(StateLocked) as caught, at_once(path, this_run("apply")):
         pass
     assert str(note_path(path)) in caught.value.hint
+    with pytest.raises(StateError) as refused:
+        force_unlock(path, "x")
+    assert str(note_path(path)) in refused.value.hint
+
+
+def test_a_lock_that_cannot_be_opened_counts_as_held_and_cannot_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "state.json"
+    holder = this_run("apply")
+    leave_note(path, holder)
+    lock_path(path).mkdir()
+
+    def refuse(*_: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    with pytest.raises(StateError, match="cannot be removed"):
+        force_unlock(path, holder.id)
+    monkeypatch.setattr(os, "open", refuse)
+    assert lock_status(path).is_held
 
 
 def test_force_unlock_asks_for_the_right_id(tmp_path: Path) -> None:
@@ -308,7 +332,7 @@ def test_a_folder_that_takes_no_lock_is_an_error(tmp_path: Path) -> None:
         at_once(tmp_path / "file" / "state.json", this_run("apply")),
     ):
         pass
-    note_path(tmp_path / "state.json").mkdir()
+    lock_path(tmp_path / "state.json").mkdir()
     with (
         pytest.raises(StateError, match="cannot be made"),
         at_once(tmp_path / "state.json", this_run("apply")),
@@ -352,3 +376,15 @@ def test_a_user_without_a_name_is_named_by_number(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr("getpass.getuser", nameless)
     assert this_run("apply").who == f"uid {os.getuid()}"
+
+
+def test_a_full_disk_makes_no_lock_and_leaves_none(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    with (
+        files_limited_to(10),
+        pytest.raises(StateError, match="cannot be made"),
+        at_once(path, this_run("apply")),
+    ):
+        pass
+    assert lock_status(path) == LockStatus(is_held=False)
+    assert [each.name for each in tmp_path.iterdir()] == ["state.lock"]
