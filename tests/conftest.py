@@ -1,11 +1,18 @@
 """What every test folder shares."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = ["tests.brokers"]
+
+# A shared machine has slow moments: the time of one example says nothing about the code. In CI the
+# examples are always the same ones, so that a red run can be run again.
+settings.register_profile("kplan", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("kplan")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

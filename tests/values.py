@@ -72,9 +72,23 @@ def resource(
     )
 
 
-def owned(at: str, value: Topic | Acl, uid: str = "", *, is_protected: bool = False) -> Owned:
+def owned(
+    at: str,
+    value: Topic | Acl,
+    uid: str = "",
+    *,
+    is_protected: bool = False,
+    is_pending: bool = False,
+) -> Owned:
     """Own a value at an address."""
-    return Owned(address(at), identity(value), value, uid=uid, is_protected=is_protected)
+    return Owned(
+        address(at),
+        identity(value),
+        value,
+        uid=uid,
+        is_protected=is_protected,
+        is_pending=is_pending,
+    )
 
 
 def state(*held: Owned, outputs: Mapping[str, OutputValue] | None = None) -> State:
