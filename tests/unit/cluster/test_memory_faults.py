@@ -18,7 +18,7 @@ from kplan.cluster.specs import (
     TopicRef,
 )
 from kplan.model.errors import Unreachable, Unread
-from kplan.model.refusal import Refusal
+from kplan.model.refusal import Origin, Refusal
 
 READ = AclBinding("TOPIC", "orders", "LITERAL", "User:a", "*", "READ", "ALLOW")
 
@@ -104,6 +104,7 @@ def test_a_poisoned_item_fails_every_request_that_holds_it_whole() -> None:
     for _ in range(2):
         answers = cluster.create_acls([other, READ])
         assert set(errors(answers).values()) == {"UNKNOWN_SERVER_ERROR"}
+        assert {each.origin for each in answers.values() if each} == {Origin.BROKER}
     assert cluster.acls() == frozenset()
     assert errors(cluster.create_acls([other])) == {other: "ok"}
 
@@ -129,6 +130,8 @@ def test_an_item_left_out_is_carried_out_and_has_no_answer() -> None:
 def test_a_throttled_request_carries_out_the_first_items_only() -> None:
     """KIP-599; trap 8: asking only consumes the quota too."""
     cluster = MemoryCluster()
+    cluster.throttle(1500)
+    assert errors(cluster.create_topics([NewTopic("a")])) == {"a": "THROTTLING_QUOTA_EXCEEDED"}
     cluster.throttle(1500, allowed=1, times=2)
     answers = cluster.create_topics([NewTopic("a"), NewTopic("b")])
     throttled = answers["b"]
@@ -229,9 +232,11 @@ def test_the_cluster_can_change_between_two_calls() -> None:
     cluster = holding("a", "b")
     other = cluster.another_admin()
     cluster.before("topic_configs", lambda: other.delete_topics([TopicRef("a")]))
+    cluster.before("acls", lambda: pytest.fail("ACLs are not asked for"))
     names = list(cluster.topics())
     assert errors(cluster.topic_configs(names)) == {"a": "UNKNOWN_TOPIC_OR_PARTITION", "b": "ok"}
     assert errors(cluster.topic_configs(["b"])) == {"b": "ok"}
+    assert other.count("delete_topics") == 1, "once only"
     assert cluster.count("delete_topics") == 0, "another administrator has another log"
 
 

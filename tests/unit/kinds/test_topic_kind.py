@@ -200,6 +200,7 @@ def test_growth_sends_the_new_total_and_only_the_new_replicas() -> None:
     before = Topic("orders", 2, 2, wanted[:2])
     grown = change(before, Topic("orders", 3, 2, wanted))
     assert KIND.validate(cluster, GROW, [grown]) == {ORDERS: {}}
+    assert not KIND.is_done(GROW, grown, KIND.read(cluster, [ORDERS])), "asked only"
     assert KIND.apply(cluster, GROW, [grown]) == {ORDERS: None}
     assert KIND.read(cluster, [ORDERS]).objects[ORDERS].value == Topic("orders", 3, 2, wanted)
 
