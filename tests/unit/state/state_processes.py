@@ -25,15 +25,12 @@ def write_for_ever(path: Path, acknowledge: Connection) -> None:
         acknowledge.send(serial)
 
 
-def hold(path: Path, say: Connection, until: Connection | None) -> None:
+def hold(path: Path, say: Connection, until: Connection) -> None:
     """Take the lock, say so, and hold it until told or killed."""
     holder = this_run("apply", ci="https://ci/run/7", commit="9f31c2a")
     with locked(path, holder, 0, lambda _: None):
         say.send(holder)
-        if until is None:
-            time.sleep(60)
-        else:
-            until.recv()
+        until.recv()
 
 
 def contend(path: Path, log: Path, rounds: int) -> None:

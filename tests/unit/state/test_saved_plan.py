@@ -155,7 +155,10 @@ def test_a_damaged_plan_is_refused_or_the_same_never_another(
         (archive(meta_json=b"[]"), "misplaces"),
         (archive(meta_json=b"{"), "misplaces"),
         (archive(meta_json=b'{"format": 1}', plan_json=b"{}"), "misplaces"),
-        (archive(meta_json=b'{"format": 1, "plan_sha256": ""}', plan_json=b"{}"), "checksum"),
+        (
+            archive(meta_json=b'{"format": 1, "plan_sha256": ""}', plan_json=b"{}"),
+            "its checksum is wrong",
+        ),
     ],
 )
 def test_what_is_no_plan_is_named_for_what_it_is(tmp_path: Path, data: bytes, words: str) -> None:

@@ -6,11 +6,10 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import pytest
@@ -36,23 +35,36 @@ def at_once(path: Path, holder: Holder) -> AbstractContextManager[Lock]:
     return locked(path, holder, 0, lambda _: None)
 
 
-def start_holding(
-    path: Path, until: Connection | None = None
-) -> tuple[int, Holder, Callable[[], None]]:
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Another process that holds the lock."""
+
+    holder: Holder
+    end: Callable[[], None]
+    kill: Callable[[], None]
+
+
+@contextmanager
+def held_elsewhere(path: Path) -> Iterator[Elsewhere]:
     said, say = PROCESSES.Pipe(duplex=False)
-    process = PROCESSES.Process(target=hold, args=(path, say, until), daemon=True)
+    listen, speak = PROCESSES.Pipe(duplex=False)
+    process = PROCESSES.Process(target=hold, args=(path, say, listen), daemon=True)
     process.start()
-    say.close()
-    with said:
-        holder = said.recv()
-    assert process.pid is not None
+
+    def end() -> None:
+        speak.send("end")
+        process.join()
 
     def kill() -> None:
         process.kill()
         process.join()
-        process.close()
 
-    return process.pid, holder, kill
+    with said, say, listen, speak:
+        try:
+            yield Elsewhere(said.recv(), end, kill)
+        finally:
+            kill()
+            process.close()
 
 
 def test_a_held_lock_says_who_holds_it_and_a_released_one_is_free(tmp_path: Path) -> None:
@@ -82,46 +94,40 @@ def test_a_second_run_without_patience_fails_at_once_and_says_who_holds_the_lock
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "state.json"
-    _, holder, kill = start_holding(path)
-    started = time.monotonic()
-    with pytest.raises(StateLocked) as caught, at_once(path, this_run("plan")):
-        pass
-    assert time.monotonic() - started < 0.5
-    for word in ("apply by", f"pid {holder.pid}", "https://ci/run/7", holder.id, holder.created):
-        assert word in caught.value.detail
-    assert f"kplan force-unlock {holder.id}" in caught.value.hint
-    kill()
+    with held_elsewhere(path) as other:
+        with pytest.raises(StateLocked) as caught, at_once(path, this_run("plan")):
+            pass
+        by = other.holder
+        for word in ("apply by", f"pid {by.pid}", "https://ci/run/7", by.id, by.created):
+            assert word in caught.value.detail
+        assert "Waited" not in caught.value.detail
+        assert f"kplan force-unlock {by.id}" in caught.value.hint
 
 
 def test_a_second_run_waits_for_the_first_and_is_told_once_who_that_is(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    listen, speak = PROCESSES.Pipe(duplex=False)
-    _, holder, kill = start_holding(path, until=listen)
     told: list[Holder] = []
+    with held_elsewhere(path) as other:
 
-    def waiting(by: Holder) -> None:
-        told.append(by)
-        threading.Timer(0.3, speak.send, ["go"]).start()
+        def waiting(by: Holder) -> None:
+            told.append(by)
+            threading.Timer(0.3, other.end).start()
 
-    with locked(path, this_run("apply"), 10, waiting) as held:
-        assert held.replaced is None
-    assert told == [holder]
-    kill()
-    listen.close()
-    speak.close()
+        with locked(path, this_run("apply"), 60, waiting) as held:
+            assert held.replaced is None
+        assert told == [other.holder]
 
 
 def test_waiting_ends_with_the_timeout(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    _, _, kill = start_holding(path)
-    started = time.monotonic()
-    with (
-        pytest.raises(StateLocked, match=r"Waited 0\.4 s"),
-        locked(path, this_run("apply"), 0.4, lambda _: None),
-    ):
-        pass
-    assert 0.4 <= time.monotonic() - started < 1.5
-    kill()
+    with held_elsewhere(path):
+        started = time.monotonic()
+        with (
+            pytest.raises(StateLocked, match=r"Waited 0\.4 s"),
+            locked(path, this_run("apply"), 0.4, lambda _: None),
+        ):
+            pass
+        assert time.monotonic() - started >= 0.4
 
 
 def test_processes_that_contend_for_the_lock_never_overlap(tmp_path: Path) -> None:
@@ -144,16 +150,13 @@ def test_threads_of_one_process_exclude_each_other_too(tmp_path: Path) -> None:
 
 def test_the_lock_of_a_killed_process_is_taken_over_and_that_is_told(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    pid, holder, kill = start_holding(path)
-    os.kill(pid, 9)
-    while not lock_status(path).is_dead:
-        time.sleep(0.01)
-    assert lock_status(path) == LockStatus(is_held=False, holder=holder, is_dead=True)
-    ours = this_run("apply")
-    with at_once(path, ours) as held:
-        assert held == Lock(ours, replaced=holder)
-    kill()
-    assert lock_status(path) == LockStatus(is_held=False)
+    with held_elsewhere(path) as other:
+        other.kill()
+        assert lock_status(path) == LockStatus(is_held=False, holder=other.holder, is_dead=True)
+        ours = this_run("apply")
+        with at_once(path, ours) as held:
+            assert held == Lock(ours, replaced=other.holder)
+        assert lock_status(path) == LockStatus(is_held=False)
 
 
 def leave_note(path: Path, holder: Holder) -> None:
@@ -285,16 +288,12 @@ def test_force_unlock_frees_the_lock_of_a_live_process_and_its_end_harms_nobody(
 ) -> None:
     """Terraform cannot do this: its lock is on the state file itself."""
     path = tmp_path / "state.json"
-    listen, speak = PROCESSES.Pipe(duplex=False)
-    _, holder, kill = start_holding(path, until=listen)
-    force_unlock(path, holder.id)
-    ours = this_run("apply")
-    with at_once(path, ours):
-        speak.send("end")
-        kill()
-        assert lock_status(path) == LockStatus(is_held=True, holder=ours)
-    listen.close()
-    speak.close()
+    with held_elsewhere(path) as other:
+        force_unlock(path, other.holder.id)
+        ours = this_run("apply")
+        with at_once(path, ours):
+            other.end()
+            assert lock_status(path) == LockStatus(is_held=True, holder=ours)
 
 
 def test_a_waiting_run_notices_that_the_file_it_waits_for_was_replaced(tmp_path: Path) -> None:
