@@ -1,6 +1,5 @@
 """One connection to a node: one request in flight, versions agreed, logged in."""
 
-import ssl
 import struct
 import time
 from collections.abc import Mapping
@@ -9,7 +8,6 @@ from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.link import Deadline, Link, NotKafka
 from kplan.kafka.wire.messages import Api, Message
-from kplan.kafka.wire.tls import tls_failure
 from kplan.model.errors import Unsupported
 
 _HEADER_BYTES = 4
@@ -52,7 +50,6 @@ class Connection:
 
         Raises:
             Broken: no answer came, and the request may have been carried out.
-            AuthError: TLS failed.
             Unsupported: the node does not speak the API.
 
         """
@@ -70,11 +67,7 @@ class Connection:
         """Ask and give the body of the answer as it came; raises as `ask`."""
         self._correlation_id += 1
         frame = messages.encode(request, version, self._correlation_id, self._client_id)
-        try:
-            answer = self._link.exchange(frame, deadline)
-        except ssl.SSLError as failure:
-            raise tls_failure(self.endpoint, failure) from failure
-        return self._body(api, version, answer)
+        return self._body(api, version, self._link.exchange(frame, deadline))
 
     def _body(self, api: Api, version: int, answer: memoryview) -> memoryview:
         if len(answer) < _HEADER_BYTES:

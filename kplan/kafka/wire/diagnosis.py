@@ -6,26 +6,32 @@ from kplan.kafka.settings import ConnectionSettings, Endpoint
 from kplan.kafka.wire.link import Broken, Deadline, NotKafka, dial
 from kplan.kafka.wire.login import introduced
 from kplan.kafka.wire.sasl import offered_mechanisms
-from kplan.kafka.wire.tls import secured
-from kplan.model.errors import AuthError, KplanError, Unreachable, Unsupported
+from kplan.kafka.wire.tls import secured, tls_failure
+from kplan.model.errors import AuthError, Unreachable, Unsupported
 
 _PROBE_S = 1.0
 
 
 def refused_opening(
-    endpoint: Endpoint, settings: ConnectionSettings, failure: Broken, deadline: Deadline
-) -> KplanError:
+    endpoint: Endpoint,
+    settings: ConnectionSettings,
+    context: ssl.SSLContext | None,
+    failure: Broken,
+) -> AuthError | Unreachable:
     """Explain a connection that broke before versions were exchanged or the login was done."""
-    if settings.tls is None and _speaks_tls(endpoint, failure, deadline):
+    probe = Deadline.after(_PROBE_S)
+    if context is None and _speaks_tls(endpoint, failure, probe):
         return AuthError(
             f"{endpoint} speaks TLS, and kplan was told not to.",
             hint="Set tls_enabled = true, or security.protocol to SSL or SASL_SSL.",
         )
-    if settings.tls is not None and _speaks_plaintext(endpoint, settings, deadline):
+    if context is not None and _speaks_plaintext(endpoint, settings, probe):
         return AuthError(
             f"{endpoint} does not speak TLS, and kplan was told to.",
             hint="Set tls_enabled = false, or security.protocol to PLAINTEXT or SASL_PLAINTEXT.",
         )
+    if context is not None and (rejection := _rejection(endpoint, context, probe)):
+        return rejection
     if isinstance(failure, NotKafka):
         return Unreachable(
             f"{endpoint} does not speak Kafka's protocol: what it sent begins with "
@@ -61,14 +67,13 @@ def refused_request(
     )
 
 
-def _speaks_tls(endpoint: Endpoint, failure: Broken, deadline: Deadline) -> bool:
+def _speaks_tls(endpoint: Endpoint, failure: Broken, probe: Deadline) -> bool:
     """Whether it answered with a TLS alert, or shakes hands when asked to."""
     if isinstance(failure, NotKafka) and failure.seen[:2] == b"\x15\x03":
         return True
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # nothing is sent: only the handshake is of interest
-    probe = deadline.within(_PROBE_S)
     try:
         secured(dial(endpoint, probe), context, endpoint, probe).close()
     except AuthError:
@@ -78,9 +83,23 @@ def _speaks_tls(endpoint: Endpoint, failure: Broken, deadline: Deadline) -> bool
     return True
 
 
-def _speaks_plaintext(endpoint: Endpoint, settings: ConnectionSettings, deadline: Deadline) -> bool:
+def _speaks_plaintext(endpoint: Endpoint, settings: ConnectionSettings, probe: Deadline) -> bool:
     try:
-        introduced(endpoint, settings.client_id, None, deadline.within(_PROBE_S)).close()
+        introduced(endpoint, settings.client_id, None, probe).close()
     except (Broken, Unreachable):
         return False
     return True
+
+
+def _rejection(endpoint: Endpoint, context: ssl.SSLContext, probe: Deadline) -> AuthError | None:
+    """Shake hands and listen: had we sent something, a reset may have overtaken the reason."""
+    try:
+        with secured(dial(endpoint, probe), context, endpoint, probe) as stream:
+            stream.settimeout(probe.left_s())
+            stream.recv(1)
+    except ssl.SSLError as failure:
+        told = tls_failure(endpoint, failure)
+        return told if isinstance(told, AuthError) else None
+    except (OSError, Broken, Unreachable, AuthError):
+        return None
+    return None

@@ -29,6 +29,10 @@ class TimedOut(Broken):
     error = CLIENT_TIMED_OUT
 
 
+class TlsFailed(Broken):
+    """TLS broke off; the cause is an `ssl.SSLError`."""
+
+
 class NotKafka(Broken):
     """What came is no frame of Kafka's protocol; `seen` is how it begins."""
 
@@ -145,8 +149,8 @@ class Link:
             return self._received(deadline)
         except TimeoutError as failure:
             raise TimedOut("no answer came in time") from failure
-        except ssl.SSLError:
-            raise
+        except ssl.SSLError as failure:
+            raise TlsFailed(f"TLS failed: {failure.reason or failure}") from failure
         except OSError as failure:
             raise Broken(f"the connection broke: {failure.strerror or failure}") from failure
 

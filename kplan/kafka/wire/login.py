@@ -6,11 +6,12 @@ import time
 from kplan.kafka.settings import ConnectionSettings, Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
-from kplan.kafka.wire.link import Broken, Deadline, Link, dial
+from kplan.kafka.wire.link import Broken, Deadline, Link, TlsFailed, dial
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.sasl import log_in
-from kplan.kafka.wire.tls import secured
+from kplan.kafka.wire.tls import secured, tls_failure
 from kplan.model.errors import Unreachable
+from kplan.model.version import VERSION
 
 UNSUPPORTED_VERSION = 35
 _REAUTHENTICATE_AT = 0.85  # of the life of a login, as Kafka's own client does
@@ -61,6 +62,9 @@ def introduced(
     connection = Connection(Link(stream), endpoint, client_id)
     try:
         _agree(connection, deadline)
+    except TlsFailed as failure:  # with TLS 1.3 a client certificate is refused only now
+        connection.close()
+        raise tls_failure(endpoint, failure.__cause__) from failure
     except BaseException:
         connection.close()
         raise
@@ -85,6 +89,6 @@ def _agree(connection: Connection, deadline: Deadline) -> None:
 def _versions(connection: Connection, version: int, deadline: Deadline) -> Message:
     api = messages.API_VERSIONS
     request = messages.API_VERSIONS.request(
-        client_software_name="kplan", client_software_version="0"
+        client_software_name="kplan", client_software_version=VERSION
     )
     return connection.decoded(api, version, connection.ask_raw(api, version, request, deadline))

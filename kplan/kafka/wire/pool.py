@@ -61,7 +61,7 @@ class Pool:
         try:
             connection = opened(endpoint, self._settings, self.context, within)
         except Broken as failure:
-            raise refused_opening(endpoint, self._settings, failure, deadline) from failure
+            raise refused_opening(endpoint, self._settings, self.context, failure) from failure
         with self._lock:
             if not self._is_closed:
                 self._lent.add(connection)

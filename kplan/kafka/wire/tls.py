@@ -90,11 +90,11 @@ def secured(
         raise
 
 
-def tls_failure(endpoint: Endpoint, failure: ssl.SSLError) -> AuthError | Broken:
-    """Tell a failure of TLS in plain words; Broken where it does not look like TLS at all."""
+def tls_failure(endpoint: Endpoint, failure: BaseException | None) -> AuthError | Broken:
+    """Tell a failure of a handshake in plain words; Broken where it does not look like TLS."""
     if isinstance(failure, ssl.SSLCertVerificationError):
         return _distrust(endpoint, failure)
-    reason = failure.reason or ""
+    reason = (failure.reason or "") if isinstance(failure, ssl.SSLError) else ""
     if "ALERT" in reason and "PROTOCOL_VERSION" not in reason:
         return _rejection(endpoint, reason)
     return Broken(f"the TLS handshake failed ({reason or 'connection closed'})")

@@ -1,6 +1,7 @@
 """A broker of a few lines that answers, fails and falls silent as a test tells it to."""
 
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +11,7 @@ from enum import Enum
 
 from kplan.kafka.settings import ConnectionSettings, Endpoint, Timeouts, seconds
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.link import MAX_FRAME_BYTES
 from kplan.kafka.wire.messages import Api, Message
 
 
@@ -36,6 +38,7 @@ class FakeBroker:
     closes_after: set[int] = field(default_factory=set)
     lacking: frozenset[int] = frozenset()
     asked: list[tuple[int, int]] = field(default_factory=list)
+    requests: list[Message] = field(default_factory=list)
     connections: int = 0
     port: int = 0
 
@@ -71,12 +74,19 @@ def described(broker: FakeBroker, *more: tuple[int, int]) -> Message:
 
 
 @contextmanager
-def fake_broker(lacking: frozenset[int] = frozenset()) -> Iterator[FakeBroker]:
-    """Run a broker that answers ApiVersions and DescribeCluster, and what a test adds."""
+def fake_broker(
+    lacking: frozenset[int] = frozenset(),
+    tls: ssl.SSLContext | None = None,
+    newest: Mapping[int, int] | None = None,
+) -> Iterator[FakeBroker]:
+    """Run a broker that answers ApiVersions and DescribeCluster, and what a test adds.
+
+    It offers every version that kplan speaks, of the APIs in `newest` only up to that one.
+    """
     broker = FakeBroker(lacking=lacking)
     listener = socket.create_server(("127.0.0.1", 0))
     broker.port = listener.getsockname()[1]
-    broker.on(messages.API_VERSIONS, _versions(lacking))
+    broker.on(messages.API_VERSIONS, _versions(lacking, newest or {}))
     broker.on(messages.DESCRIBE_CLUSTER, lambda _: described(broker))
     broker.on(messages.SASL_HANDSHAKE, messages.SASL_HANDSHAKE.response(error_code=34))
     streams: list[socket.socket] = []
@@ -90,7 +100,7 @@ def fake_broker(lacking: frozenset[int] = frozenset()) -> Iterator[FakeBroker]:
                 return
             broker.connections += 1
             streams.append(stream)
-            threads.append(threading.Thread(target=_serve, args=(broker, stream)))
+            threads.append(threading.Thread(target=_serve, args=(broker, stream, tls)))
             threads[-1].start()
 
     acceptor = threading.Thread(target=accept)
@@ -114,29 +124,37 @@ def _end(stream: socket.socket) -> None:
         return
 
 
-def _versions(lacking: frozenset[int]) -> Message:
+def _versions(lacking: frozenset[int], newest: Mapping[int, int]) -> Message:
     response = messages.API_VERSIONS.response
     apis = {each.key: each for each in messages.APIS if each.key not in lacking}
     return response(
         api_keys=[
-            response.ApiVersion(api_key=key, min_version=0, max_version=_NEWEST.get(key, 99))
+            response.ApiVersion(api_key=key, min_version=0, max_version=newest.get(key, 99))
             for key in apis
         ]
     )
 
 
-_NEWEST: Mapping[int, int] = {messages.API_VERSIONS.key: 3}
-
-
-def _serve(broker: FakeBroker, stream: socket.socket) -> None:
+def _serve(broker: FakeBroker, raw: socket.socket, tls: ssl.SSLContext | None) -> None:
+    try:
+        raw.settimeout(5)
+        stream = tls.wrap_socket(raw, server_side=True) if tls else raw
+    except OSError:
+        raw.close()
+        return
     with stream:
         while head := _exactly(stream, 4):
-            frame = _exactly(stream, struct.unpack(">i", head)[0])
+            (size,) = struct.unpack(">i", head)
+            if size > MAX_FRAME_BYTES:
+                return
+            frame = _exactly(stream, size)
             key, version, correlation_id = struct.unpack_from(">hhi", frame)
             broker.asked.append((key, version))
             api = next(each for each in messages.APIS if each.key == key)
             request = type(api.request()).decode(_body(api, version, frame), version=version)
-            if not _answer(stream, api, version, correlation_id, broker.script[key](request)):
+            broker.requests.append(request)
+            script = broker.script.get(key, lambda _: Act.CLOSE)
+            if not _answer(stream, api, version, correlation_id, script(request)):
                 return
             if key in broker.closes_after:
                 return
