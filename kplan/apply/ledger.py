@@ -14,7 +14,10 @@ Key = tuple[str, Identity]
 
 @dataclass(slots=True)
 class Line:
-    """One change: what is still to be sent for it, and what became of what was sent."""
+    """One change: what is still to be sent for it, and what became of what was sent.
+
+    `attempts` counts all sends, `tries` those of the step that is being carried out.
+    """
 
     change: Change
     steps_left: int
@@ -22,6 +25,7 @@ class Line:
     refusal: Refusal | None = None
     note: str = ""
     attempts: int = 0
+    tries: int = 0
     started: float | None = None
     ended: float = 0.0
     uid: str = ""
@@ -75,12 +79,14 @@ class Ledger:
         for change in changes:
             line = self.line(change)
             line.attempts += 1
+            line.tries += 1
             line.started = now if line.started is None else line.started
 
     def close(self, change: Change, now: float, *, note: str = "") -> Line:
         """Note that a step was carried out."""
         line = self.line(change)
         line.steps_left -= 1
+        line.tries = 0
         line.ended = now
         line.note = note or line.note
         if change.action is Action.REPLACE and not line.steps_left and line.started is not None:

@@ -81,7 +81,7 @@ def _verdicts(batch: Batch, changes: Chunk, means: Means) -> Mapping[Identity, V
 
 
 def _sort(change: Change, refused: Refusal, found: Answers, ledger: Ledger, means: Means) -> None:
-    attempts = ledger.line(change).attempts
+    attempts = ledger.line(change).tries
     match handling(refused):
         case Handling.RETRY | Handling.THROTTLED as how if attempts < _limit(how, means):
             found.again.append(change)

@@ -91,7 +91,7 @@ def _told(change: Change, refused: Refusal, reading: Reading) -> Refusal:
 def _given_up(change: Change, refused: Refusal, ledger: Ledger, means: Means) -> bool:
     """Send once more what did not come about; after that it stays unknown."""
     line = ledger.line(change)
-    if line.attempts == 1 and not means.is_stopped():
+    if line.tries == 1 and not means.is_stopped():
         return False
     status = Status.UNKNOWN if handling(refused) is Handling.IN_DOUBT else Status.FAILED
     ledger.fail(change, means.clock.now(), status, refused)

@@ -230,6 +230,16 @@ def test_the_access_gap_of_a_replaced_acl_is_measured() -> None:
     assert outcome.note == "without access for at most 140 ms"
 
 
+def test_each_step_of_a_change_gets_its_own_second_send() -> None:
+    """Found by the property test: the delete used up the second send of the add."""
+    on = bench()
+    on.apply(on.plan([resource("kafka_acl.a", acl())]))
+    plan = on.plan([resource("kafka_acl.a", acl(acl_operation="Write"))])
+    on.cluster.time_out(call="create_acls", carried_out=False)
+    (outcome,) = on.apply(plan).values()
+    assert (outcome.status, outcome.attempts) == (Status.APPLIED, 3)
+
+
 def test_an_acl_is_not_added_when_the_one_it_replaces_could_not_be_deleted() -> None:
     on = bench()
     on.apply(on.plan([resource("kafka_acl.a", acl())]))
