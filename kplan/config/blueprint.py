@@ -9,7 +9,7 @@ from kplan.config.declared import LIFECYCLE, Declaration
 from kplan.config.problem import Failure
 from kplan.config.shape import Shape, body_problems
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.walk import references
+from kplan.config.syntax.source import Origin
 from kplan.config.types import type_named
 from kplan.config.values.value import Type
 from kplan.kinds.base import ResourceKind
@@ -88,8 +88,13 @@ class Blueprint:
 def blueprint(kind: ResourceKind, found: Declaration) -> Blueprint:
     """Prepare a block."""
     fields = fields_of(kind)
+    is_repeated = "for_each" in found.arguments or "count" in found.arguments
     arguments = tuple(
-        Argument(each, found.arguments[each.name].value, _is_shared(found, each.name))
+        Argument(
+            each,
+            found.arguments[each.name].value,
+            is_repeated and _is_constant(found.arguments[each.name]),
+        )
         for each in fields
         if each.name in found.arguments
     )
@@ -100,34 +105,47 @@ def blueprint(kind: ResourceKind, found: Declaration) -> Blueprint:
         arguments,
         any(each.is_required and each.name not in found.arguments for each in fields),
         blocks[0] if blocks else None,
-        all(_is_constant(each.value) for block in blocks for each in block.attributes),
-        dict(_ranges(found, arguments)),
+        all(_is_constant(each) for block in blocks for each in block.attributes),
+        Ranges(found.origin, dict(_spans(arguments))),
         found.place,
     )
-
-
-def _is_shared(found: Declaration, name: str) -> bool:
-    return _is_constant(found.arguments[name].value)
 
 
 _OF_INSTANCES = frozenset({"each", "count", "self"})
 
 
-def _is_constant(node: ast.Node) -> bool:
-    return all(each.root not in _OF_INSTANCES for each in references(node))
+def _is_constant(attribute: ast.Attribute) -> bool:
+    return all(each.root not in _OF_INSTANCES for each in attribute.references)
 
 
-def _ranges(
-    found: Declaration, arguments: tuple[Argument, ...]
-) -> Iterator[tuple[Path, SourceRange]]:
+class Ranges(Mapping[Path, SourceRange]):
+    """Places by path, turned into lines and columns only when asked for."""
+
+    __slots__ = ("_origin", "_spans")
+
+    def __init__(self, origin: Origin, spans: Mapping[Path, tuple[int, int]]) -> None:
+        self._origin = origin
+        self._spans = spans
+
+    def __getitem__(self, path: Path) -> SourceRange:
+        return self._origin.range(*self._spans[path])
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self._spans)
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+
+def _spans(arguments: tuple[Argument, ...]) -> Iterator[tuple[Path, tuple[int, int]]]:
     """Say where each argument, and each key of a map written out, stands."""
     for each in arguments:
         node, name = each.node, each.field.name
-        yield (name,), found.origin.range(node.start, node.end)
+        yield (name,), (node.start, node.end)
         if isinstance(node, ast.Object):
             for key, inner in node.items:
                 if isinstance(key, ast.Literal) and isinstance(key.value, str):
-                    yield (name, key.value), found.origin.range(inner.start, inner.end)
+                    yield (name, key.value), (inner.start, inner.end)
 
 
 @cache

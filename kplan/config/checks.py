@@ -1,38 +1,40 @@
 """What is wrong with references whatever their values: told once per place in a file."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from kplan.config.declared import Declared
 from kplan.config.evaluation.misuse import meant
 from kplan.config.names import ROOTS
 from kplan.config.problem import error
-from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
-from kplan.config.syntax.walk import Reference, references
+from kplan.config.syntax.tree import Reference
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
 
 
-def expression_problems(node: ast.Node, origin: Origin, declared: Declared) -> Iterator[Diagnostic]:
-    """Find references to what is not declared."""
-    for reference in references(node):
-        yield from _reference_problems(reference, origin, declared)
-
-
-def _reference_problems(
-    reference: Reference, origin: Origin, declared: Declared
+def reference_problems(
+    references: Iterable[Reference], origin: Origin, declared: Declared
 ) -> Iterator[Diagnostic]:
+    """Find references to what is not declared."""
+    for reference in references:
+        yield from _problems(reference, origin, declared)
+
+
+def _problems(reference: Reference, origin: Origin, declared: Declared) -> Iterator[Diagnostic]:
     root = reference.root
-    subject = origin.range(reference.start, reference.end)
     if not reference.steps:
         yield _bare(root, declared, origin, reference)
     elif root in _NAMED:
-        yield from _name_problems(reference, subject, declared)
+        yield from _name_problems(reference, origin, declared)
     elif root == "data":
-        yield error("KP146", subject, "Data sources are not read by this version of kplan.")
+        yield error(
+            "KP146",
+            _place(reference, origin),
+            "Data sources are not read by this version of kplan.",
+        )
     elif root == "self":
         told = '"self" is known only where a block speaks of its own instance.'
-        yield error("KP116", subject, told)
+        yield error("KP116", _place(reference, origin), told)
     elif root not in ROOTS:
         yield from _resource_problems(reference, origin, declared)
 
@@ -45,7 +47,7 @@ _NAMED = {
 
 
 def _name_problems(
-    reference: Reference, subject: SourceRange, declared: Declared
+    reference: Reference, origin: Origin, declared: Declared
 ) -> Iterator[Diagnostic]:
     root, name = reference.root, reference.steps[0]
     code, what = _NAMED[root]
@@ -56,7 +58,12 @@ def _name_problems(
     }[root]
     if name not in known and not declared.has_lost:
         told = f'{_article(what)} named "{name}" has not been declared.'
-        yield error(code, subject, told, hint=meant(name, known) or _how_to_declare(root, name))
+        hint = meant(name, known) or _how_to_declare(root, name)
+        yield error(code, _place(reference, origin), told, hint=hint)
+
+
+def _place(reference: Reference, origin: Origin) -> SourceRange:
+    return origin.range(reference.start, reference.end)
 
 
 def _article(what: str) -> str:
@@ -77,7 +84,7 @@ def _resource_problems(
     kind, name = reference.root, reference.steps[0]
     if (kind, name) in declared.resources or declared.has_lost:
         return
-    subject = origin.range(reference.start, reference.end)
+    subject = _place(reference, origin)
     kinds = {each for each, _ in declared.resources}
     told = f"A resource {kind}.{name} has not been declared."
     if kind in kinds:
@@ -88,7 +95,7 @@ def _resource_problems(
 
 
 def _bare(root: str, declared: Declared, origin: Origin, reference: Reference) -> Diagnostic:
-    subject = origin.range(reference.start, reference.end)
+    subject = _place(reference, origin)
     if root in ROOTS:
         told = f'"{root}" has no value of its own; take one of its attributes: {root}.NAME.'
         return error("KP116", subject, told)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kplan.config.checks import expression_problems
+from kplan.config.checks import reference_problems
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.inputs import Inputs
 from kplan.config.opening import open_folder
@@ -48,7 +48,7 @@ class Console:
             return Answer(None, problems)
         module, run = self._root.module, self._root.run
         origin = Origin(source, EXPRESSION_BASE)
-        static = expression_problems(attribute.value, origin, module.declared)
+        static = reference_problems(attribute.references, origin, module.declared)
         told = list(static)
         if told:
             return Answer(None, in_order(told))

@@ -170,7 +170,7 @@ def _with_address(diagnostics: list[Diagnostic], address: Address) -> Iterator[D
 
 
 def _told(problem: Problem, plan: Blueprint, address: Address) -> Diagnostic:
-    subject = plan.ranges.get(problem.path) or plan.ranges.get(problem.path[:1])
+    place = problem.path if problem.path in plan.ranges else problem.path[:1]
     return Diagnostic(
         problem.code,
         Severity.WARNING if problem.is_warning else Severity.ERROR,
@@ -178,5 +178,5 @@ def _told(problem: Problem, plan: Blueprint, address: Address) -> Diagnostic:
         problem.detail,
         problem.hint,
         address,
-        subject or plan.declared_at,
+        plan.ranges.get(place, plan.declared_at),
     )

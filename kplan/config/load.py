@@ -91,6 +91,8 @@ def _without_collector() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # with unfreeze: all that was made counts as old, so that it is not gone
+        gc.unfreeze()  # through at once
         if was_enabled:
             gc.enable()
 

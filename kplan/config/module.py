@@ -6,7 +6,7 @@ from functools import partial
 from typing import Protocol
 
 from kplan.config.blueprint import Blueprint, blueprint, resource_problems
-from kplan.config.checks import expression_problems
+from kplan.config.checks import reference_problems
 from kplan.config.declared import MODULE, Declaration, Declared, Local
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.misuse import meant
@@ -151,22 +151,23 @@ class Module:
         for (kind, _), found in self.declared.resources.items():
             if kind in self._run.kinds and not found.is_broken:
                 yield from resource_problems(self._run.kinds[kind], found)
-        for node, origin in self._expressions():
-            yield from expression_problems(node, origin, self.declared)
+        for attribute, origin in self._attributes():
+            if attribute.references:
+                yield from reference_problems(attribute.references, origin, self.declared)
 
-    def _expressions(self) -> Iterator[tuple[ast.Node, Origin]]:
-        """List the expressions whose references must be declared."""
+    def _attributes(self) -> Iterator[tuple[ast.Attribute, Origin]]:
+        """List the arguments whose references must be declared."""
         for local in self.declared.locals.values():
-            yield local.attribute.value, local.origin
+            yield local.attribute, local.origin
         for found in (*self.declared.outputs.values(), *self.declared.providers):
-            yield from _values_of(found, found.block, ("depends_on",))
+            yield from _attributes_of(found, found.block, ("depends_on",))
         for found in self.declared.resources.values():
-            yield from _values_of(found, found.block, ("provider",))
+            yield from _attributes_of(found, found.block, ("provider",))
         for found in self.declared.modules.values():
-            yield from _values_of(found, found.block, ("providers", "depends_on"))
+            yield from _attributes_of(found, found.block, ("providers", "depends_on"))
         for found in self.declared.variables.values():
             for inner in found.block.blocks:
-                yield from _values_of(found, inner, ())
+                yield from _attributes_of(found, inner, ())
 
     # ---- variables
 
@@ -320,12 +321,12 @@ def _input_problems(found: Declaration, declared: Declared) -> Iterator[Diagnost
             yield error("KP122", found.place, told)
 
 
-def _values_of(
+def _attributes_of(
     found: Declaration, block: ast.Block, left_out: tuple[str, ...]
-) -> Iterator[tuple[ast.Node, Origin]]:
+) -> Iterator[tuple[ast.Attribute, Origin]]:
     for attribute in block.attributes:
         if attribute.name not in left_out:
-            yield attribute.value, found.origin
+            yield attribute, found.origin
     for inner in block.blocks:
         if inner.type != "lifecycle":
-            yield from _values_of(found, inner, left_out)
+            yield from _attributes_of(found, inner, left_out)

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.draft import Broken, Draft
 from kplan.config.syntax.templates import assembled
+from kplan.config.syntax.walk import references
 from kplan.config.values.numbers import NumberError, parse_number
 
 # lark's Tree and Token; the module that imports lark is the parser's wall, and lark is untyped here
@@ -79,7 +80,7 @@ class Lowering:
     def _attribute(self, found: Tree) -> ast.Attribute:
         start, end, name = self._span(found.children[0].children[0])
         value = self.node(found.children[2])
-        return ast.Attribute(start, value.end, name, end, value)
+        return ast.Attribute(start, value.end, name, end, value, references(value))
 
     def _block(self, found: Tree) -> ast.Block:
         start, _, word = self._span(found.children[0].children[0])
@@ -128,7 +129,18 @@ class Lowering:
         quoted = self._draft.quoted.get(token.start_pos)
         if quoted is not None:
             return ast.Literal(token.start_pos, quoted.end, quoted.text)
-        return ast.Name(*self._span(token))
+        return self._named(token)
+
+    def _named(self, token: Any) -> Node:  # noqa: ANN401 - lark's token
+        """Read a name, or several joined by dots, which the parser sees as one."""
+        start, end, text = self._span(token)
+        if "." not in text:
+            return ast.Name(start, end, text)
+        first, *names = text.split(".")
+        node: Node = ast.Name(start, start + len(first), first)
+        for name in names:
+            node = ast.GetAttr(start, node.end + 1 + len(name), node, name)
+        return node
 
     def _word(self, found: Tree) -> Node:
         token = found.children[0]
@@ -189,8 +201,9 @@ class Lowering:
         opening = next(at for at, each in enumerate(tokens) if str(each) == "(")
         words = [each.children[0] for each in tokens[:opening] if hasattr(each, "data")]
         start, name_end = words[0].start_pos, words[-1].end_pos
-        if start in self._draft.quoted:
-            raise self._broken("KP101", start, name_end, "A quoted string cannot be called.")
+        if start in self._draft.quoted or "." in self._text(start, name_end):
+            told = "Only functions can be called, by their plain names."
+            raise self._broken("KP101", start, name_end, told)
         arguments: list[Node] = []
         is_expanding = False
         for each in tokens[opening + 1 : -1]:
@@ -207,8 +220,8 @@ class Lowering:
         intro, *rest = found.children[1:-1]
         names = [each.children[0] for each in intro.children if _is(each, "identifier")]
         for name in names:
-            if name.start_pos in self._draft.quoted:
-                told = "The names that a for expression gives are not quoted."
+            if name.start_pos in self._draft.quoted or "." in self._span(name)[2]:
+                told = "A for expression gives plain names, without quotes and dots."
                 raise self._broken("KP101", name.start_pos, name.end_pos, told)
         key_name, value_name = ([None] + [self._span(each)[2] for each in names])[-2:]
         collection = next(each for each in intro.children if _is_expression(each))
@@ -313,7 +326,10 @@ class Lowering:
                 raise self._broken("KP101", start, self._draft.quoted[start].end, told)
             if name.isdecimal():
                 return ast.Index(target.start, end, target, ast.Literal(start, end, int(name)))
-            return ast.GetAttr(target.start, end, target, name)
+            for each in name.split("."):
+                start += len(each) + 1
+                target = ast.GetAttr(target.start, start - 1, target, each)
+            return target
         inner = next(each for each in step.children if _is_expression(each))
         return ast.Index(target.start, step.children[-1].end_pos, target, self.node(inner))
 

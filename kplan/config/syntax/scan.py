@@ -1,9 +1,10 @@
 """Scanning of one top-level item: structure found exactly, defects of the parser kept away from it.
 
-While it goes over the tokens the scanner rewrites the item for the parser (see `draft`):
-comments become blanks; line breaks inside brackets become blanks, or commas where they separate
-the elements of an object; strings become names of the same length; a `-` that subtracts becomes
-`+`, and of several signs in a row only the last one is left. What stood there is kept in the draft.
+While it goes over the tokens the scanner rewrites the item for the parser (see `draft`): comments
+become blanks; names joined by dots become one name; line breaks inside brackets become blanks, or
+commas where they separate the elements of an object; strings become names of the same length; a `-`
+that subtracts becomes `+`, and of several signs in a row only the last one is left. What stood
+there is kept in the draft.
 """
 
 import re
@@ -206,6 +207,8 @@ class Scanner:
         match kind:
             case "text":
                 self._plain(match)
+            case "chain":
+                self.draft.put(*match.span("chain"), match["chain"].replace(".", "_"))
             case "foreign":
                 self._ascii(match)
             case "newline":
@@ -371,7 +374,9 @@ class Scanner:
     def _adjacent_refusal(self, match: re.Match[str], level: _Level) -> Broken:
         kind = match.lastgroup or ""
         start = match.start(kind)
-        found = f"found {match[kind]}" if kind in {"word", "number"} else "found another value"
+        found = (
+            f"found {match[kind]}" if kind in {"word", "chain", "number"} else "found another value"
+        )
         match level.mode:
             case _Mode.ARGUMENT:
                 told = f"After the value there must be a line break, {found}."

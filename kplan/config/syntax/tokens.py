@@ -8,7 +8,8 @@ import re
 
 TOKEN = re.compile(
     r"""[ \t\r]*+(?:
-      (?P<word>[A-Za-z_][A-Za-z0-9_-]*+(?!\w))
+      (?P<chain>(?!(?:null|true|false)\.)[A-Za-z_][A-Za-z0-9_-]*+(?:\.[A-Za-z_][A-Za-z0-9_-]*+)++(?!\w))
+    | (?P<word>[A-Za-z_][A-Za-z0-9_-]*+(?!\w))
     | (?P<foreign>[^\W\d][\w-]*+)
     | (?P<newline>\n)
     | (?P<text>"(?:[^"\\\n$%]++|\\[^\n]|[$%](?!\{))*+")
@@ -45,9 +46,9 @@ HEADER_OR_ARGUMENT = re.compile(
 ).search
 
 # What can end an operand: after it a `-` subtracts, before it a `-` negates.
-OPERAND_ENDS = frozenset({"word", "foreign", "text", "number", "close", "splat", "legacy"})
+OPERAND_ENDS = frozenset({"word", "chain", "foreign", "text", "number", "close", "splat", "legacy"})
 
-OPERAND_STARTS = frozenset({"word", "foreign", "text", "number", "quote", "heredoc"})
+OPERAND_STARTS = frozenset({"word", "chain", "foreign", "text", "number", "quote", "heredoc"})
 
 # What the parser reads rightly as it stands, inside expressions.
 PLAIN = frozenset({"word", "number", "comma", "equals", "operator"})

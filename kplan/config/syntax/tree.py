@@ -198,14 +198,28 @@ Node: TypeAlias = (
 )
 
 
+class Reference(NamedTuple):
+    """The static beginning of a reference: `steps` are the attribute names behind the root.
+
+    `module.net.id` has the root `module` and the steps `("net", "id")`; steps end at the first
+    index or splat.
+    """
+
+    start: int
+    end: int
+    root: str
+    steps: tuple[str, ...]
+
+
 class Attribute(NamedTuple):
-    """`name = value`; `start` to `name_end` is the name."""
+    """`name = value`; `start` to `name_end` is the name. `references` are those in the value."""
 
     start: int
     end: int
     name: str
     name_end: int
     value: Node
+    references: tuple[Reference, ...]
 
 
 class Label(NamedTuple):

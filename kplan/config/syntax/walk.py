@@ -1,22 +1,8 @@
 """Going over syntax trees without evaluating them."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from kplan.config.syntax import tree as ast
-
-
-class Reference(NamedTuple):
-    """The static beginning of a reference: `steps` are the attribute names behind the root.
-
-    `module.net.id` has the root `module` and the steps `("net", "id")`; steps end at the first
-    index or splat.
-    """
-
-    start: int
-    end: int
-    root: str
-    steps: tuple[str, ...]
 
 
 def children(node: ast.Node) -> Iterator[ast.Node]:
@@ -55,34 +41,40 @@ def part(node: ast.Node, path: tuple[str | int, ...]) -> ast.Node:
 _NO_NAMES: frozenset[str] = frozenset()
 
 
-def references(node: ast.Node, bound: frozenset[str] = _NO_NAMES) -> Iterator[Reference]:
+def references(node: ast.Node) -> tuple[ast.Reference, ...]:
     """List the references in an expression, but for those to names that a `for` binds."""
-    match node:
-        case ast.Name():
-            if node.name not in bound:
-                yield Reference(node.start, node.end, node.name, ())
-        case ast.GetAttr():
-            yield from _chain(node, bound)
-        case ast.For() | ast.TemplateFor():
-            yield from references(node.collection, bound)
-            inner = bound | {node.value_name, node.key_name or node.value_name}
-            for child in _inside(node):
-                yield from references(child, inner)
-        case _:
-            for child in children(node):
-                yield from references(child, bound)
+    found: list[ast.Reference] = []
+    pending: list[tuple[ast.Node, frozenset[str]]] = [(node, _NO_NAMES)]
+    while pending:
+        each, bound = pending.pop()
+        of = type(each)
+        if of is ast.Literal:
+            continue
+        if of is ast.GetAttr or of is ast.Name:
+            reference, inner = _reference(each)
+            if reference is None:
+                pending.append((inner, bound))
+            elif reference.root not in bound:
+                found.append(reference)
+        elif isinstance(each, ast.For | ast.TemplateFor):
+            pending.append((each.collection, bound))
+            names = bound | {each.value_name, each.key_name or each.value_name}
+            pending.extend((child, names) for child in _inside(each))
+        else:
+            pending.extend((child, bound) for child in children(each))
+    return tuple(sorted(found))
 
 
-def _chain(node: ast.GetAttr, bound: frozenset[str]) -> Iterator[Reference]:
+def _reference(node: ast.Node) -> tuple[ast.Reference | None, ast.Node]:
+    """Read a chain of attributes as a reference; None, and what it starts from, if it is none."""
     steps: list[str] = []
-    target: ast.Node = node
-    while isinstance(target, ast.GetAttr):
+    target = node
+    while type(target) is ast.GetAttr:
         steps.append(target.name)
         target = target.target
-    if not isinstance(target, ast.Name):
-        yield from references(target, bound)
-    elif target.name not in bound:
-        yield Reference(node.start, node.end, target.name, tuple(reversed(steps)))
+    if type(target) is ast.Name:
+        return ast.Reference(node.start, node.end, target.name, tuple(steps[::-1])), node
+    return None, target
 
 
 def _inside(node: ast.For | ast.TemplateFor) -> Iterator[ast.Node]:
