@@ -132,10 +132,10 @@ def _carried_out(
         )
         ports.progress.stage("Applying", _sendings(made.plan))
         outcomes = carry_out(made.plan, means)
-        journal.end()
         state = state_after(made.state, made.plan, outcomes, _outputs(made, options))
         journal.writes(state.serial)
         write_state(project.state_path, state)
+        journal.end()
     discard_journal(project.state_path)
     return Applied(made, outcomes, state, is_approved=True)
 
