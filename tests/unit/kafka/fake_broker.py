@@ -139,6 +139,7 @@ def _serve(broker: FakeBroker, raw: socket.socket, tls: ssl.SSLContext | None) -
     try:
         raw.settimeout(5)
         stream = tls.wrap_socket(raw, server_side=True) if tls else raw
+        stream.settimeout(None)
     except OSError:
         raw.close()
         return
