@@ -55,11 +55,11 @@ def save(session: Session, made: Planned, path: Path, ports: Ports) -> None:
         )
 
 
-def show_outcomes(session: Session, done: Applied) -> None:
-    """Sum up an apply, and show the outputs."""
+def show_outcomes(session: Session, done: Applied, again: str) -> None:
+    """Sum up an apply, and show the outputs; `again` goes on where it stopped."""
     terminal = session.terminal
     terminal.talk("\n")
-    terminal.data(views.apply_text(done.outcomes, terminal.data_look))
+    terminal.data(views.apply_text(done.outcomes, terminal.data_look, again=again))
     if done.state.outputs:
         terminal.data(f"\nOutputs:\n\n{views.outputs_text(done.state.outputs, terminal.data_look)}")
 

@@ -1,55 +1,36 @@
 """Use case: carry a plan out and record what became of it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from kplan.apply.carry import carry_out
-from kplan.apply.fold import state_after
-from kplan.apply.pace import Means, Watcher
 from kplan.kinds import KINDS
 from kplan.model.errors import StalePlan, UsageError, WrongCluster
-from kplan.model.outcome import Outcome
-from kplan.model.plan import Action, Plan
-from kplan.model.state import OutputValue, State
-from kplan.state.file import check_same_state, write_state
-from kplan.state.journal import discard_journal
-from kplan.state.journal_writer import recording
+from kplan.model.plan import Action, Change, Plan
+from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
-from kplan.workflow.both import Both
+from kplan.workflow.execution import Applied, Hands, absorbed, carried_out
 from kplan.workflow.freshness import moved_since
 from kplan.workflow.opened import Opened, opened
-from kplan.workflow.plan import Planned, output_values, planned
+from kplan.workflow.plan import Planned, planned
 from kplan.workflow.project import PlanOptions, Ports, Project
 from kplan.workflow.settled import wanted_identities
 from kplan.workflow.snapshot import read_snapshot
 
-
-@dataclass(frozen=True, slots=True)
-class Hands:
-    """Who approves a plan and who watches it being carried out."""
-
-    approve: Callable[[Planned], bool]
-    watcher: Watcher
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """What an apply came to. `outcomes` is empty when it was not approved or could not be."""
-
-    planned: Planned
-    outcomes: tuple[Outcome, ...]
-    state: State
-    is_approved: bool
+__all__ = ["Applied", "Hands", "apply", "apply_saved", "resume"]
 
 
 def apply(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -> Applied:
     """Plan, ask for approval, and carry the plan out, all under one lock."""
     with opened(project, ports) as found:
-        made = _absorbed(project, found, planned(found, options, ports))
-        if not made.plan.is_applyable or not hands.approve(made):
+        made = planned(found, options, ports)
+        if not made.plan.is_applyable:
+            if not made.plan.has_errors:
+                made = absorbed(project, found, made)
             return Applied(made, (), made.state, is_approved=False)
-        return _carried_out(project, found, made, options, (ports, hands))
+        if not hands.approve(made):
+            return Applied(made, (), made.state, is_approved=False)
+        return carried_out(project, found, made, options, (ports, hands))
 
 
 def resume(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -> Applied:
@@ -57,21 +38,45 @@ def resume(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -
 
     Raises:
         UsageError: no apply was interrupted.
+        StalePlan: what is declared for one of its objects is not what was approved.
 
     """
     with opened(project, ports) as found:
         if found.journal is None:
             raise UsageError("No apply was interrupted; there is nothing to resume.")
-        changes = found.journal.changes
+        approved = found.journal.changes
         options = replace(
             options,
-            only=frozenset((each.kind, each.identity) for each in changes),
-            is_destroy=all(each.action is Action.DELETE for each in changes),
+            only=frozenset((each.kind, each.identity) for each in approved),
+            is_destroy=all(each.action is Action.DELETE for each in approved),
         )
-        made = _absorbed(project, found, planned(found, options, ports))
+        made = planned(found, options, ports)
         if made.plan.has_errors:
             return Applied(made, (), made.state, is_approved=False)
-        return _carried_out(project, found, made, options, (ports, hands))
+        if others := tuple(_not_approved(made.plan, approved)):
+            raise StalePlan(
+                f"Not what the interrupted apply was approved for: {', '.join(others)}.",
+                "kplan apply plans what is declared now, and asks.",
+            )
+        return carried_out(project, found, made, options, (ports, hands))
+
+
+def _not_approved(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
+    """Name the changes that aim at something else than the change that was approved."""
+    kinds = {kind.name: kind for kind in KINDS}
+    goals = {(each.kind, each.identity): each.after for each in approved}
+    for change in plan.changes:
+        if not change.touches_cluster:
+            continue
+        goal, after = goals[change.kind, change.identity], change.after
+        if goal is None or after is None:
+            is_same = goal is after
+        else:
+            # What one of the two leaves to the broker is no other goal.
+            ways = (kinds[change.kind].aligned(*pair) for pair in ((goal, after), (after, goal)))
+            is_same = any(one == other for one, other in ways)
+        if not is_same:
+            yield str(change.address)
 
 
 def apply_saved(
@@ -86,8 +91,8 @@ def apply_saved(
     saved = read_plan(path)
     check_not_expired(saved.meta, ports.now())
     with opened(project, ports) as found:
-        made = _absorbed(project, found, _rebound(saved, found))
-        return _carried_out(project, found, made, options, (ports, hands))
+        made = _rebound(saved, found)
+        return carried_out(project, found, made, options, (ports, hands))
 
 
 def _rebound(saved: SavedPlan, found: Opened) -> Planned:
@@ -110,53 +115,3 @@ def _rebound(saved: SavedPlan, found: Opened) -> Planned:
             f"Changed on the cluster since the plan: {', '.join(moved)}.", "Plan again."
         )
     return Planned(saved.plan, found.configuration, state, snapshot)
-
-
-def _carried_out(
-    project: Project,
-    found: Opened,
-    made: Planned,
-    options: PlanOptions,
-    outside: tuple[Ports, Hands],
-) -> Applied:
-    """Send, with every intent and outcome on disk first, then write the state once."""
-    ports, hands = outside
-    with recording(project.state_path, made.plan) as journal:
-        means = Means(
-            found.cluster,
-            KINDS,
-            ports.clock,
-            Both(journal, hands.watcher),
-            options.pace,
-            is_stopped=ports.is_stopped,
-        )
-        ports.progress.stage("Applying", _sendings(made.plan))
-        outcomes = carry_out(made.plan, means)
-        state = state_after(made.state, made.plan, outcomes, _outputs(made, options))
-        journal.writes(state.serial)
-        write_state(project.state_path, state)
-        journal.end()
-    discard_journal(project.state_path)
-    return Applied(made, outcomes, state, is_approved=True)
-
-
-def _absorbed(project: Project, found: Opened, made: Planned) -> Planned:
-    """Write down what an interrupted apply had done, so that its journal can go."""
-    if found.journal is None:
-        return made
-    state = replace(made.state, serial=made.state.serial + 1)
-    write_state(project.state_path, state)
-    discard_journal(project.state_path)
-    based_on = replace(made.plan.based_on, lineage=state.lineage, serial=state.serial)
-    return replace(made, plan=replace(made.plan, based_on=based_on), state=state)
-
-
-def _sendings(plan: Plan) -> int:
-    return sum(1 for change in plan.changes if change.touches_cluster)
-
-
-def _outputs(made: Planned, options: PlanOptions) -> dict[str, OutputValue]:
-    """Give the outputs after the apply; a narrowed one leaves them alone."""
-    if options.targets or options.only is not None:
-        return dict(made.state.outputs)
-    return {} if options.is_destroy else output_values(made.configuration)

@@ -8,7 +8,7 @@ from kplan.model.errors import UsageError
 from kplan.model.resource import Identity, Resource
 from kplan.model.state import Owned
 from kplan.state.file import write_state
-from kplan.workflow.opened import Opened, opened
+from kplan.workflow.opened import Opened, check_no_journal, opened
 from kplan.workflow.project import Ports, Project
 from kplan.workflow.settled import wanted_identities
 from kplan.workflow.snapshot import read_snapshot
@@ -25,6 +25,7 @@ def import_object(project: Project, address: str, identity: str, ports: Ports) -
 
     """
     with opened(project, ports) as found:
+        check_no_journal(project)
         resource = _declared(found, address)
         _check_free(found, resource.address, identity)
         owned = _live(found, resource, Identity(identity))

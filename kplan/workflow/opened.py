@@ -10,11 +10,11 @@ from kplan.cluster.specs import ClusterDescription
 from kplan.config.load import Configuration, load
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import has_errors
-from kplan.model.errors import ConfigError
+from kplan.model.errors import ConfigError, StateError
 from kplan.model.state import State
 from kplan.state.file import check_same_cluster, new_state, read_state
 from kplan.state.holder import Holder
-from kplan.state.journal import Journal, fold, read_journal
+from kplan.state.journal import Journal, fold, journal_path, read_journal
 from kplan.state.lock import locked
 from kplan.workflow.project import Ports, Project
 
@@ -76,6 +76,20 @@ def loaded(project: Project) -> Configuration:
 def state_of(project: Project) -> State:
     """Read the state, or begin a new one where there is none yet."""
     return read_state(project.state_path) or new_state(str(uuid.uuid4()))
+
+
+def check_no_journal(project: Project) -> None:
+    """Check that no apply was interrupted: what it did is not in the state yet.
+
+    Raises:
+        StateError: one was.
+
+    """
+    if journal_path(project.state_path).exists():
+        raise StateError(
+            "An apply was interrupted, and what it did is not in the state yet.",
+            "Finish it first: kplan apply -resume",
+        )
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from kplan.policy.risk import with_risks
 from kplan.workflow.broker_check import broker_checked
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.project import PlanOptions, Ports, Project
-from kplan.workflow.settled import settled_snapshot
+from kplan.workflow.settled import settled_snapshot, settled_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,8 @@ class Planned:
 def plan(project: Project, options: PlanOptions, ports: Ports) -> Planned:
     """Compare configuration, state and cluster; changes nothing anywhere."""
     with opened(project, ports) as found:
+        if found.journal is not None:
+            ports.progress.note("To finish it: kplan apply -resume")
         return planned(found, options, ports)
 
 
@@ -37,6 +39,7 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     """Plan on what is open already."""
     ports.progress.stage("Reading the cluster")
     snapshot = settled_snapshot(found, options.pace, ports)
+    found = replace(found, state=settled_state(found, snapshot))
     ports.progress.stage("Planning")
     made = with_risks(build_plan(_request(found, options, ports), snapshot, KINDS))
     warnings = found.configuration.diagnostics

@@ -2,13 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
 from kplan.apply.pace import Pace
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
+from kplan.model.outcome import Outcome, Status
+from kplan.model.ownership import owned_after
+from kplan.model.plan import Change
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import Owned, State
+from kplan.state.journal import Journal, key
 from kplan.workflow.opened import Opened
 from kplan.workflow.project import Ports
 from kplan.workflow.snapshot import read_snapshot
@@ -22,7 +27,7 @@ def settled_snapshot(found: Opened, pace: Pace, ports: Ports) -> Snapshot:
     An acknowledged change may take seconds to be seen (trap 2); a plan made meanwhile would
     propose it once more. After `settle_s` what is there is what counts.
     """
-    wanted = wanted_identities(found.configuration, found.state)
+    wanted = wanted_identities(found.configuration, found.state, found.journal)
     until = ports.clock.now() + pace.settle_s
     while True:
         snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
@@ -33,15 +38,42 @@ def settled_snapshot(found: Opened, pace: Pace, ports: Ports) -> Snapshot:
         ports.clock.sleep(_PAUSE_S)
 
 
+def settled_state(found: Opened, snapshot: Snapshot) -> State:
+    """Own what an interrupted apply sent without hearing back, where the cluster shows it done."""
+    journal = found.journal
+    if journal is None:
+        return found.state
+    done = [
+        (change, outcome)
+        for change in journal.changes
+        if key(change) in journal.unsettled and (outcome := _seen(change, snapshot)) is not None
+    ]
+    return replace(found.state, owned=owned_after(found.state.owned, done))
+
+
+def _seen(change: Change, snapshot: Snapshot) -> Outcome | None:
+    reading = snapshot.readings.get(change.kind)
+    live = None if reading is None else reading.objects.get(change.identity)
+    if live is None or change.after is None:
+        return None
+    kind = next(each for each in KINDS if each.name == change.kind)
+    before, after = kind.aligned(live.value, change.after)
+    if before != after:
+        return None
+    return Outcome(change, Status.APPLIED, note="found on the cluster", uid=live.uid)
+
+
 def wanted_identities(
-    configuration: Configuration, state: State
+    configuration: Configuration, state: State, journal: Journal | None = None
 ) -> Mapping[str, Collection[Identity]]:
-    """List what is declared or owned, by kind: these are asked for by name."""
+    """List what is declared, owned or in a journal, by kind: these are asked for by name."""
     wanted: dict[str, set[Identity]] = defaultdict(set)
     for resource in configuration.resources:
         wanted[resource.address.kind].add(resource.identity)
     for owned in state.owned.values():
         wanted[owned.address.kind].add(owned.identity)
+    for change in journal.changes if journal else ():
+        wanted[change.kind].add(change.identity)
     return wanted
 
 

@@ -1,12 +1,14 @@
 """Use cases on the state alone: no cluster is asked."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from kplan.model.address import Address
 from kplan.model.errors import UsageError
 from kplan.model.state import Owned, State
 from kplan.state.file import read_state, write_state
-from kplan.workflow.opened import lock, state_of
+from kplan.workflow.opened import check_no_journal, lock, state_of
 from kplan.workflow.project import Ports, Project
 
 
@@ -25,8 +27,7 @@ def owned_objects(project: Project, addresses: tuple[str, ...] = ()) -> tuple[Ow
 
 def remove(project: Project, addresses: tuple[str, ...], ports: Ports) -> tuple[Owned, ...]:
     """Let go of objects; they stay on the cluster."""
-    with lock(project, ports):
-        state = state_of(project)
+    with _changing(project, ports) as state:
         gone = tuple(each for address in addresses for each in _found(state, address))
         kept = {at: each for at, each in state.owned.items() if each not in gone}
         write_state(project.state_path, replace(state, serial=state.serial + 1, owned=kept))
@@ -40,8 +41,7 @@ def move(project: Project, source: str, target: str, ports: Ports) -> tuple[Addr
         UsageError: the source is not owned, the target is taken or of another kind.
 
     """
-    with lock(project, ports):
-        state = state_of(project)
+    with _changing(project, ports) as state:
         old, new = _address(source), _address(target)
         if old not in state.owned:
             raise UsageError(f"The state owns nothing at {old}.", _LIST)
@@ -54,6 +54,14 @@ def move(project: Project, source: str, target: str, ports: Ports) -> tuple[Addr
         ordered = dict(sorted(owned.items(), key=lambda item: item[0].sort_key))
         write_state(project.state_path, replace(state, serial=state.serial + 1, owned=ordered))
     return old, new
+
+
+@contextmanager
+def _changing(project: Project, ports: Ports) -> Iterator[State]:
+    """Give the state under its lock; not while an interrupted apply waits to be finished."""
+    with lock(project, ports):
+        check_no_journal(project)
+        yield state_of(project)
 
 
 _LIST = "kplan state list shows what is owned."

@@ -26,12 +26,17 @@ class WhatOptions:
     ] = ""
     auto_approve: AutoApprove = False
     destroy: Annotated[bool, typer.Option("--destroy", help="The same as `kplan destroy`.")] = False
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Finish an interrupted apply, without asking again."),
+    ] = False
 
 
 @verb(
     ("kplan apply", "Plan, ask for a yes, and carry the plan out."),
     ("kplan apply release.kplan", "Carry out exactly the plan that was saved and reviewed."),
     ("kplan apply -auto-approve -input=false", "In a pipeline where the change was reviewed."),
+    ("kplan apply -resume", "Do the rest of an apply that was interrupted or killed."),
 )
 def apply(
     session: Session,
@@ -55,6 +60,7 @@ def apply(
         answer,
         auto_approve=what.auto_approve,
         is_destroy=what.destroy,
+        is_resume=what.resume,
         saved=Path(what.planfile) if what.planfile else None,
     )
     return carried_out(session, wish)

@@ -1,18 +1,20 @@
 """An apply that is killed at any moment, and what comes after it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kplan.cluster.memory import MemoryCluster
-from kplan.model.errors import StateError, UsageError
+from kplan.model.errors import StalePlan, StateError, UsageError
 from kplan.state.file import read_state
 from kplan.state.journal import journal_path, read_journal
 from kplan.workflow.apply import Hands, apply, resume
+from kplan.workflow.imports import import_object
 from kplan.workflow.plan import Planned
 from kplan.workflow.project import PlanOptions
-from kplan.workflow.states import owned_objects
+from kplan.workflow.states import move, owned_objects, remove
 from tests.sites import MAIN, Site
 
 WRITES = ("create_acls", "create_topics", "delete_acls", "delete_topics", "alter_topic_configs")
@@ -138,10 +140,74 @@ def test_a_plan_right_after_an_apply_waits_for_what_is_not_visible_yet(site: Sit
     assert not site.plan().plan.has_changes
 
 
-def test_a_stop_between_requests_is_resumed(site: Site) -> None:
+@pytest.mark.parametrize("goes_on", [resumed, Site.apply])
+def test_a_stop_between_requests_leaves_a_journal_to_go_on_from(
+    site: Site, goes_on: Callable[[Site], object]
+) -> None:
     ports = replace(site.ports, is_stopped=lambda: bool(site.memory.sent))
     done = apply(site.project, PlanOptions(), ports, Hands(lambda _: True, site.memory))
-    assert len(done.outcomes) == 3
+    assert (len(done.outcomes), done.is_resumable) == (3, True)
     assert len(owned_objects(site.project)) == 1
-    site.apply()
+    goes_on(site)
     assert not site.plan().plan.has_changes
+    assert not journal_path(site.project.state_path).exists()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        MAIN.replace("orders = 3", "orders = 5"),
+        MAIN.replace("86400000", "1"),
+        MAIN.replace('"Read"', '"Write"'),
+    ],
+)
+def test_what_was_declared_otherwise_since_is_not_resumed(site: Site, changed: str) -> None:
+    assert killed(site, "create_topics", after=False)
+    site.write(changed)
+    if '"Write"' in changed:
+        resumed(site)  # the new ACL was not approved and is left out, the topics were
+        assert len(site.cluster.topics()) == 2
+        return
+    with pytest.raises(StalePlan, match="Not what the interrupted apply was approved for"):
+        resumed(site)
+    assert site.cluster.topics() == {}
+    assert journal_path(site.project.state_path).exists()
+
+
+def test_an_object_of_the_interrupted_apply_that_nobody_declares_any_more_is_not_deleted(
+    site: Site,
+) -> None:
+    assert killed(site, "create_topics", after=True)
+    site.write(MAIN.replace(", payments = 6", ""))
+    with pytest.raises(StalePlan, match="payments"):
+        resumed(site)
+    assert "payments" in site.cluster.topics()
+
+
+def test_what_was_sent_and_not_heard_of_again_is_owned_when_it_is_there(site: Site) -> None:
+    """No outcome is lost: a topic that came about is deleted when its block goes."""
+    assert killed(site, "create_topics", after=True)
+    assert len(owned_objects(site.project)) == 0
+    site.write(MAIN.replace(", payments = 6", ""))
+    site.apply()
+    assert set(site.cluster.topics()) == {"orders"}
+
+
+def test_an_apply_that_is_declined_keeps_the_journal(site: Site) -> None:
+    assert killed(site, "create_topics", after=False)
+    before = journal_path(site.project.state_path).read_bytes()
+    site.apply(lambda _: False)
+    assert journal_path(site.project.state_path).read_bytes() == before
+
+
+def test_the_state_is_not_edited_before_an_interrupted_apply_is_finished(site: Site) -> None:
+    assert killed(site, "create_topics", after=False)
+    with pytest.raises(StateError) as told:
+        remove(site.project, ("kafka_acl.read",), site.ports)
+    assert told.value.hint == "Finish it first: kplan apply -resume"
+    with pytest.raises(StateError):
+        move(site.project, "kafka_acl.read", "kafka_acl.other", site.ports)
+    with pytest.raises(StateError):
+        import_object(site.project, 'kafka_topic.t["orders"]', "orders", site.ports)
+    resumed(site)
+    assert site.plan().plan.batches == ()

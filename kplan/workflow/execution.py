@@ -1,0 +1,95 @@
+"""Sending what a plan says, with every intent and outcome on disk before the state is written."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from kplan.apply.carry import carry_out
+from kplan.apply.fold import state_after
+from kplan.apply.pace import Means, Watcher
+from kplan.kinds import KINDS
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Plan
+from kplan.model.state import OutputValue, State
+from kplan.state.file import write_state
+from kplan.state.journal import discard_journal
+from kplan.state.journal_writer import recording
+from kplan.workflow.both import Both
+from kplan.workflow.opened import Opened
+from kplan.workflow.plan import Planned, output_values
+from kplan.workflow.project import PlanOptions, Ports, Project
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """Who approves a plan and who watches it being carried out."""
+
+    approve: Callable[[Planned], bool]
+    watcher: Watcher
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What an apply came to. `outcomes` is empty when it was not approved or could not be."""
+
+    planned: Planned
+    outcomes: tuple[Outcome, ...]
+    state: State
+    is_approved: bool
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether it stopped before the end; its journal is kept for `resume`."""
+        return any(each.status is Status.SKIPPED for each in self.outcomes)
+
+
+def carried_out(
+    project: Project,
+    found: Opened,
+    made: Planned,
+    options: PlanOptions,
+    outside: tuple[Ports, Hands],
+) -> Applied:
+    """Carry an approved plan out, and write the state once."""
+    ports, hands = outside
+    made = absorbed(project, found, made)
+    with recording(project.state_path, made.plan) as journal:
+        means = Means(
+            found.cluster,
+            KINDS,
+            ports.clock,
+            Both(journal, hands.watcher),
+            options.pace,
+            is_stopped=ports.is_stopped,
+        )
+        ports.progress.stage("Applying", _sendings(made.plan))
+        outcomes = carry_out(made.plan, means)
+        journal.end()
+        state = state_after(made.state, made.plan, outcomes, _outputs(made, options))
+        journal.writes(state.serial)
+        write_state(project.state_path, state)
+    done = Applied(made, outcomes, state, is_approved=True)
+    if not done.is_resumable:
+        discard_journal(project.state_path)
+    return done
+
+
+def absorbed(project: Project, found: Opened, made: Planned) -> Planned:
+    """Write down what an interrupted apply had done, so that its journal can go."""
+    if found.journal is None:
+        return made
+    state = replace(made.state, serial=made.state.serial + 1)
+    write_state(project.state_path, state)
+    discard_journal(project.state_path)
+    based_on = replace(made.plan.based_on, lineage=state.lineage, serial=state.serial)
+    return replace(made, plan=replace(made.plan, based_on=based_on), state=state)
+
+
+def _sendings(plan: Plan) -> int:
+    return sum(1 for change in plan.changes if change.touches_cluster)
+
+
+def _outputs(made: Planned, options: PlanOptions) -> dict[str, OutputValue]:
+    """Give the outputs after the apply; a narrowed one leaves them alone."""
+    if options.targets or options.only is not None:
+        return dict(made.state.outputs)
+    return {} if options.is_destroy else output_values(made.configuration)
