@@ -17,6 +17,7 @@ from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression, parse_f
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.syntax.walk import calls
 from kplan.config.values.jsonvalue import json_loads
+from kplan.config.values.text import clean_text
 from kplan.config.variables import Given, takes_text
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
@@ -57,7 +58,7 @@ class _Collector:
 
     def _text(self, name: str, raw: str, told: str) -> None:
         if takes_text(self._variables[name]):
-            self.given[name] = Given(told, plain=raw)
+            self.given[name] = Given(told, plain=clean_text(raw))
             return
         source = Source(told, raw, is_file=False)
         attribute, problems = parse_expression(source)

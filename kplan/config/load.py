@@ -193,6 +193,6 @@ def _digest(sources: Mapping[str, str], inputs: Inputs) -> str:
         for part in (name, sources[name]):
             digest.update(f"{len(part)}:{part}\n".encode())
     for name, raw, _ in inputs.variables:
-        digest.update(f"{name}={raw}\n".encode())
+        digest.update(f"{name}={raw}\n".encode("utf-8", "surrogateescape"))
     digest.update(inputs.workspace.encode())
     return digest.hexdigest()

@@ -10,6 +10,7 @@ from kplan.config.evaluation.seen import failure
 from kplan.config.problem import Failure
 from kplan.config.syntax import tree as ast
 from kplan.config.values.sensitive import mark, unmark
+from kplan.config.values.text import clean_text
 from kplan.config.values.value import Value
 from kplan.model.diagnostic import Diagnostic
 
@@ -109,4 +110,4 @@ def template_for(node: ast.TemplateFor, scope: Scope, evaluate: Evaluate) -> Val
         bare, is_secret = unmark(evaluate(node.body, inner))
         marked = marked or is_secret
         texts.append(str(bare))
-    return mark("".join(texts), sensitive=marked)
+    return mark(clean_text("".join(texts)), sensitive=marked)

@@ -7,6 +7,7 @@ from kplan.config.evaluation.seen import failure
 from kplan.config.syntax import tree as ast
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.sensitive import mark, unmark
+from kplan.config.values.text import clean_text
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import STRING, Value
 
@@ -30,7 +31,7 @@ def joined(node: ast.Template, values: list[Value], scope: Scope, evaluate: Eval
             texts.append(_text(bare))
         except Misuse as fault:
             raise failure(fault, part, scope, evaluate) from None
-    return mark("".join(texts), sensitive=marked)
+    return mark(clean_text("".join(texts)), sensitive=marked)
 
 
 def _text(value: Value) -> str:

@@ -34,7 +34,7 @@ def indent(spaces: Number, text: str) -> str:
     count = whole_number(spaces)
     if count < 0:
         raise Refusal("the number of spaces must not be negative", argument=0)
-    check_text(len(text) + count * text.count("\n"))
+    check_text(max(count, len(text) + count * text.count("\n")))
     return text.replace("\n", "\n" + " " * count)
 
 

@@ -8,6 +8,7 @@ from kplan.config.syntax.draft import Broken, Draft
 from kplan.config.syntax.templates import assembled
 from kplan.config.syntax.walk import references
 from kplan.config.values.numbers import NumberError, parse_number
+from kplan.config.values.text import clean_text
 
 # lark's Tree and Token; the module that imports lark is the parser's wall, and lark is untyped here
 Tree: TypeAlias = Any
@@ -128,7 +129,7 @@ class Lowering:
         token = found.children[0]
         quoted = self._draft.quoted.get(token.start_pos)
         if quoted is not None:
-            return ast.Literal(token.start_pos, quoted.end, quoted.text)
+            return ast.Literal(token.start_pos, quoted.end, clean_text(quoted.text or ""))
         return self._named(token)
 
     def _named(self, token: Any) -> Node:  # noqa: ANN401 - lark's token
@@ -330,6 +331,9 @@ class Lowering:
                 start += len(each) + 1
                 target = ast.GetAttr(target.start, start - 1, target, each)
             return target
+        if step.data == "short_index":  # a number behind a dot and blanks
+            start, end, text = self._span(step.children[1])
+            return ast.Index(target.start, end, target, ast.Literal(start, end, int(text)))
         inner = next(each for each in step.children if _is_expression(each))
         return ast.Index(target.start, step.children[-1].end_pos, target, self.node(inner))
 

@@ -2,6 +2,7 @@
 
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.draft import Broken, Draft, Piece, Quoted
+from kplan.config.values.text import clean_text
 
 
 def assembled(draft: Draft, start: int, quoted: Quoted, items: tuple[ast.Node, ...]) -> ast.Node:
@@ -15,7 +16,8 @@ def assembled(draft: Draft, start: int, quoted: Quoted, items: tuple[ast.Node, .
     if len(pieces) == 1 and pieces[0].kind == "value" and not quoted.is_heredoc:
         return ast.Wrapped(start, quoted.end, items[0])
     if all(piece.kind == "text" for piece in pieces):
-        return ast.Literal(start, quoted.end, "".join(piece.text for piece in pieces))
+        text = clean_text("".join(piece.text for piece in pieces))
+        return ast.Literal(start, quoted.end, text)
     builder = _Builder(draft, pieces, items)
     parts, stopped = builder.parts(frozenset())
     if stopped is not None:

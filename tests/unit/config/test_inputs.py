@@ -170,3 +170,9 @@ def test_text_that_is_not_utf8_is_told_with_its_place(tmp_path: Path) -> None:
     assert [(each.code, str(each.subject)) for each in found.diagnostics] == [
         ("KP115", "main.tf:2:12")
     ]
+
+
+def test_a_value_from_the_command_line_has_the_form_of_every_other_string(tmp_path: Path) -> None:
+    """Composed letters, and no half of a surrogate pair (which is how Python shows stray bytes)."""
+    inputs = Inputs((("x", "e\u0301\udcff", "-var"),))
+    assert value_of_x(tmp_path, {}, inputs) == "\xe9\ufffd"
