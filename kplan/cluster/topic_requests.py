@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.cluster.contents import MAX_RECORDS, Answer, Contents, HeldTopic, Site
-from kplan.cluster.errors import refusal
+from kplan.cluster.errors import CLIENT_INVALID, client_refusal, refusal
 from kplan.cluster.names import collision_key, topic_name_fault
 from kplan.cluster.placement import placed, topic_id
 from kplan.cluster.specs import (
@@ -185,7 +185,7 @@ def _manual_layout(site: Site, spec: NewTopic, assignment: Assignment) -> Assign
     if spec.partitions is not None:
         return refusal(42, both.format("numPartitions"))
     if not assignment:
-        return refusal(39, "The manual partition assignment has no partition.")
+        return client_refusal(CLIENT_INVALID, "The assignment has no partition.")
     fault = _assignment_fault(site, assignment, len(assignment[0]))
     return refusal(39, fault) if fault else assignment
 

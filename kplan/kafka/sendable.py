@@ -90,7 +90,7 @@ def _manual_fault(spec: NewTopic) -> Refusal | None:
 
 def _replica_fault(assignment: Assignment) -> Refusal | None:
     if not assignment:
-        return _as_broker(39, "The manual partition assignment has no partition.")
+        return client_refusal(CLIENT_INVALID, "The assignment has no partition.")
     if not all(assignment):
         return _as_broker(39, "The manual partition assignment includes an empty replica list.")
     stranger = next((id_ for id_ in _ids(assignment) if not 0 <= id_ <= _MOST_BROKER_ID), None)

@@ -56,11 +56,17 @@ _Refusals = dict[str, Refusal]
 
 def _sifted(specs: Sequence[NewTopic]) -> tuple[_Refusals, list[NewTopic]]:
     """Refuse what has no room in the protocol, so that its neighbours can be sent."""
-    refusals = {spec.name: invalid(TOO_LARGE) for spec in specs if not _fits(spec)}
+    refusals = {spec.name: invalid(fault) for spec in specs if (fault := _fault(spec))}
     return refusals, [spec for spec in specs if spec.name not in refusals]
 
 
 _MAX_FACTOR = 2**15 - 1
+
+
+def _fault(spec: NewTopic) -> str:
+    if spec.assignment == ():  # the protocol has no other way to say "without an assignment"
+        return "The assignment has no partition."
+    return "" if _fits(spec) else TOO_LARGE
 
 
 def _fits(spec: NewTopic) -> bool:

@@ -98,7 +98,7 @@ def test_a_re_created_topic_has_another_id() -> None:
         (NewTopic("new", assignment=((1, 9),)), "INVALID_REPLICA_ASSIGNMENT"),
         (NewTopic("new", assignment=((1, 1),)), "INVALID_REPLICA_ASSIGNMENT"),
         (NewTopic("new", assignment=((),)), "INVALID_REPLICA_ASSIGNMENT"),
-        (NewTopic("new", assignment=()), "INVALID_REPLICA_ASSIGNMENT"),
+        (NewTopic("new", assignment=()), "CLIENT_INVALID"),
         (NewTopic("new", assignment=((1, 2), (1,))), "INVALID_REPLICA_ASSIGNMENT"),
         (NewTopic("new", partitions=1, assignment=((1,),)), "INVALID_REQUEST"),
         (NewTopic("new", replication_factor=1, assignment=((1,),)), "INVALID_REQUEST"),

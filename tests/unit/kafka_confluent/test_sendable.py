@@ -41,7 +41,7 @@ def test_a_name_given_twice_is_refused_and_the_others_are_not() -> None:
         (NewTopic("a", replication_factor=0), "INVALID_REPLICATION_FACTOR"),
         (NewTopic("a", partitions=1, assignment=((1,),)), "INVALID_REQUEST"),
         (NewTopic("a", replication_factor=1, assignment=((1,),)), "INVALID_REQUEST"),
-        (NewTopic("a", assignment=()), "INVALID_REPLICA_ASSIGNMENT"),
+        (NewTopic("a", assignment=()), "CLIENT_INVALID"),
         (NewTopic("a", assignment=((1,), ())), "INVALID_REPLICA_ASSIGNMENT"),
         (NewTopic("a", assignment=((-1,),)), "INVALID_REPLICA_ASSIGNMENT"),
         (NewTopic("a", assignment=((2**31,),)), "INVALID_REPLICA_ASSIGNMENT"),
@@ -59,7 +59,7 @@ def test_a_topic_that_would_be_sent_as_another_one_is_refused(spec: NewTopic, wa
         (NewPartitions("a", 3, ((1, 2),)), "ok"),
         (NewPartitions("a\0", 3), "CLIENT_INVALID"),
         (NewPartitions("a", 0), "INVALID_PARTITIONS"),
-        (NewPartitions("a", 3, ()), "INVALID_REPLICA_ASSIGNMENT"),
+        (NewPartitions("a", 3, ()), "CLIENT_INVALID"),
         (NewPartitions("a", 3, ((),)), "INVALID_REPLICA_ASSIGNMENT"),
     ],
 )
