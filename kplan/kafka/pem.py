@@ -5,6 +5,7 @@ from pathlib import Path
 
 _BLOCK = re.compile(r"-----BEGIN ([A-Z0-9 ]+)-----(.*?)-----END \1-----", re.DOTALL)
 _LINE = 64
+_LONGEST_SHOWN = 120
 
 
 class NotPem(ValueError):  # noqa: N818 - what was found
@@ -30,8 +31,8 @@ def pem_text(given: str, folder: Path) -> str:
     path = folder / Path(given).expanduser()
     try:
         content = path.read_bytes()
-    except OSError as failure:
-        raise NotPem(f'"{path}" cannot be read: {failure.strerror}.') from failure
+    except (OSError, ValueError) as failure:
+        raise NotPem(_unread(given, path, failure)) from failure
     if b"-----BEGIN " not in content:
         raise NotPem(
             f'"{path}" is not in PEM form.',
@@ -39,6 +40,13 @@ def pem_text(given: str, folder: Path) -> str:
             "a JKS one first with keytool -importkeystore -deststoretype PKCS12.",
         )
     return _normal(content.decode("ascii", errors="replace"))
+
+
+def _unread(given: str, path: Path, failure: OSError | ValueError) -> str:
+    """Say why; what may be a key that lost its first line is not shown."""
+    if len(given) > _LONGEST_SHOWN or "\n" in given or not isinstance(failure, OSError):
+        return "the value is neither PEM text nor the path of a file that can be read."
+    return f'"{path}" cannot be read: {failure.strerror}.'
 
 
 def certificates(text: str) -> str:

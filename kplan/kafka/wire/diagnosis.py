@@ -17,9 +17,10 @@ def refused_opening(
     settings: ConnectionSettings,
     context: ssl.SSLContext | None,
     failure: Broken,
+    deadline: Deadline,
 ) -> AuthError | Unreachable:
     """Explain a connection that broke before versions were exchanged or the login was done."""
-    probe = Deadline.after(_PROBE_S)
+    probe = deadline.within(_PROBE_S)
     if context is None and _speaks_tls(endpoint, failure, probe):
         return AuthError(
             f"{endpoint} speaks TLS, and kplan was told not to.",

@@ -61,7 +61,9 @@ class Pool:
         try:
             connection = opened(endpoint, self._settings, self.context, within)
         except Broken as failure:
-            raise refused_opening(endpoint, self._settings, self.context, failure) from failure
+            raise refused_opening(
+                endpoint, self._settings, self.context, failure, deadline
+            ) from failure
         with self._lock:
             if not self._is_closed:
                 self._lent.add(connection)

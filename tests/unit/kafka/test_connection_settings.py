@@ -386,6 +386,17 @@ def test_files_that_cannot_be_used_are_told_with_a_way_out(tmp_path: Path) -> No
     assert problem.detail == f'"{tmp_path / "no"}" cannot be read: No such file or directory.'
 
 
+@pytest.mark.parametrize("key", ["QUJD\n" * 3, "Q" * 184, "a\0b"], ids=["lines", "long", "null"])
+def test_a_key_that_lost_its_first_line_is_not_shown(key: str) -> None:
+    """Design law 11."""
+    block = {"bootstrap_servers": ["a:1"], "client_cert": CERTIFICATE, "client_key": key}
+    told = problems(block)
+    assert told[-1] == (
+        "KP304 client_key: the value is neither PEM text nor the path of a file that can be read."
+    )
+    assert key not in "".join(told)
+
+
 def test_pem_that_lost_its_line_breaks_gets_them_back() -> None:
     for flat in (CERTIFICATE.replace("\n", " "), CERTIFICATE.replace("\n", "\\n")):
         found = settings({"bootstrap_servers": ["a:1"], "ca_cert": flat})
