@@ -3,10 +3,6 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import assert_never
-
-from kplan.sandbox.spec import Security
 
 ADMIN = "admin"
 BROKER = "broker"
@@ -36,27 +32,14 @@ class Credentials:
     scram: tuple[str, ...] = field(repr=False, default=())
 
 
-def credentials(security: Security, folder: Path) -> Credentials:
-    """Make new throw-away credentials; certificates are written to `folder`."""
-    match security:
-        case Security.NONE:
-            return _open()
-        case Security.SASL:
-            return _sasl()
-        case Security.TLS:
-            from kplan.sandbox.certificates import tls  # noqa: PLC0415 - cryptography is heavy
-
-            return tls(folder, (*USERS,))
-        case _:
-            assert_never(security)
-
-
-def _open() -> Credentials:
+def open_to_all() -> Credentials:
+    """Let everyone in as the super user."""
     anonymous = User("anonymous", "User:ANONYMOUS", {"security.protocol": "PLAINTEXT"})
     return Credentials("PLAINTEXT", (anonymous,), (anonymous.principal,), {})
 
 
-def _sasl() -> Credentials:
+def sasl() -> Credentials:
+    """Make users with new passwords."""
     passwords = {name: secrets.token_urlsafe(12) for name in (*USERS, BROKER)}
     plain = "org.apache.kafka.common.security.plain.PlainLoginModule"
     known = " ".join(f'user_{name}="{password}"' for name, password in passwords.items())

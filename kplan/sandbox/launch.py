@@ -12,13 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from kplan.model.errors import SandboxError
-from kplan.sandbox.credentials import Credentials, credentials
+from kplan.sandbox.credentials import Credentials
 from kplan.sandbox.kit import Kit, format_command, node_folder, server_command, write_settings
 from kplan.sandbox.layout import Node, nodes, ports_needed, server_properties
 from kplan.sandbox.ports import free_ports
 from kplan.sandbox.process import Process, end, is_alive, signals_held, spawn
 from kplan.sandbox.properties import text, write_private
 from kplan.sandbox.record import Sandbox, properties_file, write
+from kplan.sandbox.security import credentials
 from kplan.sandbox.spec import SandboxSpec
 from kplan.sandbox.step import Progress, Stage, Step
 

@@ -7,7 +7,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from kplan.sandbox.credentials import credentials
+from kplan.sandbox.security import credentials
 from kplan.sandbox.spec import Security
 
 

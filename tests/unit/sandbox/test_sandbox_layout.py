@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from kplan.model.errors import SandboxError
-from kplan.sandbox.credentials import credentials
 from kplan.sandbox.layout import (
     Node,
     Role,
@@ -15,6 +14,7 @@ from kplan.sandbox.layout import (
     ports_needed,
     server_properties,
 )
+from kplan.sandbox.security import credentials
 from kplan.sandbox.spec import SandboxSpec, Security, check
 
 FOLDER = Path("/sandbox/node-1")

@@ -1,0 +1,103 @@
+"""An estate that is applied while somebody pulls plugs."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from kplan.state.file import read_state
+from kplan.state.journal import journal_path
+from tests.e2e.commands import Ran, kplan, start
+
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """A folder that declares `topics` topics and as many ACLs on them."""
+
+    folder: Path
+    servers: str
+    topics: int
+    replication_factor: int = 1
+
+    @property
+    def state_path(self) -> Path:
+        """Where its state lies."""
+        return self.folder / "state" / "kplan.json"
+
+    def write(self) -> None:
+        """Write the configuration."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        names = [f"{self.folder.name}-{number:04}" for number in range(self.topics)]
+        (self.folder / "names.json").write_text(json.dumps(names))
+        (self.folder / "main.tf").write_text(
+            f"""
+provider "kafka" {{}}
+locals {{ names = toset(jsondecode(file("names.json"))) }}
+resource "kafka_topic" "t" {{
+  for_each           = local.names
+  name               = each.key
+  partitions         = 1
+  replication_factor = {self.replication_factor}
+}}
+resource "kafka_acl" "a" {{
+  for_each            = local.names
+  resource_type       = "Topic"
+  resource_name       = each.key
+  acl_principal       = "User:soak"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}}
+"""
+        )
+
+    def run(self, *args: str) -> Ran:
+        """Run kplan in the folder."""
+        return kplan(self.folder, *args, env={"KPLAN_BOOTSTRAP_SERVERS": self.servers})
+
+    def begin(self, *args: str) -> "subprocess.Popen[str]":
+        """Start kplan in the folder."""
+        return start(self.folder, *args, env={"KPLAN_BOOTSTRAP_SERVERS": self.servers})
+
+    def finished(self) -> Ran:
+        """Finish whatever was begun: resume where a journal is left, else apply."""
+        how = ("-resume",) if journal_path(self.state_path).exists() else ()
+        return self.run("apply", "-auto-approve", *how)
+
+    def is_reached(self) -> bool:
+        """Whether a plan finds nothing to do and the state owns all of it."""
+        state = read_state(self.state_path)  # raises for a torn or empty one
+        owned = 0 if state is None else len(state.owned)
+        return owned == 2 * self.topics and self.run("plan", "-detailed-exitcode").code == 0
+
+    def destroyed(self) -> bool:
+        """Delete all of it."""
+        return self.run("destroy", "-auto-approve").code == 0
+
+
+def applied_while(estate: Estate, strike: Callable[["subprocess.Popen[str]"], None]) -> int:
+    """Apply in a process of its own, strike when the first request goes out, give the exit code."""
+    with estate.begin("apply", "-auto-approve") as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        journal = journal_path(estate.state_path)
+        while not journal.exists() and process.poll() is None:
+            time.sleep(0.002)
+        strike(process)
+        process.communicate(timeout=300)
+    return process.returncode
+
+
+def kill_after(seconds: float) -> Callable[["subprocess.Popen[str]"], None]:
+    """Make a strike: SIGKILL, so many seconds after the first request."""
+
+    def strike(process: "subprocess.Popen[str]") -> None:
+        time.sleep(seconds)
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+
+    return strike
