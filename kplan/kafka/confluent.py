@@ -39,6 +39,9 @@ SHORTEST_S = 0.001
 
 _POLL_S = 0.2
 
+_LOG = logging.getLogger("kplan.kafka.librdkafka")
+_LOG.addHandler(logging.NullHandler())  # else its lines go to stderr
+
 
 class _Named(Protocol):
     @property
@@ -66,7 +69,7 @@ class ConfluentCluster:
 
         """
         try:
-            self._admin: AdminClient | None = AdminClient(dict(settings), logger=_logger())
+            self._admin: AdminClient | None = AdminClient(dict(settings), logger=_LOG)
         except KafkaException as failure:
             raise ClusterError(
                 f"librdkafka does not take the settings: {_error(failure).str()}.",
@@ -231,11 +234,3 @@ def _resource(spec: ConfigAlteration) -> ConfigResource:
             for key, value, operation in [*changes, *resets]
         ],
     )
-
-
-def _logger() -> logging.Logger:
-    """Take librdkafka's log lines, which go to stderr otherwise; nobody listens by default."""
-    logger = logging.getLogger("kplan.kafka.librdkafka")
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
-    return logger

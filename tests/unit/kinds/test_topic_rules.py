@@ -23,7 +23,9 @@ def codes(problems: object) -> list[tuple[str, tuple[str, ...], bool]]:
     [
         topic(),
         Topic("defaults"),
-        topic(replica_assignment=((1, 2), (2, 3))),
+        topic(partitions=1, replication_factor=32_767),
+        topic(replica_assignment=((0, 1), (1, 0))),
+        topic(config={"cleanup.policy": "x" * 32_767}),
         topic(config={"retention.ms": "1", "cleanup.policy": "compact"}),
         topic("x" * 249),
     ],
