@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 KPLAN = (sys.executable, "-m", "kplan.cli.main")
 
@@ -42,7 +43,10 @@ def kplan(folder: Path, *args: str, env: Mapping[str, str] | None = None, typed:
 
 
 def start(
-    folder: Path, *args: str, env: Mapping[str, str] | None = None
+    folder: Path,
+    *args: str,
+    env: Mapping[str, str] | None = None,
+    stdout: int | IO[str] = subprocess.PIPE,
 ) -> "subprocess.Popen[str]":
     """Start kplan and leave it running."""
     return subprocess.Popen(
@@ -50,7 +54,7 @@ def start(
         cwd=folder,
         env=environ(env),
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.PIPE,
         text=True,
     )
