@@ -8,7 +8,8 @@ from kplan.config.checks import reference_problems
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.inputs import Inputs
 from kplan.config.opening import open_folder
-from kplan.config.problem import Failure
+from kplan.config.problem import Failure, error
+from kplan.config.room import room_to_work
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.values.value import Value
@@ -42,6 +43,10 @@ class Console:
 
     def evaluate_text(self, text: str) -> Answer:
         """Evaluate one expression."""
+        with room_to_work():
+            return self._answer(text)
+
+    def _answer(self, text: str) -> Answer:
         source = Source("<console>", text, is_file=False)
         attribute, problems = parse_expression(source)
         if attribute is None:
@@ -58,5 +63,8 @@ class Console:
             value = evaluate(attribute.value, module.scope(origin))
         except Failure as failure:
             told.extend(failure.diagnostics)
+        except RecursionError:
+            subject = origin.range(attribute.value.start, attribute.value.end)
+            told.append(error("KP114", subject, "The expression is nested too deeply."))
         told.extend(run.ledger.diagnostics[before:])
         return Answer(value, in_order(told))

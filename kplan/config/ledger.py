@@ -62,6 +62,10 @@ class Ledger:
             self._results[key] = _LOST
             self.report(failure.diagnostics)
             raise Failure from None
+        except RecursionError:
+            self._results[key] = _LOST
+            self.report([_too_deep(hop())])
+            raise Failure from None
         finally:
             del self._running[key]
         self._results[key] = _Known(result)
@@ -94,3 +98,8 @@ class Ledger:
             told = f"{hops[0].label} ({hops[0].place.file}:{hops[0].place.line}) refers to itself."
         related = tuple((each.label, each.place) for each in hops[1:])
         return error("KP145", hops[0].place, told, related=related)
+
+
+def _too_deep(hop: Hop) -> Diagnostic:
+    told = f"What {hop.label} depends on, or how it is written, is nested too deeply."
+    return error("KP114", hop.place, told)

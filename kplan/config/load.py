@@ -1,9 +1,7 @@
 """Loading of a folder: HCL files and inputs to resources, providers, outputs and problems."""
 
-import gc
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from kplan.config.module import Module, Run
 from kplan.config.opening import open_folder
 from kplan.config.outputs import Output, outputs
 from kplan.config.problem import Failure, error
+from kplan.config.room import room_to_work
 from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import has_sensitive, unmark_deep
 from kplan.kinds.base import ResourceKind
@@ -63,7 +62,7 @@ class Configuration:
 
 def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configuration:
     """Load the configuration in a folder. What a user can fix is among the diagnostics."""
-    with _without_collector():
+    with room_to_work():
         root = open_folder(folder, inputs, kinds)
         module, ledger = root.module, root.run.ledger
         module.work_out()
@@ -81,20 +80,6 @@ def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configu
         _digest(root.sources, inputs),
         tuple(module.declared.refactorings),
     )
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """Keep the garbage collector away from what is only being built: a quarter of the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()  # with unfreeze: all that was made counts as old, so that it is not gone
-        gc.unfreeze()  # through at once
-        if was_enabled:
-            gc.enable()
 
 
 def _resources(module: Module) -> Iterator[Resource]:

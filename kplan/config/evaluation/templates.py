@@ -11,6 +11,9 @@ from kplan.config.values.text import clean_text
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import STRING, Value
 
+MAX_TEXT = 64 * 2**20
+"""Characters that a template may come to: what doubles again and again ends here."""
+
 
 def joined(node: ast.Template, values: list[Value], scope: Scope, evaluate: Evaluate) -> Value:
     """Join the values of a template's parts.
@@ -20,9 +23,11 @@ def joined(node: ast.Template, values: list[Value], scope: Scope, evaluate: Eval
 
     """
     marked = False
+    size = 0
     texts: list[str] = []
     for value, part in zip(values, node.parts, strict=True):
         if type(value) is str:
+            size += len(value)
             texts.append(value)
             continue
         bare, is_secret = unmark(value)
@@ -31,6 +36,9 @@ def joined(node: ast.Template, values: list[Value], scope: Scope, evaluate: Eval
             texts.append(_text(bare))
         except Misuse as fault:
             raise failure(fault, part, scope, evaluate) from None
+    if size > MAX_TEXT:
+        told = f"The text would have {size} characters; at most {MAX_TEXT} are supported."
+        raise failure(Misuse("KP158", told), node, scope.quiet(), evaluate)
     return mark(clean_text("".join(texts)), sensitive=marked)
 
 

@@ -5,6 +5,7 @@ Imported only where text is about to be parsed: the import costs a tenth of a se
 
 import os
 from collections.abc import Collection
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from hcl2 import parser as _hcl2_parser  # noqa: TID253 - this module is itself 
 from hcl2.api import parses_to_tree  # noqa: TID253
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
+from kplan.config.syntax.cachefolder import cache_folder
 from kplan.config.syntax.draft import Broken, Draft
 from kplan.config.syntax.tokens import TOKEN
 
@@ -29,20 +31,20 @@ _WANTED = (
 )
 
 
-def keep_grammar_cache(folder: Path) -> None:
-    """Let python-hcl2 keep its grammar cache in `folder` where it cannot write its own place.
+def _keep_grammar_cache() -> None:
+    """Let python-hcl2 keep its grammar cache in the user's folder if its own cannot be written.
 
     It writes into its installed package and, where that fails, builds the grammar anew at each
     start, which takes 1.7 s (python-hcl2 8.1.4, hcl2/parser.py).
     """
     own: Path = _hcl2_parser.PARSER_FILE
-    if own.exists() or os.access(own.parent, os.W_OK):
+    folder = cache_folder(os.environ)
+    if folder is None or own.exists() or os.access(own.parent, os.W_OK):
         return
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        return
-    _hcl2_parser.PARSER_FILE = folder / "hcl2-grammar.bin"
+    _hcl2_parser.PARSER_FILE = folder / f"hcl2-grammar-{version('python-hcl2')}.bin"
+
+
+_keep_grammar_cache()
 
 
 def parsed(text: str, draft: Draft) -> Any:  # noqa: ANN401 - lark's tree is untyped here
