@@ -6,12 +6,15 @@ JSON end with a line break and are "" where there is nothing to say.
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic
+from kplan.model.history import Differences, Version
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Change, Plan
-from kplan.model.state import OutputValue, Owned
+from kplan.model.standing import Standing
+from kplan.model.state import OutputValue, Owned, State
 from kplan.report.data import as_data
-from kplan.report.documents import drift, owned, stream
+from kplan.report.documents import drift, owned, states, stream
 from kplan.report.documents.diagnostics import diagnostics_document
 from kplan.report.documents.drift import Coverage
 from kplan.report.documents.outcomes import outcome_words, outcomes_document
@@ -118,6 +121,42 @@ def state_show_text(objects: Sequence[Owned], look: Look) -> str:
 def state_json(objects: Sequence[Owned]) -> str:
     """Write owned objects as a JSON list."""
     return json_text(owned.owned_data(objects))
+
+
+def history_text(versions: Sequence[Version], look: Look) -> str:
+    """List states, newest first."""
+    return text(states.history_document(versions), look)
+
+
+def history_json(versions: Sequence[Version]) -> str:
+    """Write states as a JSON list, oldest first."""
+    return json_text(states.history_data(versions))
+
+
+def replaced_text(state: State, found: Differences, look: Look, *, is_done: bool = True) -> str:
+    """Tell what a state put in the place of another changes in ownership."""
+    return text(states.replaced_document(state, found, is_done=is_done), look)
+
+
+def standings_text(
+    state: State, standings: Mapping[Address, Standing], look: Look, *, has_journal: bool
+) -> str:
+    """Show which owned objects are not as last applied; `has_journal`: one apply did not end."""
+    return text(states.standings_document(state, standings, has_journal=has_journal), look)
+
+
+def standings_json(
+    state: State, standings: Mapping[Address, Standing], *, has_journal: bool
+) -> str:
+    """Write how every owned object stands as one JSON document."""
+    return json_text(states.standings_data(state, standings, has_journal=has_journal))
+
+
+def adoption_text(
+    adopted: Sequence[Owned], absent: Sequence[Address], notes: Sequence[str], look: Look
+) -> str:
+    """Show what a state would come to own, and what is declared and was not found."""
+    return text(states.adoption_document(adopted, absent, notes), look)
 
 
 def outputs_text(outputs: Mapping[str, OutputValue], look: Look) -> str:

@@ -119,4 +119,5 @@ def _net(changes: Sequence[Change]) -> str:
     after = {each.after for each in changes} - {None}
     gained, lost = len(after - before), len(before - after)
     parts = [f"+{gained:,}"] * bool(gained) + [f"-{lost:,}"] * bool(lost)
-    return f"{', '.join(parts)} ACLs" if parts else "nothing changes"
+    noun = "ACL" if gained + lost == 1 else "ACLs"
+    return f"{', '.join(parts)} {noun}" if parts else "nothing changes"

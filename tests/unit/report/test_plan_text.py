@@ -199,7 +199,7 @@ def test_acls_stand_in_one_table_per_principal_and_a_swap_is_one_row() -> None:
         "    User:app\n"
         "      - Allow  Write  Topic orders  from *  kafka_acl.old\n"
         "      ! REVIEW  KP2301 User:app loses this permission\n"
-        "        net: -1 ACLs\n"
+        "        net: -1 ACL\n"
     ) in text
     assert "    -/+ Allow  Read -> Describe  Topic orders  from *  kafka_acl.swap\n" in text
     assert "      + Allow  Read  Topic orders. (prefixed)  from *  kafka_acl.new\n" in text

@@ -1,0 +1,186 @@
+"""States beside each other, beside the cluster, and made anew."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from kplan.model.address import Address
+from kplan.model.history import Differences, Version
+from kplan.model.standing import Standing
+from kplan.model.state import Owned, State
+from kplan.report.data import Data
+from kplan.report.document import (
+    Block,
+    Document,
+    Heading,
+    Line,
+    Mark,
+    Paragraph,
+    Row,
+    Rows,
+    Table,
+    TableRow,
+    Tone,
+    Totals,
+    faint,
+    line,
+    strong,
+)
+from kplan.report.documents.units import counted
+
+_MAX_ABSENT = 20
+
+
+def history_document(versions: Sequence[Version]) -> Document:
+    """List states, newest first, with what each changed in ownership."""
+    if not versions:
+        return Document(())
+    rows = tuple(TableRow(tuple(_version(each))) for each in reversed(versions))
+    return Document((Table(rows, columns=("serial", "written", "objects", "change"), column=0),))
+
+
+def _version(each: Version) -> Iterator[Line]:
+    if each.fault:
+        yield from (line("?"), line(each.written_at), line("?"), line(each.fault))
+        return
+    yield line(strong(f"{each.serial:>6}"))
+    yield line(each.written_at)
+    yield line(f"{each.objects:>7,}")
+    found = each.differences
+    signs = () if found is None else (("+", found.added), ("~", found.changed), ("-", found.removed))
+    told = " ".join(f"{sign}{len(addresses):,}" for sign, addresses in signs if addresses)
+    current = "current" if each.is_current else ""
+    yield line(told, faint(f" {current}" if told and current else current))
+
+
+def history_data(versions: Sequence[Version]) -> Data:
+    """Write the states, oldest first."""
+    return [
+        {
+            "path": each.path,
+            "written_at": each.written_at,
+            "current": each.is_current,
+            "serial": None if each.fault else each.serial,
+            "lineage": None if each.fault else each.lineage,
+            "objects": None if each.fault else each.objects,
+            "fault": each.fault or None,
+            "differences": _differences_data(each.differences),
+        }
+        for each in versions
+    ]
+
+
+def _differences_data(found: Differences | None) -> Data:
+    if found is None:
+        return None
+    return {
+        "added": [str(each) for each in found.added],
+        "changed": [str(each) for each in found.changed],
+        "removed": [str(each) for each in found.removed],
+    }
+
+
+def replaced_document(state: State, found: Differences, *, is_done: bool) -> Document:
+    """Tell what a state put in the place of another changes in ownership."""
+    parts = ((Mark.ADD, found.added), (Mark.CHANGE, found.changed), (Mark.REMOVE, found.removed))
+    rows = tuple(Row(line(str(each)), mark) for mark, addresses in parts for each in addresses)
+    told = f"serial {state.serial} and {'owns' if is_done else 'would own'} "
+    verb = "The state is at" if is_done else "The state would be at"
+    return Document(
+        (
+            *((Rows(rows, title=line("Ownership:")),) if rows else ()),
+            Totals((line(f"{verb} {told}{counted(len(state.owned), 'object')}."),)),
+        )
+    )
+
+
+def standings_document(
+    state: State, standings: Mapping[Address, Standing], *, has_journal: bool
+) -> Document:
+    """Show what is not as last applied, and count what is."""
+    blocks: list[Block] = []
+    others = {at: each for at, each in standings.items() if each is not Standing.AS_APPLIED}
+    if others:
+        blocks.append(
+            Table(
+                tuple(
+                    TableRow(
+                        (line(strong(str(at))), line(each.value), line(faint(_name(state, at)))),
+                        _MARKS.get(each, Mark.ALARM),
+                    )
+                    for at, each in others.items()
+                )
+            )
+        )
+    if has_journal:
+        blocks.append(
+            Paragraph(
+                "Note: an apply was interrupted. Finish it with: kplan apply -resume", Tone.WARNING
+            )
+        )
+    counts = Counter(others.values())
+    told = "".join(f", {counts[each]:,} {each.value}" for each in Standing if counts[each])
+    good = len(standings) - len(others)
+    return Document(
+        (
+            *blocks,
+            Totals(
+                (
+                    line(strong(f"The state is whole: serial {state.serial}, {state.lineage}.")),
+                    line(f"{good:,} of {counted(len(standings), 'object')} as last applied{told}."),
+                )
+            ),
+        )
+    )
+
+
+_MARKS = {Standing.CHANGED: Mark.CHANGE, Standing.GONE: Mark.REMOVE}
+
+
+def _name(state: State, address: Address) -> str:
+    return str(state.owned[address].identity)
+
+
+def standings_data(
+    state: State, standings: Mapping[Address, Standing], *, has_journal: bool
+) -> Data:
+    """Write how every owned object stands."""
+    return {
+        "serial": state.serial,
+        "lineage": state.lineage,
+        "cluster_id": state.cluster_id,
+        "interrupted": has_journal,
+        "objects": [
+            {
+                "address": str(at),
+                "identity": _name(state, at),
+                "standing": each.name.lower(),
+                "pending": state.owned[at].is_pending,
+            }
+            for at, each in standings.items()
+        ],
+    }
+
+
+def adoption_document(
+    adopted: Sequence[Owned], absent: Sequence[Address], notes: Sequence[str]
+) -> Document:
+    """Show what a state would come to own, and what is declared and was not found."""
+    blocks: list[Block] = []
+    if adopted:
+        blocks.append(Heading(line("kplan will note in its state, and leave as they are:")))
+        blocks.append(
+            Table(
+                tuple(
+                    TableRow((line(strong(str(each.address))), line(str(each.identity))), Mark.ADD)
+                    for each in adopted
+                )
+            )
+        )
+    if absent:
+        names = ", ".join(str(each) for each in absent[:_MAX_ABSENT])
+        more = len(absent) - _MAX_ABSENT
+        ending = f" and {more:,} more" if more > 0 else ""
+        blocks.append(Paragraph(f"Declared, but not found on the cluster: {names}{ending}."))
+    blocks += [Paragraph(each, Tone.WARNING) for each in notes]
+    total = f"{counted(len(adopted), 'object')} to own." if adopted else "Nothing to own was found."
+    return Document((*blocks, Totals((line(strong(total)),))))
