@@ -27,7 +27,11 @@ def read_snapshot(
     """
     with ThreadPoolExecutor(max_workers=len(kinds)) as pool:
         answers = pool.map(lambda kind: _read(cluster, kind, wanted.get(kind.name, ())), kinds)
-        found = dict(zip((kind.name for kind in kinds), answers, strict=True))
+        try:
+            found = dict(zip((kind.name for kind in kinds), answers, strict=True))
+        except BaseException:  # Ctrl-C too must not wait for brokers that do not answer
+            cluster.close()
+            raise
     return Snapshot(
         description.cluster_id,
         description.brokers,
