@@ -122,6 +122,7 @@ class MemoryCluster(Faults):
         """Take one right from us: `deny("ALTER", "CLUSTER")`, `deny("CREATE", "TOPIC", "orders")`.
 
         Without CREATE a create answers 29, without rights on the cluster ACL requests answer 31.
+        Each method asks for one right only: that some rights imply others is not played.
         """
         self._denied.add((operation, resource_type, name))
 

@@ -6,6 +6,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
+from kplan.cluster.contents import registered
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import AclBinding
@@ -46,6 +47,17 @@ def cluster(kind: str, prefix: str, request: pytest.FixtureRequest) -> Iterator[
         yield MemoryCluster(1, principal="User:ANONYMOUS")
         return
     sandbox: Sandbox = request.getfixturevalue("broker")
+    with cleaned(connected(kind, settings_of(sandbox, "anonymous")), prefix) as real:
+        yield real
+
+
+@pytest.fixture
+def wide(kind: str, prefix: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    """Three brokers in three racks."""
+    if kind == "memory":
+        yield MemoryCluster(registered(3, ("rack-1", "rack-2", "rack-3")))
+        return
+    sandbox: Sandbox = request.getfixturevalue("cluster3")
     with cleaned(connected(kind, settings_of(sandbox, "anonymous")), prefix) as real:
         yield real
 

@@ -24,7 +24,7 @@ from kplan.cluster.specs import (
     TopicRef,
 )
 from kplan.cluster.topic_configs import effective
-from kplan.model.errors import Unread
+from kplan.model.errors import Unreachable, Unread
 from kplan.model.refusal import Refusal
 
 Lacking = Callable[..., Cluster]
@@ -392,6 +392,48 @@ def test_many_threads_may_ask_and_write_at_once(cluster: Cluster, prefix: str) -
     with ThreadPoolExecutor(16) as pool:
         results = list(pool.map(work, range(32)))
     assert set().union(*results) == {"ok"}
+
+
+# Several brokers.
+
+
+def test_replicas_stand_on_three_brokers_and_each_of_them_serves_the_topic(
+    wide: Cluster, prefix: str
+) -> None:
+    """K4-07, K4-20, K4-53: acknowledged is not visible, so every broker is asked."""
+    brokers = wide.describe().brokers
+    assert len({broker.rack for broker in brokers}) == 3
+    spread, given = f"{prefix}spread", f"{prefix}given"
+    assert errors(
+        wide.create_topics(
+            [
+                NewTopic(spread, 6, 3, config={"min.insync.replicas": "2"}),
+                NewTopic(given, assignment=((3, 1), (1, 2))),
+            ]
+        )
+    ) == {spread: "ok", given: "ok"}
+    for broker in brokers:
+        soon(lambda id_=broker.id: _all_ready(wide, (spread, given), id_))  # type: ignore[misc]
+    found = described(wide, spread)
+    assert all(sorted(replicas) == [1, 2, 3] for replicas in found.assignment)
+    leaders = Counter(replicas[0] for replicas in found.assignment)
+    assert leaders == {1: 2, 2: 2, 3: 2}, "leaders are spread evenly"
+    assert described(wide, given).assignment == ((3, 1), (1, 2))
+    binding = acl(prefix)
+    assert wide.create_acls([binding]) == {binding: None}
+    for broker in brokers:
+        soon(lambda id_=broker.id: binding in wide.acls(broker=id_))  # type: ignore[misc]
+
+
+def _all_ready(cluster: Cluster, names: tuple[str, ...], broker: int) -> bool:
+    return all(_is_ready(each) for each in cluster.topics(names, broker=broker).values())
+
+
+def test_a_broker_that_does_not_exist_does_not_answer(wide: Cluster) -> None:
+    with pytest.raises(Unreachable):
+        wide.topics([], broker=9)
+    with pytest.raises(Unreachable):
+        wide.acls(broker=9)
 
 
 # ACLs.
