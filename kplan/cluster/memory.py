@@ -66,6 +66,7 @@ class Store:
     site: Site
     contents: Contents = field(default_factory=Contents)
     has_authorizer: bool = True
+    lags: list[Lag] = field(default_factory=list)
     lock: RLock = field(default_factory=RLock)
 
 
@@ -127,13 +128,16 @@ class MemoryCluster(Faults):
         self._denied.add((operation, resource_type, name))
 
     def lag(self, reads: int, brokers: Collection[int] | None = None) -> None:
-        """Serve what we write from now on only after `reads` further reads of each broker (P10).
+        """Show us what is written from now on only after `reads` further reads of a broker (P10).
 
         `brokers` are those that lag, None is all of them. 0 reads end the lag.
         """
         with self._store.lock:
-            ids = {each.id for each in self._store.site.brokers} if brokers is None else brokers
-            self._lag = Lag(reads, ids, self._store.contents) if reads else None
+            store, was = self._store, self._lag
+            ids = {each.id for each in store.site.brokers} if brokers is None else brokers
+            self._lag = Lag(reads, ids, store.contents) if reads else None
+            store.lags = [each for each in store.lags if each is not was]
+            store.lags += [self._lag] if self._lag else []
 
     def without_authorizer(self) -> None:
         """Run the cluster without authorizer: it has no ACLs and refuses requests for them."""
@@ -301,7 +305,7 @@ class MemoryCluster(Faults):
             if struck.is_carried_out and not call.validate_only:
                 self._commit(answer.contents)
             verdicts: dict[Key, Verdict] = {
-                key: struck.lost or barred.get(key) or answer.verdicts.get(key)
+                key: struck.lost or barred.get(key) or answer.verdicts[key]
                 for key, _ in keyed
                 if key not in struck.unanswered
             }
@@ -309,8 +313,8 @@ class MemoryCluster(Faults):
 
     def _commit(self, contents: Contents) -> None:
         self._store.contents = contents
-        if self._lag:
-            self._lag.written(contents)
+        for lag in self._store.lags:
+            lag.written(contents)
 
     def _barred(self, call: Call, item: Item) -> Refusal | None:
         operation, resource_type = _RIGHTS[call.method]

@@ -187,6 +187,18 @@ def test_a_write_shows_on_a_lagging_broker_after_so_many_reads() -> None:
     assert cluster.topics(broker=2) == {}
 
 
+def test_what_others_write_lags_too_and_the_lag_is_ours_alone() -> None:
+    cluster = MemoryCluster(1)
+    other = cluster.another_admin()
+    cluster.lag(1)
+    other.create_topics([NewTopic("a")])
+    assert list(other.topics()) == ["a"]
+    assert [len(cluster.topics()) for _ in range(2)] == [0, 1]
+    cluster.lag(0)
+    other.delete_topics([TopicRef("a")])
+    assert cluster.topics() == {}
+
+
 def test_a_lagging_broker_shows_several_writes_in_their_order() -> None:
     cluster = MemoryCluster(1)
     cluster.lag(1)
