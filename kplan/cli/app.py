@@ -22,7 +22,20 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "state show": ("state:show", "Show one resource as last applied."),
     "state mv": ("state:mv", "Give a resource another address."),
     "state rm": ("state:rm", "Forget resources and leave them on the cluster."),
+    "state pull": (
+        "state_files:pull",
+        "Write the state to stdout, once it has proved to be whole.",
+    ),
+    "state push": ("state_files:push", "Put a state in the place of the current one."),
+    "state history": ("state_files:history", "List the state and its backups."),
+    "state restore": ("state_files:restore", "Go back to an earlier state, from its backup."),
+    "state verify": (
+        "state_cluster:verify",
+        "Compare the state with the cluster, object by object.",
+    ),
+    "state rebuild": ("state_cluster:rebuild", "Make a state anew from what is declared and live."),
     "import": ("adopt:adopt", "Take over an object that exists on the cluster."),
+    "lock status": ("lock:status", "Tell who holds the lock of the state."),
     "force-unlock": ("force_unlock:force_unlock", "Remove the lock that a dead run left behind."),
     "sandbox start": ("sandbox:start", "Start a real Apache Kafka on this machine."),
     "sandbox stop": ("sandbox:stop", "Stop the sandbox."),
@@ -33,6 +46,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
 }
 GROUPS: Mapping[str, str] = {
     "state": "Look at what kplan owns, and move or forget it.",
+    "lock": "The lock that lets one run at a time change the state.",
     "sandbox": "A real Apache Kafka here, for trying and for tests.",
 }
 HELP = """Plan and apply for Apache Kafka.

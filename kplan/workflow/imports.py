@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from kplan.kinds import KINDS
 from kplan.model.address import Address
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity, Resource
 from kplan.model.state import Owned
 from kplan.state.file import write_state
+from kplan.workflow.adoption import adopted, kind_of, together
 from kplan.workflow.opened import Opened, check_no_journal, opened
 from kplan.workflow.project import Ports, Project
 from kplan.workflow.settled import wanted_identities
@@ -30,14 +30,13 @@ def import_object(project: Project, address: str, identity: str, ports: Ports) -
         _check_free(found, resource.address, identity)
         owned = _live(found, resource, Identity(identity))
         state = found.state
-        held = {**state.owned, owned.address: owned}
         write_state(
             project.state_path,
             replace(
                 state,
                 serial=state.serial + 1,
                 cluster_id=found.description.cluster_id,
-                owned=dict(sorted(held.items(), key=lambda item: item[0].sort_key)),
+                owned=together(state.owned, [owned]),
             ),
         )
     return owned
@@ -63,7 +62,7 @@ def _check_free(found: Opened, address: Address, identity: str) -> None:
 
 
 def _live(found: Opened, resource: Resource, identity: Identity) -> Owned:
-    kind = next(each for each in KINDS if each.name == resource.address.kind)
+    kind = kind_of(resource.address)
     wanted = {**wanted_identities(found.configuration, found.state)}
     wanted[kind.name] = {*wanted.get(kind.name, ()), identity}
     snapshot = read_snapshot(found.cluster, found.description, (kind,), wanted)
@@ -75,12 +74,4 @@ def _live(found: Opened, resource: Resource, identity: Identity) -> Owned:
             f'The cluster has no {kind.noun} "{identity}".',
             "An ACL is named principal|host|operation|permission|type|name|pattern.",
         )
-    value, _ = kind.aligned(live.value, resource.value)
-    return Owned(
-        resource.address,
-        identity,
-        value,
-        uid=live.uid,
-        is_protected=resource.lifecycle.prevent_destroy,
-        declared_at=f"{resource.declared_at.file}:{resource.declared_at.line}",
-    )
+    return adopted(resource, live)

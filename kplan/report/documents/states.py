@@ -46,7 +46,9 @@ def _version(each: Version) -> Iterator[Line]:
     yield line(each.written_at)
     yield line(f"{each.objects:>7,}")
     found = each.differences
-    signs = () if found is None else (("+", found.added), ("~", found.changed), ("-", found.removed))
+    signs = (
+        () if found is None else (("+", found.added), ("~", found.changed), ("-", found.removed))
+    )
     told = " ".join(f"{sign}{len(addresses):,}" for sign, addresses in signs if addresses)
     current = "current" if each.is_current else ""
     yield line(told, faint(f" {current}" if told and current else current))
@@ -117,7 +119,7 @@ def standings_document(
                 "Note: an apply was interrupted. Finish it with: kplan apply -resume", Tone.WARNING
             )
         )
-    counts = Counter(others.values())
+    counts: Counter[Standing] = Counter(others.values())
     told = "".join(f", {counts[each]:,} {each.value}" for each in Standing if counts[each])
     good = len(standings) - len(others)
     return Document(

@@ -1,0 +1,39 @@
+"""Owning a live object, without touching it."""
+
+from collections.abc import Iterable, Mapping
+
+from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind
+from kplan.model.address import Address
+from kplan.model.resource import Resource
+from kplan.model.snapshot import Live
+from kplan.model.state import Owned
+
+
+def kind_of(address: Address) -> ResourceKind:
+    """Give the kind of an address of the configuration or the state."""
+    return next(each for each in KINDS if each.name == address.kind)
+
+
+def adopted(resource: Resource, live: Live) -> Owned:
+    """Own a live object at the address of a resource.
+
+    What is recorded is what is live, as far as the resource speaks of it: the next plan tells how
+    the two differ.
+    """
+    kind = kind_of(resource.address)
+    value, _ = kind.aligned(live.value, resource.value)
+    return Owned(
+        resource.address,
+        kind.identify(live.value),
+        value,
+        uid=live.uid,
+        is_protected=resource.lifecycle.prevent_destroy,
+        declared_at=f"{resource.declared_at.file}:{resource.declared_at.line}",
+    )
+
+
+def together(held: Mapping[Address, Owned], more: Iterable[Owned]) -> dict[Address, Owned]:
+    """Add owned objects to those of a state, in order of address."""
+    found = {**held, **{each.address: each for each in more}}
+    return dict(sorted(found.items(), key=lambda item: item[0].sort_key))

@@ -1,0 +1,59 @@
+"""Use case: hold every object of the state against the cluster."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kplan.kinds import KINDS
+from kplan.model.address import Address
+from kplan.model.plan import Action, Change, Reason
+from kplan.model.snapshot import Snapshot
+from kplan.model.standing import Standing
+from kplan.model.state import Owned, State
+from kplan.plan.drift import drift
+from kplan.workflow.opened import opened
+from kplan.workflow.project import Ports, Project
+from kplan.workflow.settled import wanted_identities
+from kplan.workflow.snapshot import read_snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The state, and how each of its objects stands. `has_journal`: an apply was interrupted."""
+
+    state: State
+    standings: Mapping[Address, Standing]
+    has_journal: bool
+
+
+def verify(project: Project, ports: Ports) -> Verified:
+    """Read the state file, which proves it whole, and look for everything that it owns.
+
+    Raises:
+        StateCorrupt: the file is damaged.
+        WrongCluster: it is about another cluster than the one that answers.
+
+    """
+    with opened(project, ports) as found:
+        ports.progress.stage("Reading the cluster")
+        wanted = wanted_identities(found.configuration, found.state)
+        snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
+    return Verified(found.state, dict(_standings(found.state, snapshot)), found.journal is not None)
+
+
+def _standings(state: State, snapshot: Snapshot) -> Iterator[tuple[Address, Standing]]:
+    drifted = {each.address: each for each in drift(state, snapshot, KINDS)}
+    for address, owned in state.owned.items():
+        yield address, _standing(owned, snapshot, drifted.get(address))
+
+
+def _standing(owned: Owned, snapshot: Snapshot, change: Change | None) -> Standing:
+    reading = snapshot.readings.get(owned.address.kind)
+    if reading is None:
+        return Standing.UNREAD
+    if owned.identity in reading.hidden:
+        return Standing.HIDDEN
+    if change is None:
+        return Standing.AS_APPLIED
+    if change.action is Action.DELETE:
+        return Standing.GONE
+    return Standing.RECREATED if change.reason is Reason.RECREATED_OUTSIDE else Standing.CHANGED

@@ -1,0 +1,80 @@
+"""Earlier states: listed, read, and told apart."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kplan.model.address import Address
+from kplan.model.errors import StateCorrupt, StateError
+from kplan.model.history import Differences
+from kplan.model.state import State
+from kplan.state.backup import backups
+from kplan.state.file import write_state
+from kplan.state.history import backup_state, history, newest_serial
+from tests.values import owned, state, topic
+
+ORDERS = owned("kafka_topic.orders", topic("orders"))
+AUDIT = owned("kafka_topic.audit", topic("audit"))
+
+
+def written(path: Path, *states: State) -> None:
+    for serial, each in enumerate(states, 1):
+        write_state(path, replace(each, serial=serial))
+
+
+def test_the_history_tells_what_every_state_changed(tmp_path: Path) -> None:
+    path = tmp_path / "kplan.json"
+    grown = owned("kafka_topic.orders", topic("orders", partitions=9))
+    written(path, state(ORDERS), state(ORDERS, AUDIT), state(grown))
+    found = history(path)
+    assert [(each.serial, each.objects, each.is_current) for each in found] == [
+        (1, 1, False),
+        (2, 2, False),
+        (3, 1, True),
+    ]
+    assert [each.differences for each in found] == [
+        None,
+        Differences(added=(Address("kafka_topic", "audit"),)),
+        Differences(
+            changed=(Address("kafka_topic", "orders"),), removed=(Address("kafka_topic", "audit"),)
+        ),
+    ]
+
+
+def test_no_state_has_no_history(tmp_path: Path) -> None:
+    assert history(tmp_path / "kplan.json") == ()
+    assert newest_serial(tmp_path / "kplan.json") == 0
+
+
+def test_a_damaged_one_is_listed_with_its_fault_and_the_others_are_compared_past_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "kplan.json"
+    written(path, state(ORDERS), state(ORDERS), state(ORDERS, AUDIT))
+    (tmp_path / "backup" / "kplan.json" / "2.json").write_text("{")
+    faults = [bool(each.fault) for each in history(path)]
+    assert faults == [False, True, False]
+    assert history(path)[2].differences == Differences(added=(Address("kafka_topic", "audit"),))
+
+
+def test_a_backup_is_read_by_its_serial(tmp_path: Path) -> None:
+    path = tmp_path / "kplan.json"
+    written(path, state(ORDERS), state(AUDIT))
+    assert set(backup_state(path, 1).owned) == {Address("kafka_topic", "orders")}
+    with pytest.raises(StateError, match="no backup of serial 7; kept are: 1"):
+        backup_state(path, 7)
+    backups(path)[0].write_text("")
+    with pytest.raises(StateCorrupt, match=r"1\.json: It is empty"):
+        backup_state(path, 1)
+
+
+def test_a_damaged_state_counts_as_one_later_than_its_newest_backup(tmp_path: Path) -> None:
+    """What replaces it must not take a serial that was used."""
+    path = tmp_path / "kplan.json"
+    written(path, state(ORDERS), state(AUDIT), state(ORDERS))
+    assert newest_serial(path) == 3
+    path.write_text("")
+    assert newest_serial(path) == 3
+    path.unlink()
+    assert newest_serial(path) == 2
