@@ -6,7 +6,8 @@ from pathlib import Path
 
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.parse import parse_file
+from kplan.config.syntax.cache import TreeCache
+from kplan.config.syntax.parse import parse_cached, parse_file
 from kplan.config.syntax.source import Source
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
@@ -26,7 +27,7 @@ class Files:
     has_lost: bool = False
 
 
-def read_folder(folder: Path, prefix: str = "") -> Files:
+def read_folder(folder: Path, prefix: str = "", cache: TreeCache | None = None) -> Files:
     """Read and parse the configuration files of a folder, sorted by name.
 
     `prefix` stands before their names wherever these are shown.
@@ -51,7 +52,8 @@ def read_folder(folder: Path, prefix: str = "") -> Files:
             has_lost = True
             continue
         sources[shown] = text
-        parsed = parse_file(Source(shown, text))
+        source = Source(shown, text)
+        parsed = parse_cached(source, folder / name, cache) if cache else parse_file(source)
         items.extend(parsed.items)
         diagnostics.extend(parsed.diagnostics)
         has_lost |= parsed.has_lost

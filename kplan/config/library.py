@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kplan.config.declared import Declared, declared
 from kplan.config.files import read_folder
+from kplan.config.syntax.cache import TreeCache
 
 
 class Library:
@@ -14,17 +15,18 @@ class Library:
     `sources` gathers the text of every file read, by the name it is shown under.
     """
 
-    def __init__(self, root: Path, kinds: Sequence[str]) -> None:
+    def __init__(self, root: Path, kinds: Sequence[str], cache: TreeCache | None = None) -> None:
         self.root = root
         self.sources: dict[str, str] = {}
         self._kinds = tuple(kinds)
+        self._cache = cache
         self._folders: dict[str, Declared] = {}
 
     def folder(self, path: str) -> Declared:
         """Give what a folder declares; its own problems are among it."""
         found = self._folders.get(path)
         if found is None:
-            files = read_folder(self.root / path, "" if path == "." else f"{path}/")
+            files = read_folder(self.root / path, "" if path == "." else f"{path}/", self._cache)
             self.sources.update(files.sources)
             found = declared(files.items, self._kinds, has_lost=files.has_lost)
             found.diagnostics.extend(files.diagnostics)

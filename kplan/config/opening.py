@@ -11,6 +11,8 @@ from kplan.config.inputs import Inputs
 from kplan.config.ledger import Ledger
 from kplan.config.library import Library
 from kplan.config.module import Module, Place, Run
+from kplan.config.syntax.cache import TreeCache
+from kplan.config.syntax.cachefolder import cache_folder
 from kplan.config.templating import TemplateHost
 from kplan.kinds.base import ResourceKind
 
@@ -31,7 +33,9 @@ class Root:
 
 def open_folder(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Root:
     """Read and parse the files of a folder, and gather the values given to its variables."""
-    library = Library(folder, [kind.name for kind in kinds])
+    cached = cache_folder(inputs.environ)
+    cache = TreeCache(cached) if cached else None
+    library = Library(folder, [kind.name for kind in kinds], cache)
     found = library.folder(".")
     ledger = Ledger(list(found.diagnostics))
     host = TemplateHost(FileAccess(folder), FUNCTIONS)

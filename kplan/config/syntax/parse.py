@@ -1,11 +1,13 @@
 """Parsing of a file: its top-level items, each on its own, and every problem of every item."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
+from kplan.config.syntax.cache import Kept, TreeCache, digest_of
 from kplan.config.syntax.draft import Broken, Draft
 from kplan.config.syntax.lower import Lowering
 from kplan.config.syntax.scan import Header, Scanner
@@ -28,14 +30,35 @@ class Parsed:
 
 def parse_file(source: Source, *, is_body: bool = False) -> Parsed:
     """Parse HCL text; `is_body` where arguments may stand at the top, as in a variables file."""
+    parsed, _ = _parsed(source, None, is_body=is_body)
+    return parsed
+
+
+def parse_cached(source: Source, path: Path, cache: TreeCache) -> Parsed:
+    """Parse the HCL text of a file, taking from the cache, and keeping there, what is sound."""
+    digest, known = digest_of(source.text), cache.read(path)
+    if known.digest == digest:
+        items = tuple(ast.Item(Origin(source, each.start), each.content) for each in known.items)
+        return Parsed(items, ())
+    parsed, kept = _parsed(source, known.by_digest(), is_body=False)
+    cache.write(path, b"" if parsed.diagnostics else digest, kept)
+    return parsed
+
+
+def _parsed(
+    source: Source, known: Mapping[bytes, ast.Block | ast.Attribute] | None, *, is_body: bool
+) -> tuple[Parsed, list[Kept]]:
     items: list[ast.Item] = []
+    kept: list[Kept] = []
     diagnostics: list[Diagnostic] = []
     has_lost = False
     for start, end, scanner, broken in _scanned(source, is_body=is_body):
         origin = Origin(source, start)
-        content = broken or _attempt(scanner.draft, end)
+        digest = b"" if known is None else digest_of(source.text[start:end])
+        content = broken or (known or {}).get(digest) or _attempt(scanner.draft, end)
         if not isinstance(content, Broken):
             items.append(ast.Item(origin, content))
+            kept.append(Kept(start, end, digest, content))
             continue
         diagnostics.append(_diagnostic(source, content))
         header = scanner.header
@@ -43,7 +66,7 @@ def parse_file(source: Source, *, is_body: bool = False) -> Parsed:
             items.append(ast.Item(origin, _empty(header, start), is_broken=True))
         else:
             has_lost = True
-    return Parsed(tuple(items), tuple(diagnostics), has_lost)
+    return Parsed(tuple(items), tuple(diagnostics), has_lost), kept
 
 
 _PREFIX = "x = "
