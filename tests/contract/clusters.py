@@ -1,16 +1,28 @@
-"""Real clusters for the contract suite: connected as a user, and left as they were found."""
+"""What the contract suite says to clusters, and real ones left as they were found."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import TopicRef
+from kplan.cluster.specs import (
+    AclBinding,
+    ConfigSource,
+    NewTopic,
+    TopicDescription,
+    TopicRef,
+)
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.resolve import connection_settings
 from kplan.kafka.settings import ConnectionSettings
 from kplan.kafka.wire.driver import WireCluster
+from kplan.model.refusal import Refusal
 from kplan.sandbox.record import Sandbox, properties_file
+
+Name = TypeVar("Name", bound=str)
+VISIBLE_S = 30.0
 
 
 def settings_of(sandbox: Sandbox, user: str) -> ConnectionSettings:
@@ -37,3 +49,62 @@ def cleaned(cluster: Cluster, prefix: str) -> Iterator[Cluster]:
         acls = [each for each in cluster.acls() if f"{each}".count(prefix)]
         for start in range(0, len(acls), 500):
             cluster.delete_acls(acls[start : start + 500])
+
+
+def errors(answers: Mapping[Name, object]) -> dict[Name, str]:
+    """Name what became of each item: Kafka's error, or "ok"."""
+    return {
+        name: each.error if isinstance(each, Refusal) else "ok" for name, each in answers.items()
+    }
+
+
+def soon(holds: Callable[[], bool]) -> None:
+    """Wait until a broker shows what was acknowledged (trap 2)."""
+    end = time.monotonic() + VISIBLE_S
+    while not holds():
+        assert time.monotonic() < end, "not visible in time"
+        time.sleep(0.05)
+
+
+def made(cluster: Cluster, *specs: NewTopic) -> None:
+    """Create topics and wait until they can be used."""
+    assert set(errors(cluster.create_topics(specs)).values()) == {"ok"}
+    names = [spec.name for spec in specs]
+    soon(lambda: all(is_ready(each) for each in cluster.topics(names).values()))
+
+
+def is_ready(found: TopicDescription | Refusal) -> bool:
+    return isinstance(found, TopicDescription) and found.leaderless == 0
+
+
+def described(cluster: Cluster, name: str) -> TopicDescription:
+    found = cluster.topics([name])[name]
+    assert isinstance(found, TopicDescription)
+    return found
+
+
+def own_config(cluster: Cluster, name: str) -> dict[str, str | None]:
+    found = cluster.topic_configs([name])[name]
+    assert not isinstance(found, Refusal)
+    return {key: each.value for key, each in found.items() if each.source is ConfigSource.TOPIC}
+
+
+def listed(cluster: Cluster, prefix: str) -> list[str]:
+    return sorted(name for name in cluster.topics() if name.startswith(prefix))
+
+
+def acl(prefix: str, **given: str) -> AclBinding:
+    parts = {
+        "resource_type": "TOPIC",
+        "resource_name": f"{prefix}orders",
+        "pattern_type": "LITERAL",
+        "principal": f"User:{prefix}app",
+        "host": "*",
+        "operation": "READ",
+        "permission": "ALLOW",
+    }
+    return AclBinding(**{**parts, **given})
+
+
+def own_acls(cluster: Cluster, prefix: str) -> set[AclBinding]:
+    return {each for each in cluster.acls() if each.principal == f"User:{prefix}app"}

@@ -3,76 +3,29 @@
 What holds here holds for Apache Kafka, which makes tests on the cluster in memory worth something.
 """
 
-import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
-from kplan.cluster.acl_requests import OPERATIONS, RESOURCE_TYPES
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import (
-    AclBinding,
-    ConfigAlteration,
-    ConfigSource,
-    NewPartitions,
     NewTopic,
-    TopicDescription,
     TopicPreview,
-    TopicRef,
 )
 from kplan.cluster.topic_configs import effective
-from kplan.model.errors import Unreachable, Unread
+from kplan.model.errors import Unreachable
 from kplan.model.refusal import Refusal
-
-Lacking = Callable[..., Cluster]
-
-VISIBLE_S = 30.0
-
-
-def errors(answers: Mapping[str, object]) -> dict[str, str]:
-    """Name what became of each item: Kafka's error, or "ok"."""
-    return {
-        name: each.error if isinstance(each, Refusal) else "ok" for name, each in answers.items()
-    }
-
-
-def soon(holds: Callable[[], bool]) -> None:
-    """Wait until a broker shows what was acknowledged (trap 2)."""
-    end = time.monotonic() + VISIBLE_S
-    while not holds():
-        assert time.monotonic() < end, "not visible in time"
-        time.sleep(0.05)
-
-
-def made(cluster: Cluster, *specs: NewTopic) -> None:
-    """Create topics and wait until they can be used."""
-    assert set(errors(cluster.create_topics(specs)).values()) == {"ok"}
-    names = [spec.name for spec in specs]
-    soon(lambda: all(_is_ready(each) for each in cluster.topics(names).values()))
-
-
-def _is_ready(found: TopicDescription | Refusal) -> bool:
-    return isinstance(found, TopicDescription) and found.leaderless == 0
-
-
-def described(cluster: Cluster, name: str) -> TopicDescription:
-    found = cluster.topics([name])[name]
-    assert isinstance(found, TopicDescription)
-    return found
-
-
-def own_config(cluster: Cluster, name: str) -> dict[str, str | None]:
-    found = cluster.topic_configs([name])[name]
-    assert not isinstance(found, Refusal)
-    return {key: each.value for key, each in found.items() if each.source is ConfigSource.TOPIC}
-
-
-def listed(cluster: Cluster, prefix: str) -> list[str]:
-    return sorted(name for name in cluster.topics() if name.startswith(prefix))
-
+from tests.contract.clusters import (
+    acl,
+    described,
+    errors,
+    is_ready,
+    listed,
+    made,
+    own_config,
+    soon,
+)
 
 # Who answers.
 
@@ -254,146 +207,6 @@ def test_configs_are_judged_value_by_value(cluster: Cluster, prefix: str) -> Non
     assert judged == wanted
 
 
-def test_topics_grow_and_only_grow(cluster: Cluster, prefix: str) -> None:
-    """K4-57, KIP-195."""
-    names = {each: f"{prefix}{each}" for each in ("more", "given", "same", "less", "short", "odd")}
-    made(cluster, *(NewTopic(name, 2, 1) for name in names.values()))
-    specs = [
-        NewPartitions(names["more"], 4),
-        NewPartitions(names["given"], 3, ((1,),)),
-        NewPartitions(names["same"], 2),
-        NewPartitions(names["less"], 1),
-        NewPartitions(names["short"], 4, ((1,),)),
-        NewPartitions(names["odd"], 3, ((9,),)),
-        NewPartitions(f"{prefix}absent", 3),
-    ]
-    wanted = {
-        names["more"]: "ok",
-        names["given"]: "ok",
-        names["same"]: "INVALID_PARTITIONS",
-        names["less"]: "INVALID_PARTITIONS",
-        names["short"]: "INVALID_REPLICA_ASSIGNMENT",
-        names["odd"]: "INVALID_REPLICA_ASSIGNMENT",
-        f"{prefix}absent": "UNKNOWN_TOPIC_OR_PARTITION",
-    }
-    assert errors(cluster.create_partitions(specs, validate_only=True)) == wanted
-    assert len(described(cluster, names["more"]).assignment) == 2, "validated only"
-    assert errors(cluster.create_partitions(specs)) == wanted
-    soon(lambda: described(cluster, names["more"]).assignment == ((1,),) * 4)
-    soon(lambda: described(cluster, names["given"]).assignment == ((1,),) * 3)
-
-
-def test_configs_are_set_and_reset_key_by_key(cluster: Cluster, prefix: str) -> None:
-    """K4o-05, KIP-339; resetting a key that is unknown or not set is a success."""
-    names = {each: f"{prefix}{each}" for each in ("set", "reset", "none", "key", "value", "both")}
-    config = {"retention.ms": "1000", "flush.ms": "5"}
-    made(cluster, *(NewTopic(name, 1, 1, config=config) for name in names.values()))
-    specs = [
-        ConfigAlteration(names["set"], {"segment.ms": "7", "flush.ms": "6"}),
-        ConfigAlteration(names["reset"], {"segment.ms": "7"}, ("flush.ms",)),
-        ConfigAlteration(names["none"], delete=("no.such.key", "segment.ms")),
-        ConfigAlteration(names["key"], {"no.such.key": "1"}),
-        ConfigAlteration(names["value"], {"segment.ms": "x"}),
-        ConfigAlteration(names["both"], {"segment.ms": "7"}, ("segment.ms",)),
-        ConfigAlteration(f"{prefix}absent", {"segment.ms": "7"}),
-        ConfigAlteration(f"{prefix}sl/ash", {"segment.ms": "7"}),
-    ]
-    wanted = {
-        names["set"]: "ok",
-        names["reset"]: "ok",
-        names["none"]: "ok",
-        names["key"]: "INVALID_CONFIG",
-        names["value"]: "INVALID_CONFIG",
-        names["both"]: "INVALID_REQUEST",
-        f"{prefix}absent": "UNKNOWN_TOPIC_OR_PARTITION",
-        f"{prefix}sl/ash": "INVALID_TOPIC_EXCEPTION",
-    }
-    soon(lambda: own_config(cluster, names["set"]) == config)
-    assert errors(cluster.alter_topic_configs(specs, validate_only=True)) == wanted
-    assert own_config(cluster, names["set"]) == config, "validated only"
-    assert errors(cluster.alter_topic_configs(specs)) == wanted
-    soon(lambda: own_config(cluster, names["set"]) == config | {"segment.ms": "7", "flush.ms": "6"})
-    soon(lambda: own_config(cluster, names["reset"]) == {"retention.ms": "1000", "segment.ms": "7"})
-    for each in ("none", "key", "value", "both"):
-        assert own_config(cluster, names[each]) == config
-
-
-def test_a_name_given_twice_is_refused_for_that_name_alone(cluster: Cluster, prefix: str) -> None:
-    """K4-04, trap 6, P1."""
-    one, two = f"{prefix}one", f"{prefix}two"
-    wanted = {one: "INVALID_REQUEST", two: "ok"}
-    made(cluster, NewTopic(one, 1, 1), NewTopic(two, 1, 1))
-    grow = [NewPartitions(one, 2), NewPartitions(two, 2), NewPartitions(one, 3)]
-    assert errors(cluster.create_partitions(grow)) == wanted
-    alter = [ConfigAlteration(each, {"segment.ms": "7"}) for each in (one, two, one)]
-    assert errors(cluster.alter_topic_configs(alter)) == wanted
-    assert errors(cluster.delete_topics([TopicRef(one), TopicRef(two), TopicRef(one)])) == wanted
-    soon(lambda: listed(cluster, prefix) == [one])
-    assert len(described(cluster, one).assignment) == 1
-
-
-def test_topics_are_deleted_by_id_or_by_name(cluster: Cluster, prefix: str) -> None:
-    """K4-31, K4-32, K4-36."""
-    names = [f"{prefix}{each}" for each in ("by-id", "by-name", "stays")]
-    made(cluster, *(NewTopic(name, 1, 1) for name in names))
-    ids = {name: described(cluster, name).topic_id for name in names}
-    answers = cluster.delete_topics(
-        [
-            TopicRef(names[0], ids[names[0]]),
-            TopicRef(names[1]),
-            TopicRef(f"{prefix}absent"),
-            TopicRef(names[2], "AAAAAAAAQACAAAAAAAAAAA"),
-        ]
-    )
-    assert errors(answers) == {
-        names[0]: "ok",
-        names[1]: "ok",
-        f"{prefix}absent": "UNKNOWN_TOPIC_OR_PARTITION",
-        names[2]: "UNKNOWN_TOPIC_ID",
-    }
-    soon(lambda: listed(cluster, prefix) == [names[2]])
-
-
-def test_a_re_created_topic_is_not_deleted_by_the_id_of_its_forerunner(
-    cluster: Cluster, prefix: str
-) -> None:
-    """K4-36: a stale plan cannot delete it."""
-    name = f"{prefix}orders"
-    made(cluster, NewTopic(name, 1, 1))
-    old = described(cluster, name).topic_id
-    assert errors(cluster.delete_topics([TopicRef(name, old)])) == {name: "ok"}
-    soon(lambda: errors(cluster.topics([name])) == {name: "UNKNOWN_TOPIC_OR_PARTITION"})
-    made(cluster, NewTopic(name, 1, 1))
-    assert described(cluster, name).topic_id != old
-    assert errors(cluster.delete_topics([TopicRef(name, old)])) == {name: "UNKNOWN_TOPIC_ID"}
-    assert described(cluster, name).topic_id != old
-
-
-def test_unknown_and_impossible_names_are_told_apart(cluster: Cluster, prefix: str) -> None:
-    names = [f"{prefix}absent", f"{prefix}sl/ash"]
-    wanted = dict(
-        zip(names, ("UNKNOWN_TOPIC_OR_PARTITION", "INVALID_TOPIC_EXCEPTION"), strict=True)
-    )
-    assert errors(cluster.topics(names)) == wanted
-    assert errors(cluster.topic_configs(names)) == wanted
-    assert listed(cluster, prefix) == [], "asking creates nothing (K4-38)"
-
-
-def test_many_threads_may_ask_and_write_at_once(cluster: Cluster, prefix: str) -> None:
-    """K117-05."""
-
-    def work(number: int) -> set[str]:
-        name = f"{prefix}{number}"
-        made(cluster, NewTopic(name, 1, 1))
-        altered = cluster.alter_topic_configs([ConfigAlteration(name, {"segment.ms": "7"})])
-        deleted = cluster.delete_topics([TopicRef(name, described(cluster, name).topic_id)])
-        return {*errors(altered).values(), *errors(deleted).values()}
-
-    with ThreadPoolExecutor(16) as pool:
-        results = list(pool.map(work, range(32)))
-    assert set().union(*results) == {"ok"}
-
-
 # Several brokers.
 
 
@@ -426,7 +239,7 @@ def test_replicas_stand_on_three_brokers_and_each_of_them_serves_the_topic(
 
 
 def _all_ready(cluster: Cluster, names: tuple[str, ...], broker: int) -> bool:
-    return all(_is_ready(each) for each in cluster.topics(names, broker=broker).values())
+    return all(is_ready(each) for each in cluster.topics(names, broker=broker).values())
 
 
 def test_a_broker_that_does_not_exist_does_not_answer(wide: Cluster) -> None:
@@ -434,173 +247,3 @@ def test_a_broker_that_does_not_exist_does_not_answer(wide: Cluster) -> None:
         wide.topics([], broker=9)
     with pytest.raises(Unreachable):
         wide.acls(broker=9)
-
-
-# ACLs.
-
-
-def acl(prefix: str, **given: str) -> AclBinding:
-    parts = {
-        "resource_type": "TOPIC",
-        "resource_name": f"{prefix}orders",
-        "pattern_type": "LITERAL",
-        "principal": f"User:{prefix}app",
-        "host": "*",
-        "operation": "READ",
-        "permission": "ALLOW",
-    }
-    return AclBinding(**{**parts, **given})
-
-
-def own_acls(cluster: Cluster, prefix: str) -> set[AclBinding]:
-    return {each for each in cluster.acls() if each.principal == f"User:{prefix}app"}
-
-
-def test_acls_of_every_sort_are_added_listed_and_deleted(cluster: Cluster, prefix: str) -> None:
-    """K4-42, K4-44, K4-46, P4."""
-    every = [
-        acl(
-            prefix,
-            resource_type=resource_type,
-            resource_name="kafka-cluster" if resource_type == "CLUSTER" else f"{prefix}x",
-            operation=operation,
-            pattern_type=("LITERAL", "PREFIXED")[len(operation) % 2],
-            permission=("ALLOW", "DENY")[len(resource_type) % 2],
-            host=("*", "10.0.0.1")[len(operation) % 2],
-        )
-        for resource_type in sorted(RESOURCE_TYPES)
-        for operation in sorted(OPERATIONS)
-    ]
-    assert own_acls(cluster, prefix) == set()
-    assert cluster.create_acls(every) == dict.fromkeys(every)
-    soon(lambda: own_acls(cluster, prefix) == set(every))
-    assert cluster.acls(broker=1) == cluster.acls()
-    gone, stay = every[::2], every[1::2]
-    assert cluster.delete_acls(gone) == dict.fromkeys(gone)
-    soon(lambda: own_acls(cluster, prefix) == set(stay))
-
-
-def test_adding_a_present_acl_and_deleting_an_absent_one_succeed(
-    cluster: Cluster, prefix: str
-) -> None:
-    read = acl(prefix)
-    assert cluster.create_acls([read]) == {read: None}
-    assert cluster.create_acls([read]) == {read: None}
-    assert cluster.delete_acls([read]) == {read: None}
-    assert cluster.delete_acls([read]) == {read: None}
-    soon(lambda: own_acls(cluster, prefix) == set())
-
-
-def test_a_bad_acl_fails_alone(cluster: Cluster, prefix: str) -> None:
-    """Trap 3, P9: also one with a word of filters, which spoils the whole batch on the wire."""
-    good = [acl(prefix), acl(prefix, operation="WRITE"), acl(prefix, host="10.0.0.0/8")]
-    bad = {
-        acl(prefix, principal=f"{prefix}nocolon"): "INVALID_REQUEST",
-        acl(prefix, resource_name=""): "INVALID_REQUEST",
-        acl(prefix, resource_type="CLUSTER"): "INVALID_REQUEST",
-        acl(prefix, operation="ANY"): "CLIENT_INVALID",
-        acl(prefix, pattern_type="MATCH"): "CLIENT_INVALID",
-        acl(prefix, permission="ANY"): "CLIENT_INVALID",
-        acl(prefix, resource_type="ANY"): "CLIENT_INVALID",
-    }
-    answers = cluster.create_acls([*good, *bad])
-    assert {each: answer.error for each, answer in answers.items() if answer} == bad
-    soon(lambda: own_acls(cluster, prefix) == set(good))
-    pattern = acl(prefix, operation="ANY")
-    refused = cluster.delete_acls([pattern, good[0]])
-    assert refused[good[0]] is None
-    assert errors({"pattern": refused[pattern]}) == {"pattern": "CLIENT_INVALID"}
-    soon(lambda: own_acls(cluster, prefix) == set(good[1:]))
-
-
-@pytest.mark.parametrize("kind", ["memory", pytest.param("wire", marks=pytest.mark.broker)])
-def test_ten_thousand_and_one_acls_in_a_request_fail_it_whole(
-    cluster: Cluster, prefix: str
-) -> None:
-    """Trap 4. Routed is the same request, and one keeps the broker busy for many seconds."""
-    many = [acl(prefix, resource_name=f"{prefix}{each}") for each in range(10_001)]
-    answers = cluster.create_acls(many)
-    assert {each.message if each else "" for each in answers.values()} == {
-        "Unable to perform excessively large batch operation."
-    }
-    assert own_acls(cluster, prefix) == set()
-
-
-# Rights, and no authorizer at all.
-
-
-def test_a_topic_without_a_right_on_it_is_hidden(
-    guarded: Cluster, lacking: Lacking, prefix: str
-) -> None:
-    """K4-34, K117-15: 29 by name, and absent from the list."""
-    name = f"{prefix}secret"
-    made(guarded, NewTopic(name, 1, 1))
-    us = lacking(
-        ("DESCRIBE", "TOPIC"),
-        ("DELETE", "TOPIC"),
-        ("ALTER", "TOPIC"),
-        ("CREATE", "TOPIC"),
-        ("DESCRIBE_CONFIGS", "TOPIC"),
-        ("ALTER_CONFIGS", "TOPIC"),
-    )
-    denied = {name: "TOPIC_AUTHORIZATION_FAILED"}
-    soon(lambda: errors(us.topic_configs([name])) == denied)
-    assert errors(us.topics([name])) == denied
-    assert listed(us, prefix) == []
-    assert errors(us.preview_topics([NewTopic(name, 1, 1)])) == denied
-    assert errors(us.create_topics([NewTopic(name, 1, 1)])) == denied
-    assert errors(us.create_partitions([NewPartitions(name, 2)])) == denied
-    assert errors(us.alter_topic_configs([ConfigAlteration(name, {"segment.ms": "7"})])) == denied
-    assert errors(us.delete_topics([TopicRef(name)])) == denied
-    by_id = TopicRef(name, described(guarded, name).topic_id)
-    assert errors(us.delete_topics([by_id])) == denied
-    assert own_config(guarded, name) == {}
-
-
-def test_a_missing_right_stops_what_needs_it_and_nothing_else(
-    guarded: Cluster, lacking: Lacking, prefix: str
-) -> None:
-    """K4-21, K4-27, K4-48. ALTER_CONFIGS would imply DESCRIBE_CONFIGS."""
-    name, new = f"{prefix}orders", f"{prefix}new"
-    made(guarded, NewTopic(name, 1, 1))
-    us = lacking(
-        ("DELETE", "TOPIC"),
-        ("DESCRIBE_CONFIGS", "TOPIC"),
-        ("ALTER_CONFIGS", "TOPIC"),
-        ("ALTER", "CLUSTER"),
-    )
-    denied = {name: "TOPIC_AUTHORIZATION_FAILED"}
-    soon(lambda: listed(us, prefix) == [name])
-    soon(lambda: us.preview_topics([NewTopic(new, 1, 1)]) == {new: TopicPreview()})
-    assert errors(us.topic_configs([name])) == denied
-    assert errors(us.delete_topics([TopicRef(name)])) == denied
-    assert errors(us.alter_topic_configs([ConfigAlteration(name, {"segment.ms": "7"})])) == denied
-    assert errors(us.create_partitions([NewPartitions(name, 2)])) == {name: "ok"}
-    assert us.acls() == guarded.acls()
-    for write in (us.create_acls, us.delete_acls):
-        (refused,) = write([acl(prefix)]).values()
-        assert refused is not None
-        assert refused.error == "CLUSTER_AUTHORIZATION_FAILED"
-        assert "Request(" not in refused.message, "trap 14"
-
-
-def test_a_list_of_acls_without_the_right_to_it_is_unread(lacking: Lacking) -> None:
-    """K4-41, P3: never an empty list."""
-    us = lacking(("DESCRIBE", "CLUSTER"), ("ALTER", "CLUSTER"))  # ALTER implies DESCRIBE
-    with pytest.raises(Unread):
-        us.acls()
-
-
-def test_without_authorizer_topics_work_and_acls_do_not(
-    open_cluster_without_acls: Cluster, prefix: str
-) -> None:
-    """K4-51."""
-    cluster = open_cluster_without_acls
-    with pytest.raises(Unread):
-        cluster.acls()
-    for write in (cluster.create_acls, cluster.delete_acls):
-        (refused,) = write([acl(prefix)]).values()
-        assert refused is not None
-        assert (refused.error, refused.code) == ("SECURITY_DISABLED", 54)
-    made(cluster, NewTopic(f"{prefix}orders", 1, 1))
-    assert errors(cluster.delete_topics([TopicRef(f"{prefix}orders")])) == {f"{prefix}orders": "ok"}

@@ -4,10 +4,9 @@ Each of them was reproduced with the bare client before it was written down ther
 """
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import TypeVar
 
 import pytest
 
@@ -22,12 +21,11 @@ from kplan.model.errors import Unread
 from kplan.model.plan import Action, Change
 from kplan.model.refusal import Refusal
 from kplan.sandbox.record import Sandbox
-from tests.contract.clusters import cleaned, settings_of
+from tests.contract.clusters import cleaned, errors, settings_of
 
 pytestmark = pytest.mark.broker
 
 TOPICS = TopicKind()
-Name = TypeVar("Name", bound=str)
 
 
 @pytest.fixture
@@ -35,12 +33,6 @@ def kafka(broker: Sandbox, prefix: str) -> Iterator[Cluster]:
     """Open the cluster as the command does."""
     with cleaned(open_cluster(settings_of(broker, "anonymous")), prefix) as cluster:
         yield cluster
-
-
-def errors(answers: Mapping[Name, object]) -> dict[Name, str]:
-    return {
-        name: each.error if isinstance(each, Refusal) else "ok" for name, each in answers.items()
-    }
 
 
 def exists_soon(cluster: Cluster, name: str) -> bool:
