@@ -35,7 +35,7 @@ def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resourc
     findings = _findings(request, snapshot, kinds)
     chosen = [each for each in findings.changes if _is_chosen(request, each)]
     changes = tuple(sorted(chosen, key=_display_key))
-    outputs = output_changes(request)
+    outputs = () if request.is_narrowed else output_changes(request)
     diagnostics = in_order(
         [*findings.diagnostics, *_guards(request, changes), *_untouched_targets(request, findings)]
     )
@@ -52,7 +52,7 @@ def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resourc
         outputs=outputs,
         diagnostics=diagnostics,
         unread=_unread(request, snapshot),
-        is_complete=not (request.targets or request.only or _unread(request, snapshot)),
+        is_complete=not (request.is_narrowed or _unread(request, snapshot)),
         checksum=checksum(changes, outputs),
         cluster=request.cluster,
         created_at=request.created_at,

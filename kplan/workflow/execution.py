@@ -8,7 +8,7 @@ from kplan.apply.fold import state_after
 from kplan.apply.pace import Means, Watcher
 from kplan.kinds import KINDS
 from kplan.model.outcome import Outcome, Status
-from kplan.model.plan import Plan
+from kplan.model.plan import Action, Plan
 from kplan.model.state import OutputValue, State
 from kplan.state.file import write_state
 from kplan.state.journal import discard_journal
@@ -64,7 +64,7 @@ def carried_out(
         ports.progress.stage("Applying", _sendings(made.plan))
         outcomes = carry_out(made.plan, means)
         journal.end()
-        state = state_after(made.state, made.plan, outcomes, _outputs(made, options))
+        state = state_after(made.state, made.plan, outcomes, _outputs(made))
         journal.writes(state.serial)
         write_state(project.state_path, state)
     done = Applied(made, outcomes, state, is_approved=True)
@@ -88,8 +88,12 @@ def _sendings(plan: Plan) -> int:
     return sum(1 for change in plan.changes if change.touches_cluster)
 
 
-def _outputs(made: Planned, options: PlanOptions) -> dict[str, OutputValue]:
-    """Give the outputs after the apply; a narrowed one leaves them alone."""
-    if options.targets or options.only is not None:
-        return dict(made.state.outputs)
-    return {} if options.is_destroy else output_values(made.configuration)
+def _outputs(made: Planned) -> dict[str, OutputValue]:
+    """Give the outputs after the apply: those of the state, with the changes of the plan."""
+    outputs, declared = dict(made.state.outputs), output_values(made.configuration)
+    for change in made.plan.outputs:
+        if change.action is Action.DELETE:
+            del outputs[change.name]
+        elif change.action is not Action.NO_OP:
+            outputs[change.name] = declared[change.name]
+    return outputs

@@ -289,6 +289,14 @@ def test_targets_narrow_the_plan_and_say_so() -> None:
     assert not plan.is_complete
 
 
+def test_a_narrowed_plan_leaves_outputs_alone() -> None:
+    held = state(owned(ORDERS, topic(), ID), outputs={"a": OutputValue("1")})
+    for narrowed in ({"targets": (ORDERS,)}, {"only": frozenset([("kafka_topic", "orders")])}):
+        plan = plan_of([], held, snapshot([(topic(), ID)]), is_destroy=True, **narrowed)
+        assert [each.action for each in plan.changes] == [Action.DELETE]
+        assert plan.outputs == ()
+
+
 @pytest.mark.parametrize(
     ("target", "hits"),
     [("kafka_topic.t", 2), ('kafka_topic.t["a"]', 1), ("kafka_topic.*", 2), ("kafka_acl.t", 0)],

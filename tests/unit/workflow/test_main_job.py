@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -146,6 +147,22 @@ def test_a_saved_plan_is_applied_as_it_was_reviewed(site: Site) -> None:
     )
     assert len(done.outcomes) == 3
     assert not site.plan().plan.has_changes
+
+
+@pytest.mark.parametrize(
+    ("given", "left"),
+    [({"is_destroy": True}, []), ({"targets": ("kafka_acl.read",)}, ["names"])],
+)
+def test_outputs_become_what_a_saved_plan_said(
+    site: Site, given: dict[str, Any], left: list[str]
+) -> None:
+    site.apply()
+    site.write(MAIN.replace('"Read"', '"Write"') + 'output "more" { value = 1 }')
+    path = site.folder / "p.kplan"
+    save(site.plan(**given), path, site.ports)
+    hands = Hands(lambda _: True, site.memory)
+    done = apply_saved(site.project, path, PlanOptions(), site.ports, hands)
+    assert list(done.state.outputs) == left
 
 
 @pytest.mark.parametrize("moved", ["configuration", "state", "cluster"])
