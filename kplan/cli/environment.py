@@ -16,6 +16,7 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_LOG": "trace, debug, info, warn or error: log to stderr",
     "KPLAN_LOG_PATH": "the file to log to instead of stderr",
     "KPLAN_MAVEN_REPOSITORY": "where the sandbox fetches Kafka from, instead of Maven Central",
+    "KPLAN_NO_CACHE": "read every file anew instead of keeping parsed ones in the user's cache",
     "KPLAN_PARALLELISM": "how many requests may be under way at once",
     "KPLAN_STATE": "the state file",
 }

@@ -1,5 +1,6 @@
 """Showing how far long work is: a bar on a terminal, few plain lines elsewhere."""
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 HEARTBEAT_S = 10.0
+_LOG = logging.getLogger("kplan")
 
 
 class Progress(Protocol):
@@ -65,6 +67,7 @@ class Lines:
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Begin a stage; only a slow one is ever told."""
+        _LOG.info("%s", name)
         self._name, self._total, self._done, self._began = name, total or 0, 0, time.monotonic()
 
     def advance(self, done: int = 1) -> None:
@@ -119,6 +122,7 @@ class Bars:
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Begin a stage with a line of its own."""
+        _LOG.info("%s", name)
         self._rich.remove_task(self._task)
         self._task = self._rich.add_task(name, total=total)
 

@@ -60,6 +60,7 @@ def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
         try:
             return run_line(args, Session(environ, terminal, signals))
         except Stopped as stopped:
+            terminal.talk("Interrupted.")
             return exits.of_signal(stopped.number)
         except KplanError as error:
             tell(error.diagnostics, terminal)

@@ -46,6 +46,14 @@ def stream_plan(session: Session, made: Planned) -> None:
     )
 
 
+def advise_to_save(session: Session, made: Planned) -> None:
+    """Say how the plan can be kept, to whoever has a plan to keep and reads this."""
+    if made.plan.is_applyable and not session.terminal.is_automation:
+        session.terminal.talk(
+            "\nNote: the plan is not saved. To apply just this one: kplan plan -out=FILE"
+        )
+
+
 def save(session: Session, made: Planned, path: Path, ports: Ports) -> None:
     """Save a plan, and say how to go on."""
     saved.save(made, path, ports, show=views.plan_json(made.plan).encode())

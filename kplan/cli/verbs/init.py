@@ -41,9 +41,11 @@ def init(
     if has_errors(found.diagnostics):
         return Exit.ERROR
     state = read_state(project.state_path)
-    owned = f"owns {len(state.owned)} objects" if state else "begins with the first apply"
+    owned = f"objects owned: {len(state.owned)}" if state else "begins with the first apply"
     session.terminal.data(
-        f"kplan is ready: {len(found.resources)} resources in {len(found.sources)} files. "
-        f"The state {project.state_path} {owned}."
+        "kplan is ready.\n"
+        f"Files: {', '.join(sorted(found.sources))}\n"
+        f"Resources: {len(found.resources)}\n"
+        f"State: {project.state_path}, {owned}"
     )
     return Exit.DONE

@@ -60,4 +60,6 @@ def plan(
         showing.show_plan(session, made, planning)
     if what.out and not made.plan.has_errors:
         showing.save(session, made, Path(what.out), ports)
+    elif not answer.json:
+        showing.advise_to_save(session, made)
     return exits.of_plan(made.plan, detailed=answer.detailed_exitcode)

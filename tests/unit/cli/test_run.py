@@ -107,7 +107,7 @@ def test_a_failure_tells_its_reason_in_the_exit_code_only_on_request(
 def test_a_signal_is_told_by_the_exit_code(fails: list[BaseException], capsys: Capture) -> None:
     fails += [Stopped(15)]
     assert run(["plan"], {}) == 143
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr() == ("", "Interrupted.\n")
 
 
 def test_an_unforeseen_exception_is_told_as_a_defect_without_a_traceback(

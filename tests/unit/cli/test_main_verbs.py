@@ -1,0 +1,122 @@
+"""The verbs of the main job in this process, on a cluster in memory."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.specs import ConfigAlteration, NewTopic
+from tests.unit.cli.memory_desk import Desk, desk_at
+
+Capture = pytest.CaptureFixture[str]
+TWO_WARNINGS = "".join(
+    f'resource "kafka_topic" "w{number}" {{\n  name = "w.{number}_x"\n}}\n' for number in range(2)
+)
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return desk_at(tmp_path, capsys, monkeypatch)
+
+
+def test_exit_codes_tell_changes_from_none(desk: Desk) -> None:
+    desk.types("plan")
+    desk.types("plan", "-detailed-exitcode", code=2)
+    desk.types("apply", "-auto-approve")
+    desk.types("plan", "-detailed-exitcode", code=0)
+    desk.types("drift", code=0)
+
+
+def test_a_plan_that_is_not_saved_says_how_to_save_it_but_not_in_automation(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "the plan is not saved" in desk.fails("plan", code=0)
+    assert "kplan apply p.kplan" in desk.fails("plan", "-out=p.kplan", code=0)
+    monkeypatch.setattr("kplan.cli.terminal.Terminal.is_automation", True)
+    assert desk.fails("plan", code=0) == ""
+    assert desk.fails("plan", "-out=p.kplan", code=0) == ""
+
+
+def test_drift_is_two_with_or_without_detail_and_names_the_topic(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve")
+    topic = next(iter(desk.cluster.topics()))
+    desk.cluster.alter_topic_configs([ConfigAlteration(topic, {"retention.ms": "77"})])
+    assert "77" in desk.types("drift", code=2)
+    assert "77" in desk.types("drift", "-json", code=2)
+
+
+def test_a_foreign_topic_is_counted_and_is_no_drift(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve")
+    desk.cluster.create_topics([NewTopic("somebody.elses", 1, 1)])
+    desk.types("drift", code=0)
+
+
+def test_the_state_is_empty_until_something_is_applied(desk: Desk) -> None:
+    assert "nothing has been applied here yet" in desk.types("show")
+    assert desk.types("state", "list") == ""
+    assert "The state holds no outputs." in desk.fails("output", code=0)
+    assert "Nothing is applied yet." in desk.fails("output", "-raw", "x")
+    assert "begins with the first apply" in desk.types("init")
+    desk.types("apply", "-auto-approve")
+    assert "objects owned: 3" in desk.types("init", "-upgrade")
+
+
+def test_one_output_needs_a_name_that_is_there(desk: Desk) -> None:
+    desk.write('output "one" {\n  value = 1\n}\noutput "l" {\n  value = ["a"]\n}\n', "o.tf")
+    desk.types("apply", "-auto-approve")
+    assert desk.types("output", "-raw", "one") == "1"
+    assert desk.types("output", "one") == "1\n"
+    assert json.loads(desk.types("output", "-json", "l")) == ["a"]
+    assert json.loads(desk.types("output", "-json"))["one"]["value"] == 1
+    assert "There are l, names, one." in desk.fails("output", "-raw")
+    assert "There are l, names, one." in desk.fails("output", "two")
+
+
+def test_validate_tells_success_on_stdout_and_problems_on_stderr(desk: Desk) -> None:
+    assert desk.types("validate") == "Success! The configuration is valid.\n"
+    desk.write("resource {}\n", "broken.tf")
+    assert desk.types("validate", code=1) == ""
+    assert "broken.tf line 1" in desk.fails("validate")
+    assert "broken.tf line 1" in desk.fails("init")
+    assert json.loads(desk.types("validate", "-json", code=1))["valid"] is False
+
+
+def test_a_variable_must_have_a_name_and_a_value(desk: Desk) -> None:
+    assert "-var 'x' is not of the form NAME=VALUE" in desk.fails("plan", "-var", "x")
+
+
+def test_compact_warnings_are_told_by_summary_once_each(desk: Desk) -> None:
+    desk.write("", "terraform.tfvars")
+    (desk.folder / "terraform.tfvars").write_text("nobody = 1\nnowhere = 2\n")
+    whole = desk.fails("plan", code=0)
+    assert whole.count("Value for undeclared variable") == 2
+    compact = desk.fails("plan", "-compact-warnings", code=0)
+    assert "Warnings: - Value for undeclared variable [KP174] (2)" in compact
+    assert "terraform.tfvars" not in compact
+
+
+def test_a_plan_with_problems_tells_them_as_messages_too(desk: Desk) -> None:
+    (desk.folder / "terraform.tfvars").write_text("nobody = 1\n")
+    told = [json.loads(line) for line in desk.types("plan", "-json").splitlines()]
+    assert [each["type"] for each in told if each["@level"] == "warn"] == ["diagnostic"]
+
+
+def test_nothing_to_apply_asks_for_nothing(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve")
+    assert "No changes." in desk.types("apply", "-auto-approve")
+
+
+def test_a_saved_plan_takes_no_options_that_would_change_it(desk: Desk) -> None:
+    desk.types("plan", "-out=p.kplan")
+    assert "carried out as it is" in desk.fails("apply", "p.kplan", "-target=kafka_topic.t")
+    assert "carried out as it is" in desk.fails("apply", "-destroy", "p.kplan")
+
+
+def test_an_import_and_a_dead_lock(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve")
+    address = desk.types("state", "list").splitlines()[-1]
+    identity = json.loads(desk.types("state", "show", "-json", address))[0]["kplan"]["identity"]
+    assert f"Would forget {address}" in desk.types("state", "rm", "-dry-run", address)
+    desk.types("state", "rm", address)
+    assert f"{address} now owns {identity}" in desk.types("import", address, identity)
+    assert "The state is not locked" in desk.fails("force-unlock", "some-id")
