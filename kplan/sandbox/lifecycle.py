@@ -107,6 +107,15 @@ def status(folder: Path) -> Status:
     return Status(sandbox, {key: state(each) for key, each in sandbox.processes.items()})
 
 
+def crashes(now: Status) -> Mapping[int, str]:
+    """Return the last words of each node that has ended without being stopped."""
+    return {
+        number: last_words(now.sandbox, number)
+        for number, each in now.nodes.items()
+        if now.sandbox and each is State.ENDED
+    }
+
+
 def logs(folder: Path, node: int | None = None, lines: int = 100) -> str:
     """Return the last lines of a node's log (the first node's by default). Raises SandboxError."""
     sandbox = read(folder.absolute())

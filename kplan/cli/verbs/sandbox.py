@@ -92,7 +92,8 @@ def stop(session: Session, folder: Folder = "", *, json_: Json = False) -> int:
 def status(session: Session, folder: Folder = "", *, json_: Json = False) -> int:
     """Tell whether the sandbox runs, and how to reach it.
 
-    Exits with 0 while every node runs, and with 1 otherwise.
+    Exits with 0 while every node runs, and with 1 otherwise; of a node that has crashed the end of
+    its log is shown.
     """
     from kplan.sandbox.lifecycle import status as found  # noqa: PLC0415
 
@@ -124,7 +125,7 @@ def logs(
 def _folder(folder: str) -> Path:
     from kplan.sandbox.lifecycle import default_folder  # noqa: PLC0415
 
-    return Path(folder) if folder else default_folder()
+    return Path(folder).resolve() if folder else default_folder()
 
 
 def _json(sandbox: "Sandbox") -> str:
@@ -162,15 +163,22 @@ def _nodes(sandbox: "Sandbox") -> str:
 
 
 def _status_json(now: "Status") -> str:
-    from kplan.sandbox.lifecycle import describe  # noqa: PLC0415
+    from kplan.sandbox.lifecycle import crashes, describe  # noqa: PLC0415
 
     described = dict(describe(now.sandbox)) if now.sandbox else {}
     states = {str(number): state.value for number, state in now.nodes.items()}
-    return json.dumps({"running": now.is_running, "states": states, **described}, indent=2)
+    return json.dumps(
+        {"running": now.is_running, "states": states, "crashes": crashes(now), **described},
+        indent=2,
+    )
 
 
 def _status_text(now: "Status") -> str:
+    """Say how the nodes are; for a shell all but the first line is a comment."""
+    from kplan.sandbox.lifecycle import crashes  # noqa: PLC0415
+
     if now.sandbox is None or not now.nodes:
         return "No sandbox is running."
-    states = [f"# node {number}: {state.value}" for number, state in now.nodes.items()]
-    return "\n".join([_facts(now.sandbox), *states])
+    told = [f"node {number}: {state.value}" for number, state in now.nodes.items()]
+    told += [line for each in crashes(now).values() for line in each.splitlines()]
+    return "\n".join([_facts(now.sandbox), *(f"# {line}" for line in told)])

@@ -8,7 +8,7 @@ import pytest
 
 from kplan.model.errors import SandboxError
 from kplan.sandbox import control, lifecycle
-from kplan.sandbox.lifecycle import describe, logs, start, status, stop
+from kplan.sandbox.lifecycle import crashes, describe, logs, start, status, stop
 from kplan.sandbox.process import State, is_alive
 from kplan.sandbox.record import Sandbox, read
 from kplan.sandbox.spec import SandboxSpec, Security
@@ -123,8 +123,13 @@ def test_a_node_that_ended_later_is_seen_and_must_be_stopped_first(folder: Path)
     control.kill(folder, 2)
     assert status(folder).nodes == {1: State.RUNNING, 2: State.ENDED, 101: State.RUNNING}
     assert not status(folder).is_running
+    (crash,) = crashes(status(folder)).items()
+    assert crash[0] == 2
+    assert crash[1].startswith("The end of the log of node 2:\n")
     with pytest.raises(SandboxError, match="Node 2 of the sandbox has ended"):
         start(folder, sandbox.spec)
+    stop(folder)
+    assert crashes(status(folder)) == {}
 
 
 @pytest.mark.usefixtures("kafka")
