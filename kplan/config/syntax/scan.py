@@ -27,6 +27,7 @@ from kplan.config.syntax.tree import Label
 
 _FOR = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+for(?![\w-])", re.DOTALL).match
 
+_FOR_KEYWORDS = frozenset({"in", "if"})  # a sign behind them negates
 
 _ScanTemplate: TypeAlias = Callable[[Draft, int, ScanExpression], int]
 
@@ -193,7 +194,8 @@ class Scanner:
             if kind in OPERAND_STARTS and level.last in OPERAND_ENDS and not level.is_for:
                 raise self._adjacent_refusal(match, level)
             if kind in PLAIN:
-                level.last = kind
+                is_keyword = level.is_for and match[0].strip() in _FOR_KEYWORDS
+                level.last = "keyword" if is_keyword else kind
             elif kind in {"close", "end"}:
                 return self._closed(match, level), level.strips
             elif kind == "newline" and mode is _Mode.ARGUMENT:
