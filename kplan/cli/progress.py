@@ -5,13 +5,9 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from kplan.cli.terminal import Terminal
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.progress import Progress as RichProgress
 
 HEARTBEAT_S = 10.0
 _LOG = logging.getLogger("kplan")
@@ -40,9 +36,14 @@ class Progress(Protocol):
 @contextmanager
 def progress(terminal: Terminal) -> Iterator[Progress]:
     """Show progress on stderr as fits the terminal, and leave no trace of it."""
-    display = Bars(terminal) if terminal.is_moving else Lines(terminal)
-    with display.running():
-        yield display
+    if terminal.is_moving:
+        from kplan.cli.bars import Bars  # noqa: PLC0415 - rich is slow to load
+
+        with Bars(terminal).running() as bars:
+            yield bars
+    else:
+        with Lines(terminal).running() as lines:
+            yield lines
 
 
 class Lines:
@@ -55,12 +56,12 @@ class Lines:
         self._name, self._total, self._done, self._began = "", 0, 0, time.monotonic()
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def running(self) -> Iterator["Lines"]:
         """Give signs of life as long as this lasts."""
         thread = threading.Thread(target=self._beat, name="progress", daemon=True)
         thread.start()
         try:
-            yield
+            yield self
         finally:
             self._ended.set()
             thread.join()
@@ -93,76 +94,6 @@ class Lines:
                 counted = f", {self._done} of {self._total}" if self._total else ""
                 took = elapsed(time.monotonic() - self._began)
                 self._terminal.talk(f"{self._name}... [{took} elapsed{counted}]")
-
-
-class Bars:
-    """One line that is drawn over: the stage, a bar where the total is known, the time."""
-
-    def __init__(self, terminal: Terminal) -> None:
-        from rich.console import Console  # noqa: PLC0415 - slow to load, and only for screens
-
-        look = terminal.talk_look
-        self._console = Console(
-            file=terminal.stderr,
-            width=look.width,
-            no_color=not look.colour,
-            force_terminal=True,
-            safe_box=not look.unicode,
-            highlight=False,
-            markup=False,
-        )
-        self._rich = _bar(self._console, has_unicode=look.unicode)
-        self._task = self._rich.add_task("", total=None, visible=False)
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Show the line as long as this lasts."""
-        with self._rich:
-            yield
-
-    def stage(self, name: str, total: int | None = None) -> None:
-        """Begin a stage with a line of its own."""
-        _LOG.info("%s", name)
-        self._rich.remove_task(self._task)
-        self._task = self._rich.add_task(name, total=total)
-
-    def advance(self, done: int = 1) -> None:
-        """Move the bar."""
-        self._rich.advance(self._task, done)
-
-    def note(self, text: str) -> None:
-        """Write one line above the bar."""
-        self._console.print(text, soft_wrap=True)
-
-    @contextmanager
-    def hidden(self) -> Iterator[None]:
-        """Take the line away."""
-        self._rich.stop()
-        try:
-            yield
-        finally:
-            self._rich.start()
-
-
-def _bar(console: "Console", *, has_unicode: bool) -> "RichProgress":
-    from rich.progress import (  # noqa: PLC0415 - as in Bars
-        BarColumn,
-        MofNCompleteColumn,
-        SpinnerColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-    from rich.progress import Progress as RichProgress  # noqa: PLC0415
-
-    return RichProgress(
-        SpinnerColumn("dots" if has_unicode else "line"),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=30),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    )
 
 
 def elapsed(seconds: float) -> str:
