@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast, get_args, get_type_hints
 
-from kplan.config.declared import LIFECYCLE, Declaration
+from kplan.config.declared import CONDITION, LIFECYCLE, Declaration
 from kplan.config.problem import Failure
 from kplan.config.shape import Shape, body_problems
 from kplan.config.syntax import tree as ast
@@ -149,7 +149,8 @@ def _spans(arguments: tuple[Argument, ...]) -> Iterator[tuple[Path, tuple[int, i
 
 
 @cache
-def _shape(fields: tuple[Field, ...]) -> Shape:
+def _shape(key: Hashable) -> Shape:
+    fields = _fields(key)
     return Shape(
         (*(each.name for each in fields), *META),
         tuple(each.name for each in fields if each.is_required),
@@ -159,7 +160,10 @@ def _shape(fields: tuple[Field, ...]) -> Shape:
 
 def resource_problems(kind: ResourceKind, found: Declaration) -> Iterator[Diagnostic]:
     """Hold the body of a resource block against the kind's schema."""
-    yield from body_problems(found.block, found.origin, _shape(fields_of(kind)))
+    yield from body_problems(found.block, found.origin, _shape(cast("Hashable", kind.schema)))
     for inner in found.block.blocks:
         if inner.type == "lifecycle":
             yield from body_problems(inner, found.origin, LIFECYCLE)
+            for condition in inner.blocks:
+                if condition.type in LIFECYCLE.blocks:
+                    yield from body_problems(condition, found.origin, CONDITION)

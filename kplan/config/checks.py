@@ -32,9 +32,6 @@ def _problems(reference: Reference, origin: Origin, declared: Declared) -> Itera
             _place(reference, origin),
             "Data sources are not read by this version of kplan.",
         )
-    elif root == "self":
-        told = '"self" is known only where a block speaks of its own instance.'
-        yield error("KP116", _place(reference, origin), told)
     elif root not in ROOTS:
         yield from _resource_problems(reference, origin, declared)
 

@@ -81,6 +81,17 @@ SUMMARIES: Mapping[str, str] = {
     "KP180": "Variables not allowed",
     "KP181": "Failed to read variables file",
     "KP182": "Sensitive value in an argument that is shown",
+    "KP183": "Deprecated variable used",
+    # moved, removed, import
+    "KP183": "Invalid address",
+    "KP184": "Ambiguous move statements",
+    "KP185": "Cyclic dependency in move statements",
+    "KP186": "Moved object still exists",
+    "KP187": "Removed resource still exists",
+    "KP188": "Configuration for import target does not exist",
+    "KP189": "Invalid import id argument",
+    "KP196": "Duplicate import configuration",
+    "KP197": "Resource type mismatch",
     # objects declared
     "KP190": "Duplicate resource",
     "KP191": "Declared twice",
@@ -88,4 +99,8 @@ SUMMARIES: Mapping[str, str] = {
     "KP193": "Module not found",
     "KP194": "Unsupported module source",
     "KP195": "Setting has no effect",
+    "KP196": "Resource precondition failed",
+    "KP197": "Resource postcondition failed",
+    "KP198": "Module output value precondition failed",
+    "KP199": "Check block assertion failed",
 }

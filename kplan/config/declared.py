@@ -25,7 +25,8 @@ VARIABLE = Shape(
     blocks=("validation",),
     labels=1,
 )
-VALIDATION = Shape(("condition", "error_message"), ("condition", "error_message"))
+CONDITION = Shape(("condition", "error_message"), ("condition", "error_message"))
+CHECK = Shape(blocks=("assert",), labels=1)
 LOCALS = Shape(is_open=True)
 OUTPUT = Shape(
     ("value", "description", "sensitive", "ephemeral", "depends_on", "deprecated"),
@@ -56,6 +57,7 @@ _SHAPES: Mapping[str, Shape] = {
     "variable": VARIABLE,
     "locals": LOCALS,
     "output": OUTPUT,
+    "check": CHECK,
     "module": MODULE,
     "provider": PROVIDER,
     "terraform": TERRAFORM,
@@ -64,7 +66,8 @@ _SHAPES: Mapping[str, Shape] = {
     "import": IMPORT,
 }
 _TOP_LEVEL = (*_SHAPES, "resource")
-_NAMED = frozenset({"variable", "output", "module"})
+_NAMED = frozenset({"variable", "output", "module", "check"})
+_CONDITIONS = frozenset({"validation", "precondition", "assert"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,7 @@ class Declared:
     locals: dict[str, Local] = field(default_factory=dict)
     outputs: dict[str, Declaration] = field(default_factory=dict)
     modules: dict[str, Declaration] = field(default_factory=dict)
+    checks: dict[str, Declaration] = field(default_factory=dict)
     resources: dict[tuple[str, str], Declaration] = field(default_factory=dict)
     providers: list[Declaration] = field(default_factory=list)
     settings: list[Declaration] = field(default_factory=list)
@@ -167,10 +171,9 @@ def _block(result: Declared, found: Declaration) -> None:
 
 
 def _inner_problems(found: Declaration) -> Iterable[Diagnostic]:
-    inner_shapes = {"validation": VALIDATION, "precondition": VALIDATION}
     for inner in found.block.blocks:
-        if inner.type in inner_shapes:
-            yield from body_problems(inner, found.origin, inner_shapes[inner.type])
+        if inner.type in _CONDITIONS:
+            yield from body_problems(inner, found.origin, CONDITION)
 
 
 def _name_problems(found: Declaration, label: ast.Label) -> Iterable[Diagnostic]:
@@ -192,6 +195,10 @@ def _keep_variable(result: Declared, found: Declaration) -> None:
 
 def _keep_output(result: Declared, found: Declaration) -> None:
     _keep_once(result, result.outputs, found)
+
+
+def _keep_check(result: Declared, found: Declaration) -> None:
+    _keep_once(result, result.checks, found)
 
 
 def _keep_module(result: Declared, found: Declaration) -> None:
@@ -243,6 +250,7 @@ _KEEP: Mapping[str, Callable[[Declared, Declaration], None]] = {
     "variable": _keep_variable,
     "locals": _keep_locals,
     "output": _keep_output,
+    "check": _keep_check,
     "module": _keep_module,
     "provider": _keep_provider,
     "terraform": _keep_settings,

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from kplan.config.blueprint import Blueprint, blueprint, resource_problems
 from kplan.config.checks import reference_problems
+from kplan.config.conditions import ASSERTION, OUTPUT_PRECONDITION, VALIDATION, failed
 from kplan.config.declared import MODULE, Declaration, Declared, Local
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.misuse import meant
@@ -16,13 +17,12 @@ from kplan.config.functions.host import Host
 from kplan.config.ledger import Hop, Ledger
 from kplan.config.library import Library, joined
 from kplan.config.names import ModuleNames, NoNames, Repetition
-from kplan.config.problem import Failure, error
+from kplan.config.problem import Failure, error, warning
 from kplan.config.repetition import Key
 from kplan.config.resources import ResourceNode
 from kplan.config.submodules import ModuleNode
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
-from kplan.config.validation import failed_validations
 from kplan.config.values.sensitive import mark
 from kplan.config.values.value import Value
 from kplan.config.variables import Given, constraint, default_value, flag, given_value
@@ -136,6 +136,8 @@ class Module:
             self._module_node(name).work_out()
         for name in self.declared.outputs:
             ledger.attempt(partial(self.output, name))
+        for check in self.declared.checks.values():
+            ledger.report(failed(check.block, ASSERTION, self.scope(check.origin)))
 
     def resources(self) -> Iterator[ResourceNode]:
         """List the resource blocks of kinds that kplan knows, here and in called modules."""
@@ -144,6 +146,12 @@ class Module:
                 yield self._resource_node(kind, name)
         for name in self.declared.modules:
             yield from self._module_node(name).resources()
+
+    def modules(self) -> Iterator["Module"]:
+        """List this module and all that it calls, one for each instance."""
+        yield self
+        for name in self.declared.modules:
+            yield from self._module_node(name).modules()
 
     # ---- checks of the text
 
@@ -165,7 +173,7 @@ class Module:
             yield from _attributes_of(found, found.block, ("provider",))
         for found in self.declared.modules.values():
             yield from _attributes_of(found, found.block, ("providers", "depends_on"))
-        for found in self.declared.variables.values():
+        for found in (*self.declared.variables.values(), *self.declared.checks.values()):
             for inner in found.block.blocks:
                 yield from _attributes_of(found, inner, ())
 
@@ -185,6 +193,10 @@ class Module:
         if "default" in found.arguments:
             default = mark(default_value(found, wanted, scope), sensitive=wanted.is_sensitive)
         given = self._given.get(found.name)
+        if given is not None and "deprecated" in found.arguments:
+            message = evaluate(found.arguments["deprecated"].value, scope)
+            told = f'The variable "{found.name}" is deprecated: {message}'
+            self._run.ledger.report([warning("KP183", given.subject() or found.place, told)])
         if given is not None:
             label = self.label(f"var.{found.name}")
             return given_value(found, wanted, given, label, default)
@@ -203,7 +215,7 @@ class Module:
             self.variable(name)
         except Failure:
             return
-        problems = failed_validations(found, self.scope(found.origin), self.label(f"var.{name}"))
+        problems = failed(found.block, VALIDATION, self.scope(found.origin))
         if problems:
             self._run.ledger.report(problems)
             self._run.ledger.lose((self.path, "var", name))
@@ -229,7 +241,10 @@ class Module:
         return self._once("output", name, found, partial(self._output, found))
 
     def _output(self, found: Declaration) -> Value:
-        return evaluate(found.arguments["value"].value, self.scope(found.origin))
+        scope = self.scope(found.origin)
+        if problems := failed(found.block, OUTPUT_PRECONDITION, scope):
+            raise Failure(problems)
+        return evaluate(found.arguments["value"].value, scope)
 
     def is_sensitive_output(self, name: str) -> bool:
         """Tell whether an output is marked sensitive; raises `Failure` if that has no value."""
@@ -324,9 +339,9 @@ def _input_problems(found: Declaration, declared: Declared) -> Iterator[Diagnost
 def _attributes_of(
     found: Declaration, block: ast.Block, left_out: tuple[str, ...]
 ) -> Iterator[tuple[ast.Attribute, Origin]]:
+    is_rules = block.type == "lifecycle"  # whose own arguments name arguments of the resource
     for attribute in block.attributes:
-        if attribute.name not in left_out:
+        if attribute.name not in left_out and not is_rules:
             yield attribute, found.origin
     for inner in block.blocks:
-        if inner.type != "lifecycle":
-            yield from _attributes_of(found, inner, left_out)
+        yield from _attributes_of(found, inner, left_out)

@@ -16,10 +16,11 @@ ROOTS = ("var", "local", "module", "data", "each", "count", "self", *CONSTANT_RO
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """What `each` and `count` stand for in one instance; both empty outside of any."""
+    """What `each`, `count` and `self` stand for in one instance; nothing outside of any."""
 
     each: Mapping[str, Value] | None = None
     count: int | None = None
+    own: Mapping[str, Value] | None = None
 
 
 NO_REPETITION = Repetition()
@@ -84,6 +85,8 @@ class ModuleNames:
                 return self._count(name, subject)
             case "module":
                 return self.module.call(name)
+            case "self":
+                return self._self(name, subject)
             case "path" | "terraform" | "kplan":
                 return self._constant(root, name, subject)
             case _:
@@ -105,6 +108,12 @@ class ModuleNames:
             told = '"count" stands for the place of an instance, and this block has no count.'
             raise Failure([error("KP179", subject.range(), told)], is_final=True)
         return _member("count", {"index": self.repetition.count}, name, subject)
+
+    def _self(self, name: str, subject: Spot) -> Value:
+        if self.repetition.own is None:
+            told = '"self" is known only in a postcondition, where the resource has its values.'
+            raise Failure([error("KP116", subject.range(), told)], is_final=True)
+        return _member("self", self.repetition.own, name, subject)
 
     def _constant(self, root: str, name: str, subject: Spot) -> Value:
         return _member(root, self.module.constants[root], name, subject)

@@ -1,9 +1,11 @@
 """Resource blocks: their instances, and what references to them see."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
 from kplan.config.blueprint import Blueprint, fields_of
+from kplan.config.conditions import POSTCONDITION, PRECONDITION, failed
 from kplan.config.decode import decoded
 from kplan.config.evaluation.misuse import meant
 from kplan.config.evaluation.scope import Deferred, Found, Scope
@@ -79,9 +81,15 @@ class ResourceNode(Deferred):
     def _instance(self, key: Key) -> Resource:
         scope = self._module.scope(self._found.origin, self.instances()[key])
         address = Address(self.kind, self.name, key, self._module.path)
+        rules = self._plan.lifecycle
+        if rules is not None and (told := failed(rules, PRECONDITION, scope)):
+            raise Failure(replace(each, address=address) for each in told)
         resource, warnings = decoded(self._plan, address, scope)
-        if warnings:
-            self._ledger.report(warnings)
+        self._ledger.report(warnings)
+        if rules is not None:
+            own = replace(self.instances()[key], own=_seen_by_references(self._plan.kind, resource))
+            told = failed(rules, POSTCONDITION, self._module.scope(self._found.origin, own))
+            self._ledger.report(replace(each, address=address) for each in told)
         return resource
 
     def _value(self, key: Key) -> dict[str, Value]:

@@ -1,0 +1,88 @@
+"""Conditions: validation, precondition, postcondition and check."""
+
+from pathlib import Path
+
+from tests.unit.config.folders import loaded
+
+MAIN = """variable "size" {
+  default = 3
+}
+resource "kafka_topic" "orders" {
+  for_each   = { good = 3, bad = 300 }
+  name       = each.key
+  partitions = each.value
+  lifecycle {
+    precondition {
+      condition     = each.value < 100
+      error_message = "No more than 100, got ${each.value}."
+    }
+    postcondition {
+      condition     = self.partitions > var.size
+      error_message = "${self.name} is too small."
+    }
+  }
+}
+output "checked" {
+  value = var.size
+  precondition {
+    condition     = var.size > 5
+    error_message = "Too small."
+  }
+}
+check "sizes" {
+  assert {
+    condition     = var.size == 4
+    error_message = "Four would be better."
+  }
+}
+"""
+
+
+def test_conditions_are_told_with_their_message_and_place(tmp_path: Path) -> None:
+    found = loaded(tmp_path, {"main.tf": MAIN})
+    told = [
+        (str(each.severity), each.code, str(each.subject), each.detail.splitlines()[0])
+        for each in found.diagnostics
+    ]
+    assert told == [
+        ("error", "KP196", "main.tf:10:23", "No more than 100, got 300."),
+        ("error", "KP197", "main.tf:14:23", "good is too small."),
+        ("error", "KP198", "main.tf:22:21", "Too small."),
+        ("warning", "KP199", "main.tf:28:21", "Four would be better."),
+    ]
+    addresses = [str(each.address) for each in found.diagnostics[:2]]
+    assert addresses == ['kafka_topic.orders["bad"]', 'kafka_topic.orders["good"]']
+
+
+def test_conditions_that_hold_say_nothing(tmp_path: Path) -> None:
+    text = MAIN.replace("default = 3", "default = 4").replace("300", "30")
+    text = text.replace("> 5", "> 3").replace("self.partitions >", "self.partitions + 9 >")
+    assert loaded(tmp_path, {"main.tf": text}).diagnostics == ()
+
+
+def test_a_secret_in_a_message_is_not_shown(tmp_path: Path) -> None:
+    text = """
+    variable "password" {
+      default   = "hunter2"
+      sensitive = true
+      validation {
+        condition     = length(var.password) > 10
+        error_message = "${var.password} is too short."
+      }
+    }
+    """
+    found = loaded(tmp_path, {"main.tf": text})
+    assert [each.code for each in found.diagnostics] == ["KP172"]
+    assert "hunter2" not in repr(found)
+
+
+def test_self_is_known_only_where_the_values_are(tmp_path: Path) -> None:
+    text = 'resource "kafka_topic" "x" {\n  name = self.id\n}\n'
+    assert [each.code for each in loaded(tmp_path, {"main.tf": text}).diagnostics] == ["KP116"]
+
+
+def test_a_deprecated_variable_is_a_warning_where_a_value_is_given(tmp_path: Path) -> None:
+    text = 'variable "old" {\n  default = 1\n  deprecated = "Use new."\n}\n'
+    assert loaded(tmp_path, {"main.tf": text}).diagnostics == ()
+    found = loaded(tmp_path, {"main.tf": text, "terraform.tfvars": "old = 2\n"})
+    assert [(str(each.severity), each.code) for each in found.diagnostics] == [("warning", "KP183")]
