@@ -8,11 +8,21 @@ from typing import Annotated
 
 import typer
 
+from kplan.model.address import Address
 from kplan.model.errors import UsageError
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON for machines to stdout.")]
 AutoApprove = Annotated[
     bool, typer.Option("--auto-approve", help="Carry the plan out without asking.")
+]
+
+Group = Annotated[
+    bool | None,
+    typer.Option(
+        "--group/--no-group",
+        help="Show ACLs in a table per principal, or each by itself for tools to find.",
+        show_default="a table, but not in CI and automation",
+    ),
 ]
 
 STATE = "state/kplan.json"
@@ -127,6 +137,7 @@ class PlanningOptions:
         bool,
         typer.Option("--compact-warnings", help="Show warnings as their summaries only."),
     ] = False
+    group: Group = None
 
     def check(self) -> None:
         """Refuse what kplan cannot do. Raises UsageError."""
@@ -137,6 +148,23 @@ class PlanningOptions:
             )
         if self.parallelism < 1:
             raise UsageError(f"-parallelism is 1 or more, not {self.parallelism}.")
+        for each in self.target:
+            _check_target(each)
+
+
+def _check_target(target: str) -> None:
+    """Refuse what can fit nothing; most often a shell has taken the quotes of a key."""
+    if {"*", "?"}.isdisjoint(target):
+        try:
+            Address.parse(target)
+        except ValueError:
+            raise UsageError(f"-target={target} is no resource address.", hint=_TARGETS) from None
+
+
+_TARGETS = (
+    "Write it as kafka_topic.NAME, 'kafka_topic.NAME[\"KEY\"]' in quotes for the shell, "
+    "module.NAME, or with * as a pattern."
+)
 
 
 def span_s(option: str, text: str) -> float:

@@ -20,7 +20,7 @@ from kplan.workflow.project import Ports
 
 def show_plan(session: Session, made: Planned, planning: PlanningOptions) -> None:
     """Show a plan as text, and its problems."""
-    session.terminal.data(plan_text(session, made.plan))
+    session.terminal.data(plan_text(session, made.plan, group=planning.group))
     found = made.plan.diagnostics
     if planning.compact_warnings:
         session.terminal.talk(_summaries(each for each in found if not each.is_error))
@@ -28,10 +28,11 @@ def show_plan(session: Session, made: Planned, planning: PlanningOptions) -> Non
     tell(found, session.terminal, sources=made.configuration.sources)
 
 
-def plan_text(session: Session, plan: Plan) -> str:
+def plan_text(session: Session, plan: Plan, *, group: bool | None) -> str:
     """Write a plan; for automation every ACL has a line that tools can find."""
-    is_grouped = not session.terminal.is_automation and not is_ci(session.environ)
-    return views.plan_text(plan, session.terminal.data_look, group_acls=is_grouped)
+    if group is None:
+        group = not session.terminal.is_automation and not is_ci(session.environ)
+    return views.plan_text(plan, session.terminal.data_look, group_acls=group)
 
 
 def stream_plan(session: Session, made: Planned) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import Json, StateOptions
+from kplan.cli.options import Group, Json, StateOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
@@ -23,6 +23,7 @@ def show(
         str, typer.Argument(metavar="[PLANFILE]", help="A plan saved by `kplan plan -out`.")
     ] = "",
     *,
+    group: Group = None,
     json_: Json = False,
 ) -> int:
     """Show the state, or a saved plan. No cluster is asked."""
@@ -33,7 +34,7 @@ def show(
 
     if planfile:
         plan = read_plan(Path(planfile)).plan
-        text = views.plan_json(plan) if json_ else showing.plan_text(session, plan)
+        text = views.plan_json(plan) if json_ else showing.plan_text(session, plan, group=group)
     else:
         owned, look = owned_objects(wiring.project(session, states)), session.terminal.data_look
         text = views.state_json(owned) if json_ else views.state_show_text(owned, look)

@@ -37,6 +37,19 @@ def test_a_plan_that_is_not_saved_says_how_to_save_it_but_not_in_automation(
     assert desk.fails("plan", "-out=p.kplan", code=0) == ""
 
 
+def test_acls_stand_in_a_table_or_each_by_itself(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tools that read plans find a resource by its comment line."""
+    alone = "# kafka_acl.read will be created"
+    assert alone not in desk.types("plan", "-out=p.kplan")
+    assert alone in desk.types("plan", "-no-group")
+    assert alone in desk.types("show", "-group=false", "p.kplan")
+    monkeypatch.setattr("kplan.cli.terminal.Terminal.is_automation", True)
+    assert alone in desk.types("plan")
+    assert alone not in desk.types("plan", "-group")
+
+
 def test_drift_is_two_with_or_without_detail_and_names_the_topic(desk: Desk) -> None:
     desk.types("apply", "-auto-approve")
     topic = next(iter(desk.cluster.topics()))

@@ -49,3 +49,16 @@ def test_a_parallelism_below_one_is_refused() -> None:
     with pytest.raises(UsageError, match="-parallelism is 1 or more, not 0"):
         PlanningOptions(parallelism=0).check()
     PlanningOptions().check()
+
+
+@pytest.mark.parametrize("target", ["orders", "kafka_topic", "kafka_topic.t[eu]", ""])
+def test_a_target_that_can_fit_nothing_is_refused(target: str) -> None:
+    """A shell takes the quotes of a key away."""
+    with pytest.raises(UsageError, match="is no resource address") as told:
+        PlanningOptions(target=["kafka_topic.t", target]).check()
+    assert "in quotes" in told.value.hint
+
+
+@pytest.mark.parametrize("target", ['kafka_topic.t["eu"]', "kafka_topic.*", "*", "module.pay"])
+def test_a_target_is_an_address_a_module_or_a_pattern(target: str) -> None:
+    PlanningOptions(target=[target]).check()
