@@ -1,10 +1,30 @@
 """Use case: find every mistake of a configuration, without a cluster."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+
 from kplan.config.load import Configuration, load
+from kplan.kafka.resolve import connection_settings
 from kplan.kinds import KINDS
+from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.workflow.project import Project
+
+_OF_THE_BLOCK = frozenset({"KP301", "KP302", "KP305", "KP306"})
+"""Mistakes of a provider block alone; what is missing may come from where it is planned."""
 
 
 def validate(project: Project) -> Configuration:
     """Load the configuration with all of its diagnostics; never raises for what they can say."""
-    return load(project.folder, project.inputs, KINDS)
+    found = load(project.folder, project.inputs, KINDS)
+    problems = [*found.diagnostics, *_provider_mistakes(found, project)]
+    return replace(found, diagnostics=in_order(problems))
+
+
+def _provider_mistakes(found: Configuration, project: Project) -> Iterator[Diagnostic]:
+    for block in found.providers:
+        resolved = connection_settings(block, {}, folder=project.folder)
+        yield from (
+            each
+            for each in resolved.diagnostics
+            if each.code in _OF_THE_BLOCK and each.subject and each.subject.file in found.sources
+        )
