@@ -74,6 +74,11 @@ def _fetched(version: str, repository: Path, progress: Progress) -> list[Path]:
     source = os.environ.get("KPLAN_MAVEN_REPOSITORY", MAVEN_CENTRAL)
     try:
         return _download(version, repository, source, progress)
+    except ImportError as failure:
+        raise SandboxError(
+            f"Kafka {version} cannot be fetched: {failure.name} is not installed.",
+            hint="Install kplan[sandbox].",
+        ) from failure
     except OSError as failure:
         if failure.errno is not None:  # the disk; what requests raises is an OSError without number
             raise

@@ -1,12 +1,15 @@
 """Kafka's jars are fetched once, whole, and then used without a network."""
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from kplan.model.errors import SandboxError
 from kplan.sandbox.artifacts import LOG4J, cache_folder, jars
+from kplan.sandbox.security import credentials
+from kplan.sandbox.spec import Security
 from kplan.sandbox.step import Stage, Step, silent
 from tests.unit.sandbox.maven_repository import GROUP, LOGGING, publish, served
 
@@ -140,3 +143,20 @@ def test_the_cache_is_where_the_user_wants_it(monkeypatch: pytest.MonkeyPatch) -
     assert cache_folder() == Path("/xdg/kplan")
     monkeypatch.delenv("XDG_CACHE_HOME")
     assert cache_folder() == Path.home() / ".cache" / "kplan"
+
+
+@pytest.mark.parametrize(
+    ("missing", "use"),
+    [
+        ("jgo.maven", lambda folder: jars(VERSION, folder, silent)),
+        ("trustme", lambda folder: credentials(Security.TLS, folder)),
+    ],
+)
+def test_what_is_not_installed_is_told_with_the_extra_that_brings_it(
+    missing: str, use: Callable[[Path], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    monkeypatch.delitem(sys.modules, "kplan.sandbox.certificates", raising=False)
+    with pytest.raises(SandboxError, match=f"{missing} is not installed") as told:
+        use(tmp_path)
+    assert told.value.hint == "Install kplan[sandbox]."
