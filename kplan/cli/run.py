@@ -1,5 +1,6 @@
 """One run of the command: find the verb, carry it out, tell what went wrong."""
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from kplan.cli.terminal import Terminal, silence
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.model.version import VERSION
 
+_LOG = logging.getLogger("kplan")
 COMPLETION = "_KPLAN_COMPLETE"
 """What a shell sets to ask for completions; the name is typer's."""
 
@@ -68,6 +70,11 @@ def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
         except BrokenPipeError:  # of typer's own help; the terminal knows how to go on without
             silence(terminal.stdout)
             return Exit.DONE
+        except OSError as error:  # a full disk, a folder that may not be written
+            _LOG.debug("Stopped by the operating system", exc_info=True)
+            at = f" ({error.filename})" if error.filename else ""
+            tell(KplanError(f"{error.strerror or error}{at}.").diagnostics, terminal)
+            return Exit.ERROR
         except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a user
             from kplan.cli import crash  # noqa: PLC0415 - hardly ever needed
 

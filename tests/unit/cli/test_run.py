@@ -125,6 +125,16 @@ def test_an_unforeseen_exception_is_told_as_a_defect_without_a_traceback(
     assert "ZeroDivisionError" in file.read_text(encoding="utf-8")
 
 
+def test_what_the_operating_system_refuses_is_told_as_that_and_not_as_a_defect(
+    fails: list[BaseException], capsys: Capture
+) -> None:
+    fails += [PermissionError(13, "Permission denied", "/cache")]
+    assert run(["plan"], {}) == Exit.ERROR
+    err = capsys.readouterr().err
+    assert "Permission denied (/cache)." in err
+    assert "defect" not in err
+
+
 def test_a_defect_is_told_even_where_nothing_can_be_written(
     fails: list[BaseException], capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
