@@ -83,15 +83,15 @@ SUMMARIES: Mapping[str, str] = {
     "KP182": "Sensitive value in an argument that is shown",
     "KP183": "Deprecated variable used",
     # moved, removed, import
-    "KP183": "Invalid address",
+    "KP132": "Invalid address",
+    "KP133": "Resource type mismatch",
+    "KP134": "Duplicate import configuration",
     "KP184": "Ambiguous move statements",
     "KP185": "Cyclic dependency in move statements",
     "KP186": "Moved object still exists",
     "KP187": "Removed resource still exists",
     "KP188": "Configuration for import target does not exist",
     "KP189": "Invalid import id argument",
-    "KP196": "Duplicate import configuration",
-    "KP197": "Resource type mismatch",
     # objects declared
     "KP190": "Duplicate resource",
     "KP191": "Declared twice",

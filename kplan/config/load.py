@@ -5,19 +5,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kplan.config.declared import Declaration
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.inputs import Inputs
 from kplan.config.module import Module, Run
 from kplan.config.opening import open_folder
 from kplan.config.outputs import Output, outputs
 from kplan.config.problem import Failure, error
+from kplan.config.refactorings import refactorings
 from kplan.config.room import room_to_work
 from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import has_sensitive, unmark_deep
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.model.refactoring import Refactorings
 from kplan.model.resource import Identity, Resource
 from kplan.model.source import SourceRange
 
@@ -57,7 +58,7 @@ class Configuration:
     diagnostics: tuple[Diagnostic, ...]
     sources: Mapping[str, str] = field(repr=False)
     digest: str
-    refactorings: tuple[Declaration, ...] = ()
+    refactorings: Refactorings = field(default_factory=Refactorings)
 
 
 def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configuration:
@@ -70,6 +71,7 @@ def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configu
         shown = outputs(module, ledger)
         resources = tuple(_resources(module))
         ledger.report(_declared_twice(resources, kinds))
+        refactored = refactorings(module, resources, ledger)
     return Configuration(
         resources,
         providers,
@@ -78,7 +80,7 @@ def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configu
         in_order(ledger.diagnostics),
         root.sources,
         _digest(root.sources, inputs),
-        tuple(module.declared.refactorings),
+        refactored,
     )
 
 

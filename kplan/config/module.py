@@ -20,7 +20,7 @@ from kplan.config.names import ModuleNames, NoNames, Repetition
 from kplan.config.problem import Failure, error, warning
 from kplan.config.repetition import Key
 from kplan.config.resources import ResourceNode
-from kplan.config.submodules import ModuleNode
+from kplan.config.submodules import Child, ModuleNode
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.config.values.sensitive import mark
@@ -147,7 +147,7 @@ class Module:
         for name in self.declared.modules:
             yield from self._module_node(name).resources()
 
-    def modules(self) -> Iterator["Module"]:
+    def modules(self) -> Iterator[Child]:
         """List this module and all that it calls, one for each instance."""
         yield self
         for name in self.declared.modules:

@@ -18,7 +18,7 @@ from kplan.config.values.value import Value
 from kplan.model.address import instance_key
 
 
-class Child(Protocol):
+class Child(Owner, Protocol):
     """One instance of a called module."""
 
     @property
@@ -32,6 +32,10 @@ class Child(Protocol):
 
     def resources(self) -> Iterator[ResourceNode]:
         """List its resource blocks and those of the modules it calls."""
+        ...
+
+    def modules(self) -> "Iterator[Child]":
+        """List it and the modules it calls."""
         ...
 
     def output(self, name: str) -> Value:
@@ -73,6 +77,13 @@ class ModuleNode(Deferred):
             child = self._ledger.attempt(partial(self.instance, key))
             if child is not None:
                 yield from child.resources()
+
+    def modules(self) -> Iterator[Child]:
+        """List all instances, and what they call."""
+        for key in self._ledger.attempt(self.instances) or ():
+            child = self._ledger.attempt(partial(self.instance, key))
+            if child is not None:
+                yield from child.modules()
 
     def instances(self) -> Instances:
         """Work out the keys of the instances, with what `each` and `count` are in them."""
