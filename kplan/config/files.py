@@ -7,13 +7,21 @@ from pathlib import Path
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.cache import TreeCache
-from kplan.config.syntax.parse import parse_cached, parse_file
+from kplan.config.syntax.jsonsyntax import parse_json
+from kplan.config.syntax.parse import Parsed, parse_cached, parse_file
 from kplan.config.syntax.source import Source
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
 
-_SUFFIXES = (".tf", ".hcl")
-_OTHER_TOOLS = (".kptest.hcl", ".tftest.hcl", ".tfmock.hcl", ".pkr.hcl", ".nomad.hcl")
+_SUFFIXES = (".tf", ".hcl", ".tf.json")
+_OTHER_TOOLS = (
+    ".kptest.hcl",
+    ".tftest.hcl",
+    ".tftest.json",
+    ".tfmock.hcl",
+    ".pkr.hcl",
+    ".nomad.hcl",
+)
 _OTHER_NAMES = frozenset({"terragrunt.hcl"})
 
 
@@ -38,7 +46,7 @@ def read_folder(folder: Path, prefix: str = "", cache: TreeCache | None = None) 
         told = f"The folder {folder} cannot be read: {failure.strerror}."
         return Files(diagnostics=(error("KP118", None, told),), has_lost=True)
     if not names:
-        told = f"The folder {folder} has no *.tf and no *.hcl file."
+        told = f"The folder {folder} has no *.tf, *.hcl or *.tf.json file."
         return Files(diagnostics=(error("KP127", None, told),))
     items: list[ast.Item] = []
     sources: dict[str, str] = {}
@@ -53,11 +61,17 @@ def read_folder(folder: Path, prefix: str = "", cache: TreeCache | None = None) 
             continue
         sources[shown] = text
         source = Source(shown, text)
-        parsed = parse_cached(source, folder / name, cache) if cache else parse_file(source)
+        parsed = _parsed(source, folder / name, cache)
         items.extend(parsed.items)
         diagnostics.extend(parsed.diagnostics)
         has_lost |= parsed.has_lost
     return Files(tuple(items), sources, tuple(diagnostics), has_lost)
+
+
+def _parsed(source: Source, path: Path, cache: TreeCache | None) -> Parsed:
+    if path.name.endswith(".json"):
+        return parse_json(source)
+    return parse_cached(source, path, cache) if cache else parse_file(source)
 
 
 def _is_configuration(path: Path) -> bool:

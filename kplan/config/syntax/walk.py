@@ -1,6 +1,7 @@
 """Going over syntax trees without evaluating them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 from kplan.config.syntax import tree as ast
 
@@ -19,6 +20,24 @@ def _nodes(part: tuple[object, ...]) -> Iterator[ast.Node]:
     for each in part:
         if isinstance(each, tuple):
             yield from _nodes(each)
+
+
+def moved(node: ast.Node, place: Callable[[int], int]) -> ast.Node:
+    """Rewrite the offsets of a tree: `place` maps each start and end to where it shall be."""
+    values: list[object] = [place(node.start), place(node.end)]
+    for name, each in zip(node._fields[2:], node[2:], strict=True):
+        is_offset = name == "name_end" and isinstance(each, int)
+        values.append(place(each) if is_offset else _moved_part(each, place))  # type: ignore[arg-type] # just tested
+    of: Any = type(node)
+    return cast("ast.Node", of(*values))
+
+
+def _moved_part(each: object, place: Callable[[int], int]) -> object:
+    if type(each) is tuple:
+        return tuple(_moved_part(inner, place) for inner in each)
+    if isinstance(each, tuple):
+        return moved(each, place)  # type: ignore[arg-type] # the only tuple subclasses are nodes
+    return each
 
 
 def part(node: ast.Node, path: tuple[str | int, ...]) -> ast.Node:
