@@ -1,0 +1,1 @@
+"""The layout of HCL files, as `terraform fmt` has it."""

@@ -1,0 +1,9 @@
+resource "a" "b" {
+  # one
+  # two
+  c {
+    # three
+  }
+  # four
+}
+# five

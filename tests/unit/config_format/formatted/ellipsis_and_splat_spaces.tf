@@ -1,0 +1,3 @@
+a = concat(var.x[*]...)
+b = var.x[*].y
+c = f([1]...)

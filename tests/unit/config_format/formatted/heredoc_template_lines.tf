@@ -1,0 +1,10 @@
+output "x" {
+  value = <<-EOT
+    a: ${jsonencode({
+  b = 1
+})}
+    c: ${
+d
+}
+    EOT
+}

@@ -1,0 +1,10 @@
+locals {
+  a  = 1
+  bb = 2
+
+  ccc = 3
+  # comment
+  dddd = 4
+  e    = {}
+  f    = []
+}
