@@ -79,6 +79,10 @@ def _resource_problems(
     reference: Reference, origin: Origin, declared: Declared
 ) -> Iterator[Diagnostic]:
     kind, name = reference.root, reference.steps[0]
+    if (kind, name) in declared.left_out:
+        told = f"{kind}.{name} belongs to another provider and was left out, so it has no value."
+        yield error("KP142", _place(reference, origin), told)
+        return
     if (kind, name) in declared.resources or declared.has_lost:
         return
     subject = _place(reference, origin)

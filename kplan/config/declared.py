@@ -120,10 +120,19 @@ class Declared:
     settings: list[Declaration] = field(default_factory=list)
     refactorings: list[Declaration] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
+    left_out: set[tuple[str, str]] = field(default_factory=set)
     has_lost: bool = False
 
 
-def declared(items: Iterable[ast.Item], kinds: Sequence[str], *, has_lost: bool) -> Declared:
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What kplan manages: the kinds, and whether resources of other sorts are left out."""
+
+    kinds: tuple[str, ...]
+    skips_foreign: bool = False
+
+
+def declared(items: Iterable[ast.Item], known: Known, *, has_lost: bool) -> Declared:
     """Sort the items of a folder, in the order of its files, by what they declare."""
     result = Declared(has_lost=has_lost)
     unknown: list[Declaration] = []
@@ -137,16 +146,31 @@ def declared(items: Iterable[ast.Item], kinds: Sequence[str], *, has_lost: bool)
         name = block.labels[0].text if block.labels else ""
         found = Declaration(name, item.origin, block, names, item.is_broken)
         if block.type == "resource":
-            _resource(result, found, kinds, foreign)
+            _resource(result, found, known.kinds, foreign)
         elif block.type in _SHAPES:
             _block(result, found)
         else:
             unknown.append(found)
     if unknown:
         result.diagnostics.append(_unknown_types(unknown))
-    if foreign:
-        result.diagnostics.append(_foreign_types(foreign, kinds))
+    if foreign and known.skips_foreign:
+        result.left_out.update(_kind_and_name(each) for each in foreign)
+        result.diagnostics.append(_left_out(foreign))
+    elif foreign:
+        result.diagnostics.append(_foreign_types(foreign, known.kinds))
     return result
+
+
+def _kind_and_name(found: Declaration) -> tuple[str, str]:
+    kind, name = found.block.labels
+    return kind.text, name.text
+
+
+def _left_out(found: list[Declaration]) -> Diagnostic:
+    kinds = sorted({_kind_and_name(each)[0] for each in found})
+    count = "1 resource" if len(found) == 1 else f"{len(found)} resources"
+    told = f"{count} of other providers left out: {_listed(kinds)}."
+    return warning("KP126", found[0].place, told)
 
 
 def _stray(origin: Origin, attribute: ast.Attribute) -> Diagnostic:

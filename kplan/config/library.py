@@ -1,10 +1,9 @@
 """The folders that modules are read from, each read once."""
 
 import posixpath
-from collections.abc import Sequence
 from pathlib import Path
 
-from kplan.config.declared import Declared, declared
+from kplan.config.declared import Declared, Known, declared
 from kplan.config.files import read_folder
 from kplan.config.syntax.cache import TreeCache
 
@@ -15,10 +14,10 @@ class Library:
     `sources` gathers the text of every file read, by the name it is shown under.
     """
 
-    def __init__(self, root: Path, kinds: Sequence[str], cache: TreeCache | None = None) -> None:
+    def __init__(self, root: Path, known: Known, cache: TreeCache | None = None) -> None:
         self.root = root
         self.sources: dict[str, str] = {}
-        self._kinds = tuple(kinds)
+        self._known = known
         self._cache = cache
         self._folders: dict[str, Declared] = {}
 
@@ -28,7 +27,7 @@ class Library:
         if found is None:
             files = read_folder(self.root / path, "" if path == "." else f"{path}/", self._cache)
             self.sources.update(files.sources)
-            found = declared(files.items, self._kinds, has_lost=files.has_lost)
+            found = declared(files.items, self._known, has_lost=files.has_lost)
             found.diagnostics.extend(files.diagnostics)
             self._folders[path] = found
         return found

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kplan.config.declared import Known
 from kplan.config.functions.access import FileAccess
 from kplan.config.functions.registry import FUNCTIONS
 from kplan.config.given import given_values
@@ -35,7 +36,8 @@ def open_folder(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> 
     """Read and parse the files of a folder, and gather the values given to its variables."""
     cached = cache_folder(inputs.environ)
     cache = TreeCache(cached) if cached else None
-    library = Library(folder, [kind.name for kind in kinds], cache)
+    known = Known(tuple(kind.name for kind in kinds), inputs.skips_foreign)
+    library = Library(folder, known, cache)
     found = library.folder(".")
     ledger = Ledger(list(found.diagnostics))
     host = TemplateHost(FileAccess(folder), FUNCTIONS)
