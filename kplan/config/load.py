@@ -5,34 +5,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.inputs import Inputs
-from kplan.config.module import Module, Run
+from kplan.config.module import Module
 from kplan.config.opening import open_folder
 from kplan.config.outputs import Output, outputs
 from kplan.config.problem import Failure, error
+from kplan.config.providers import Provider, providers
 from kplan.config.refactorings import refactorings
 from kplan.config.room import room_to_work
 from kplan.config.values.jsonvalue import Json, to_json_value
-from kplan.config.values.sensitive import has_sensitive, unmark_deep
+from kplan.config.values.sensitive import has_sensitive
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.refactoring import Refactorings
 from kplan.model.resource import Identity, Resource
-from kplan.model.source import SourceRange
 
 __all__ = ["Configuration", "Inputs", "Output", "Provider", "VariableValue", "load"]
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """One `provider "kafka"` block, evaluated. `sensitive` names arguments never to be shown."""
-
-    alias: str | None
-    arguments: Mapping[str, object] = field(repr=False)
-    ranges: Mapping[str, SourceRange]
-    sensitive: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +56,14 @@ def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configu
         root = open_folder(folder, inputs, kinds)
         module, ledger = root.module, root.run.ledger
         module.work_out()
-        providers = tuple(_providers(module, root.run))
+        evaluated = providers(module, ledger, [kind.name for kind in kinds])
         shown = outputs(module, ledger)
         resources = tuple(_resources(module))
         ledger.report(_declared_twice(resources, kinds))
         refactored = refactorings(module, resources, ledger)
     return Configuration(
         resources,
-        providers,
+        evaluated,
         shown,
         _variables(module),
         in_order(ledger.diagnostics),
@@ -97,30 +86,6 @@ def _resources(module: Module) -> Iterator[Resource]:
             except Failure:
                 continue
     yield from sorted(found, key=lambda each: each.address.sort_key)
-
-
-def _providers(module: Module, run: Run) -> Iterator[Provider]:
-    for found in module.declared.providers:
-        arguments: dict[str, object] = {}
-        ranges: dict[str, SourceRange] = {}
-        sensitive: set[str] = set()
-        alias: str | None = None
-        for name, attribute in found.arguments.items():
-            scope = module.scope(found.origin)
-            try:
-                value = evaluate(attribute.value, scope)
-            except Failure as failure:
-                run.ledger.report(failure.diagnostics)
-                continue
-            if has_sensitive(value):
-                sensitive.add(name)
-            plain = to_json_value(unmark_deep(value)[0])
-            if name == "alias":
-                alias = str(plain)
-                continue
-            arguments[name] = plain
-            ranges[name] = found.value_range(name)
-        yield Provider(alias, arguments, ranges, frozenset(sensitive))
 
 
 def _declared_twice(
