@@ -3,6 +3,9 @@
 import re
 
 MAX_TOPIC_NAME = 249
+OWN_PREFIX = "__kplan_"
+"""How the names of the topics begin in which kplan keeps things of its own."""
+
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 
 
@@ -29,3 +32,8 @@ def collision_key(name: str) -> str:
 def is_internal(name: str) -> bool:
     """Whether the name is one that Kafka or its tools keep for themselves."""
     return name.startswith("__")
+
+
+def is_own(name: str) -> bool:
+    """Whether kplan keeps things of its own in the topic: nothing that it plans is about it."""
+    return name.startswith(OWN_PREFIX)
