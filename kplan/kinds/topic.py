@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Annotated, TypeVar
 
-from kplan.cluster.names import collision_key
+from kplan.cluster.names import collision_key, is_own
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import (
     Assignment,
@@ -108,9 +108,10 @@ class TopicKind:
         """Read all topics in one request and the configs of the wanted ones in another.
 
         Wanted topics that the list does not show are asked for by name: a list leaves out what
-        we may not see (K117-15).
+        we may not see (K117-15). Topics in which kplan keeps its own things are no objects.
         """
-        listed = dict(cluster.topics())
+        wanted = [name for name in wanted if not is_own(name)]
+        listed = {name: each for name, each in cluster.topics().items() if not is_own(name)}
         missing = [name for name in sorted(wanted) if name not in listed]
         if missing:
             listed.update(_complete(missing, cluster.topics(missing)))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from kplan.cluster.names import is_internal, topic_name_fault
+from kplan.cluster.names import is_internal, is_own, topic_name_fault
 from kplan.cluster.specs import Assignment
 from kplan.kinds.base import Problem
 
@@ -79,10 +79,14 @@ def _name_problems(name: str) -> Iterator[Problem]:
     elif is_internal(name):
         yield Problem(
             "KP207",
-            f'"{name}" belongs to Kafka itself; kplan leaves such topics alone.',
+            f'"{name}" belongs to {_owner(name)} itself; kplan leaves such topics alone.',
             "Remove the resource; change internal topics with Kafka's own tools.",
             ("name",),
         )
+
+
+def _owner(name: str) -> str:
+    return "kplan" if is_own(name) else "Kafka"
 
 
 def _count_problems(name: str, partitions: int | None, factor: int | None) -> Iterator[Problem]:

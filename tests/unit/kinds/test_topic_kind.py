@@ -52,6 +52,15 @@ def test_a_topic_is_read_with_its_layout_its_own_configs_and_its_id() -> None:
     assert reading == Reading({ORDERS: Live(value, uid(cluster))})
 
 
+def test_topics_of_kplan_itself_are_no_objects_even_if_somebody_wants_them() -> None:
+    """A state that claims to own one cannot have it deleted: it is not there."""
+    cluster = holding(NewTopic("orders"), NewTopic("__kplan_state", config={"segment.ms": "7"}))
+    reading = KIND.read(cluster, [ORDERS, Identity("__kplan_state"), Identity("__kplan_other")])
+    assert reading.objects.keys() == {"orders"}
+    assert reading.hidden == {}
+    assert all("__kplan_state" not in call.items for call in cluster.calls)
+
+
 def test_a_plan_of_many_topics_takes_two_requests() -> None:
     """K4-03; configs are read only where they are of use."""
     cluster = holding(*(NewTopic(f"t{each}") for each in range(50)), NewTopic("unmanaged"))

@@ -41,6 +41,7 @@ def test_a_good_topic_has_no_problem(value: Topic) -> None:
         (topic("x" * 250), "KP201", ("name",)),
         (topic("."), "KP201", ("name",)),
         (topic("__consumer_offsets"), "KP207", ("name",)),
+        (topic("__kplan_state"), "KP207", ("name",)),
         (topic(partitions=0), "KP204", ("partitions",)),
         (topic(replication_factor=0), "KP205", ("replication_factor",)),
         (topic(replication_factor=40_000), "KP205", ("replication_factor",)),
