@@ -6,82 +6,16 @@ import pty
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from kplan.cluster.specs import ConfigAlteration, NewTopic
-from kplan.kafka.cluster import KafkaCluster, open_cluster
-from kplan.kafka.resolve import connection_settings
-from kplan.model.refusal import Refusal
-from kplan.sandbox.record import Sandbox
 from tests.e2e.commands import KPLAN, environ, kplan, start
+from tests.e2e.places import Place, config_of, until
 
 pytestmark = pytest.mark.broker
-
-CONFIGURATION = """
-provider "kafka" {{}}
-variable "partitions" {{
-  type    = number
-  default = 2
-}}
-resource "kafka_topic" "t" {{
-  for_each           = toset(["a", "b"])
-  name               = "{prefix}.${{each.key}}"
-  partitions         = var.partitions
-  replication_factor = 1
-  config             = {{ "retention.ms" = "86400000" }}
-}}
-resource "kafka_acl" "reader" {{
-  resource_type       = "Topic"
-  resource_name       = kafka_topic.t["a"].name
-  acl_principal       = "User:reader"
-  acl_host            = "*"
-  acl_operation       = "Read"
-  acl_permission_type = "Allow"
-}}
-output "names" {{
-  value = [for each in kafka_topic.t : each.name]
-}}
-output "count" {{
-  value = length(kafka_topic.t)
-}}
-"""
-
-
-class Place:
-    """A folder of configuration whose objects on the broker have names of their own."""
-
-    def __init__(self, folder: Path, servers: str) -> None:
-        self.folder = folder
-        self.prefix = folder.name.replace("_", "-")
-        self.env: Mapping[str, str] = {"KPLAN_BOOTSTRAP_SERVERS": servers}
-        self.write(CONFIGURATION.format(prefix=self.prefix))
-
-    def write(self, text: str) -> None:
-        (self.folder / "main.tf").write_text(text, encoding="utf-8")
-
-    def run(self, *args: str, code: int = 0) -> str:
-        """Run kplan, check its exit code, and give what it wrote to stdout."""
-        ran = kplan(self.folder, *args, env=self.env)
-        assert ran.code == code, ran
-        assert "Traceback" not in ran.err
-        return ran.out
-
-    def cluster(self) -> KafkaCluster:
-        settings = connection_settings(None, self.env, folder=self.folder).settings
-        assert settings is not None
-        return open_cluster(settings)
-
-
-@pytest.fixture
-def place(tmp_path: Path, broker: Sandbox) -> Iterator[Place]:
-    found = Place(tmp_path, broker.bootstrap_servers)
-    yield found
-    if (tmp_path / "state").exists():
-        kplan(tmp_path, "destroy", "-auto-approve", env=found.env)
 
 
 def test_the_main_job_from_an_empty_cluster_to_an_empty_cluster(place: Place) -> None:
@@ -98,7 +32,7 @@ def test_the_main_job_from_an_empty_cluster_to_an_empty_cluster(place: Place) ->
     with closing(place.cluster()) as cluster:
         topic = f"{place.prefix}.a"
         cluster.alter_topic_configs([ConfigAlteration(topic, {"retention.ms": "1000"})])
-        _until(lambda: _config(cluster, topic, "retention.ms") == "1000")
+        until(lambda: config_of(cluster, topic, "retention.ms") == "1000")
     assert "retention.ms" in place.run("drift", code=2)
     assert "0 added, 1 changed, 0 destroyed" in place.run("apply", "-auto-approve")
     assert "Destroy complete! Resources: 3 destroyed." in place.run("destroy", "-auto-approve")
@@ -116,9 +50,7 @@ def test_a_saved_plan_is_carried_out_without_asking_and_only_once(place: Place) 
         'kafka_topic.t["b"]',
     }
     place.run("apply", "p.kplan")
-    ran = kplan(place.folder, "apply", "p.kplan", "-detailed-exitcode", env=place.env)
-    assert ran.code == 6
-    assert "The plan is stale" in ran.err
+    assert "The plan is stale" in place.fails("apply", "p.kplan", "-detailed-exitcode", code=6)
 
 
 def test_json_is_one_message_a_line(place: Place) -> None:
@@ -156,8 +88,7 @@ def test_a_resource_moves_is_forgotten_and_is_taken_over_again(place: Place) -> 
     place.run("import", 'kafka_topic.t["a"]', f"{place.prefix}.a")
     place.run("plan", "-detailed-exitcode")
     place.run("state", "mv", "kafka_acl.reader", "kafka_acl.other")
-    moved = (place.folder / "main.tf").read_text().replace('"reader"', '"other"')
-    place.write(moved)
+    place.edit('"reader"', '"other"')
     place.run("plan", "-detailed-exitcode")
 
 
@@ -173,26 +104,16 @@ def test_target_and_variables_narrow_and_change_the_plan(place: Place) -> None:
 
 
 def test_what_a_broker_refuses_is_told_in_the_plan(place: Place) -> None:
-    place.write(
-        (place.folder / "main.tf")
-        .read_text()
-        .replace("replication_factor = 1", "replication_factor = 3")
-    )
-    ran = kplan(place.folder, "plan", "-detailed-exitcode", env=place.env)
-    assert ran.code == 1
-    assert "INVALID_REPLICATION_FACTOR" in ran.err
-    assert "main.tf line" in ran.err
+    place.edit("replication_factor = 1", "replication_factor = 3")
+    err = place.fails("plan", "-detailed-exitcode")
+    assert "INVALID_REPLICATION_FACTOR" in err
+    assert "main.tf line" in err
 
 
 def test_one_refused_item_leaves_its_neighbours_alone_and_is_told(place: Place) -> None:
-    text = (place.folder / "main.tf").read_text()
-    place.write(
-        text.replace("replication_factor = 1", 'replication_factor = each.key == "a" ? 1 : 3')
-    )
+    place.edit("replication_factor = 1", 'replication_factor = each.key == "a" ? 1 : 3')
     args = ("apply", "-auto-approve", "-broker-validate=false", "-detailed-exitcode")
-    ran = kplan(place.folder, *args, env=place.env)
-    assert ran.code == 4
-    assert "INVALID_REPLICATION_FACTOR" in ran.out
+    assert "INVALID_REPLICATION_FACTOR" in place.run(*args, code=4)
     assert 'kafka_topic.t["a"]' in place.run("state", "list")
     assert 'kafka_topic.t["b"]' not in place.run("state", "list")
 
@@ -303,16 +224,3 @@ def test_the_demo_shows_every_step_and_succeeds(tmp_path: Path) -> None:
     assert '"604800000" -> "3600000"' in ran.out
     assert "Every step came out as it should." in ran.err
     assert list(tmp_path.iterdir()) == []
-
-
-def _config(cluster: KafkaCluster, topic: str, key: str) -> str | None:
-    found = cluster.topic_configs([topic])[topic]
-    assert not isinstance(found, Refusal)
-    return found[key].value
-
-
-def _until(is_so: Callable[[], bool], within_s: float = 20.0) -> None:
-    until = time.monotonic() + within_s
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.05)
