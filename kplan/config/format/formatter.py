@@ -5,11 +5,7 @@ from kplan.config.format.tidying import tidied
 from kplan.config.format.tokens import UnreadableError, tokens, trailing_space
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
-from kplan.model.errors import ConfigError
-
-
-class FormatError(Exception):
-    """The layout would change what the file says; a defect, on which no file is ever written."""
+from kplan.model.errors import ConfigError, KplanError
 
 
 def format_text(text: str, file: str) -> str:
@@ -17,7 +13,7 @@ def format_text(text: str, file: str) -> str:
 
     Raises:
         ConfigError: the text has a syntax error.
-        FormatError: the result would not have the same tokens.
+        KplanError: the result would not have the same tokens, which is a defect of the formatter.
 
     """
     problems = parse_file(Source(file, text), is_body=True).diagnostics
@@ -29,7 +25,7 @@ def format_text(text: str, file: str) -> str:
         result = laid_out(wanted) + trailing_space(text, given)
         found = tokens(result)
     except UnreadableError:
-        raise FormatError(f"{file} cannot be formatted") from None
+        raise KplanError(f"{file} cannot be formatted") from None
     if found != wanted:
-        raise FormatError(f"{file} would not say the same")
+        raise KplanError(f"{file} would not say the same if it were formatted")
     return result

@@ -8,7 +8,7 @@ from kplan.config.functions.function import Function, Parameter, Refusal
 from kplan.config.functions.limits import check_elements
 from kplan.config.functions.whole import whole_number
 from kplan.config.values.convert import convert
-from kplan.config.values.equality import equal
+from kplan.config.values.distinct import Distinct
 from kplan.config.values.numbers import add
 from kplan.config.values.sensitive import has_sensitive, mark, unmark
 from kplan.config.values.types import type_name, type_of
@@ -19,7 +19,6 @@ from kplan.config.values.value import (
     ListType,
     MapType,
     Number,
-    PrimitiveType,
     TList,
     TMap,
     TSet,
@@ -71,13 +70,7 @@ def _as_list(parts: Sequence[tuple[Value, ...]], joined: tuple[Value, ...]) -> V
 
 def distinct(items: TList) -> Value:
     """Elements without those that equal an earlier one."""
-    if isinstance(items.element, PrimitiveType):
-        return TList(dict.fromkeys(items), items.element)
-    kept: list[Value] = []
-    for each in items:
-        if not any(equal(each, earlier) for earlier in kept):
-            kept.append(each)
-    return TList(kept, items.element)
+    return TList(Distinct(items).items, items.element)
 
 
 def flatten(items: Value) -> Value:

@@ -6,6 +6,7 @@ from kplan.config.functions.function import Function, Parameter, Refusal
 from kplan.config.functions.graphemes import graphemes
 from kplan.config.functions.whole import whole_number
 from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.distinct import Distinct
 from kplan.config.values.equality import equal
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.types import type_name, type_of
@@ -171,9 +172,10 @@ def matchkeys(items: TList, names: TList, wanted: TList) -> Value:
     shared = unify((names.element, wanted.element))
     if shared is None:
         raise Refusal("keys and searchset must be of the same type")
-    sought = [convert(each, shared) for each in wanted]
-    pairs = zip(items, (convert(each, shared) for each in names), strict=True)
-    kept = (item for item, name in pairs if any(equal(name, each) for each in sought))
+    sought = Distinct(convert(each, shared) for each in wanted)
+    kept = (
+        item for item, name in zip(items, names, strict=True) if convert(name, shared) in sought
+    )
     return TList(kept, items.element)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from kplan.config.functions.function import Function, Parameter, Refusal
@@ -27,6 +28,7 @@ _SPEC: Final = re.compile(
 )
 _BEGINNING: Final = re.compile(r"%[-+# 0]*(?:[1-9][0-9]*)?(?:\.[0-9]*)?(?:\[(?:[1-9][0-9]*\]?)?)?")
 _LONGEST_NUMBER: Final = len(str(MAX_TEXT))
+_REMEMBERED: Final = 256
 _INTEGER_VERBS: Final = "bdoxX"
 _FLOAT_VERBS: Final = "eEfFgG"
 
@@ -90,7 +92,8 @@ def _line(template: str, row: Sequence[Value], turn: int) -> str:
         raise Refusal(f"error on format iteration {turn}: {refusal.reason}") from None
 
 
-def _parts(template: str) -> list[str | Spec]:
+@lru_cache(maxsize=_REMEMBERED)
+def _parts(template: str) -> tuple[str | Spec, ...]:
     """Split a format string into plain text and verbs."""
     parts: list[str | Spec] = []
     position = 0
@@ -105,7 +108,7 @@ def _parts(template: str) -> list[str | Spec]:
             raise _unreadable(template, start)
         parts.append(_spec(match))
         position = match.end()
-    return [*parts, template[position:]]
+    return (*parts, template[position:])
 
 
 def _unreadable(template: str, start: int) -> Refusal:

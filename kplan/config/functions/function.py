@@ -113,11 +113,11 @@ class Function:
         """
         expected = len(self.parameters)
         if count < expected:
-            atleast = "at least " if self.variadic else ""
+            least = "at least " if self.variadic else ""
             missing = self.parameters[count].name
             raise FunctionError(
                 Problem.TOO_FEW,
-                f'Function "{self.name}" expects {atleast}{expected} argument(s). '
+                f'Function "{self.name}" expects {least}{expected} argument(s). '
                 f'Missing value for "{missing}".',
             )
         if count > expected and self.variadic is None:

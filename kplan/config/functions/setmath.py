@@ -8,14 +8,13 @@ from typing import Final, cast
 from kplan.config.functions.function import Function, Parameter, Refusal
 from kplan.config.functions.limits import check_elements
 from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.equality import equal
+from kplan.config.values.distinct import Distinct
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.sets import make_set
 from kplan.config.values.unify import unify
 from kplan.config.values.value import (
     ANY,
     ListType,
-    PrimitiveType,
     SetType,
     TList,
     TSet,
@@ -44,13 +43,8 @@ def subtract(left: TSet, right: TSet) -> Value:
 def _filtered(sets: Sequence[TSet], keep: Callable[[Sequence[bool]], bool]) -> Value:
     """Keep the elements of the first set by whether each of the others has them."""
     first, *others = sets
-    if isinstance(first.element, PrimitiveType):
-        tables = [frozenset(each) for each in others]
-        kept = [each for each in first if keep([each in table for table in tables])]
-    else:
-        kept = [
-            each for each in first if keep([any(equal(each, x) for x in one) for one in others])
-        ]
+    found = [Distinct(each) for each in others]
+    kept = [each for each in first if keep([each in other for other in found])]
     return make_set(kept, first.element)
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from kplan.config.values.equality import equal, sort_key
+from kplan.config.values.distinct import Distinct
+from kplan.config.values.equality import sort_key
 from kplan.config.values.sensitive import unmark_deep
 from kplan.config.values.value import PrimitiveType, Sensitive, TSet, Type, Value
 
@@ -13,16 +14,10 @@ def make_set(items: Iterable[Value], element: Type) -> TSet | Sensitive:
     A set cannot tell which of its elements is secret, so one marked element marks the set.
     """
     unmarked = [unmark_deep(each) for each in items]
-    ordered = sorted((value for value, _ in unmarked), key=sort_key)
-    made = TSet(_distinct(ordered, element), element)
-    return Sensitive(made) if any(marked for _, marked in unmarked) else made
-
-
-def _distinct(ordered: list[Value], element: Type) -> list[Value]:
+    values = [value for value, _ in unmarked]
     if isinstance(element, PrimitiveType):
-        return list(dict.fromkeys(ordered))
-    kept: list[Value] = []
-    for each in ordered:
-        if not kept or not equal(kept[-1], each):
-            kept.append(each)
-    return kept
+        distinct = list(dict.fromkeys(values))
+    else:
+        distinct = Distinct(values).items
+    made = TSet(sorted(distinct, key=sort_key), element)
+    return Sensitive(made) if any(marked for _, marked in unmarked) else made
