@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from kplan.config.declared import Known
-from kplan.config.functions.access import FileAccess
+from kplan.config.functions.access import OWN_FOLDERS, FileAccess
 from kplan.config.functions.registry import FUNCTIONS
 from kplan.config.given import given_values
 from kplan.config.inputs import Inputs
@@ -40,7 +40,7 @@ def open_folder(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> 
     library = Library(folder, known, cache)
     found = library.folder(".")
     ledger = Ledger(list(found.diagnostics))
-    host = TemplateHost(FileAccess(folder), FUNCTIONS)
+    host = TemplateHost(FileAccess(folder, _own_folders()), FUNCTIONS)
     given, files = given_values(folder, inputs, found.variables, host)
     ledger.report(files.diagnostics)
     run = Run(
@@ -53,3 +53,8 @@ def open_folder(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> 
         workspace=inputs.workspace,
     )
     return Root(Module(run, found, Place(), given), run, files.sources)
+
+
+def _own_folders() -> tuple[Path, ...]:
+    """Folders that kplan itself writes to where it was started, if not in the configuration."""
+    return tuple(Path.cwd() / name for name in OWN_FOLDERS)

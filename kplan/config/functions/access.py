@@ -1,11 +1,15 @@
 """Reading files for the file functions, and what they must never read."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 MAX_BYTES: Final = 64 * 2**20
 """Size beyond which a file is not taken into a configuration."""
+
+_OWN_FILE: Final = re.compile(rb'\s*\{\s*"format":\s*\d+,.{0,300}"lineage":', re.DOTALL)
+_OWN: Final = "kplan's own state and secrets are not read into a configuration"
 
 OWN_FOLDERS: Final = ("state", ".kplan")
 """Folders beside the configuration where kplan keeps state, journals and secrets."""
@@ -20,8 +24,9 @@ class FileAccess:
     """The files of one run.
 
     Relative paths start at `root`, the folder in which kplan works, whatever module they stand in
-    (`path.module` leads from there). `closed` holds further files and folders that are never
-    read, such as a state kept elsewhere; symbolic links do not lead into them.
+    (`path.module` leads from there). Never read are kplan's own folders beside the configuration,
+    the files and folders in `closed`, and whatever begins like a state or a journal of kplan,
+    wherever it lies; symbolic links do not lead there.
     """
 
     root: Path
@@ -61,11 +66,14 @@ class FileAccess:
                 raise FileRefused(f"read {text or '.'}: is a directory")
             if path.stat().st_size > MAX_BYTES:
                 raise FileRefused(f"{text} is larger than {MAX_BYTES} bytes")
-            return path.read_bytes()
+            data = path.read_bytes()
         except FileNotFoundError:
             raise
         except OSError as error:
             raise FileRefused(f"open {text}: {(error.strerror or str(error)).lower()}") from None
+        if _OWN_FILE.match(data):
+            raise FileRefused(_OWN)
+        return data
 
     def _check(self, path: Path) -> None:
         try:
@@ -73,4 +81,4 @@ class FileAccess:
         except (OSError, RuntimeError) as error:
             raise FileRefused(f"{path}: {error}") from None
         if closed:
-            raise FileRefused("kplan's own state and secrets are not read into a configuration")
+            raise FileRefused(_OWN)

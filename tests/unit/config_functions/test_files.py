@@ -67,6 +67,20 @@ def test_a_state_kept_elsewhere_is_closed_too(folder: Path, tmp_path: Path) -> N
     assert "kplan's own" in refused(host(folder, other), "file", str(other / "state.json"))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n  "format": 1,\n  "kplan_version": "0.1.0",\n  "lineage": "6f1c", "serial": 1}',
+        '{"format":1,"changes":2,"plan":"5c2e","lineage":"6f1c","from_serial":41}\n',
+    ],
+)
+def test_a_state_is_known_by_its_beginning_wherever_it_lies(folder: Path, text: str) -> None:
+    (folder / "copy.txt").write_text(text, encoding="utf-8")
+    for function in ("file", "filebase64", "filemd5", "templatefile"):
+        more: list[Value] = [{}] if function == "templatefile" else []
+        assert "kplan's own state" in refused(host(folder), function, "copy.txt", *more)
+
+
 def test_files_outside_of_the_folder_may_be_read(folder: Path) -> None:
     inner = folder / "inner"
     inner.mkdir()
