@@ -182,7 +182,9 @@ def _stray(origin: Origin, attribute: ast.Attribute) -> Diagnostic:
 def _block(result: Declared, found: Declaration) -> None:
     shape = _SHAPES[found.block.type]
     problems = list(label_problems(found.block, found.origin, shape))
-    if not problems and not found.is_broken:
+    if found.is_broken:
+        problems = []  # what broke it has been told
+    elif not problems:
         problems.extend(body_problems(found.block, found.origin, shape))
         problems.extend(_inner_problems(found))
     result.diagnostics.extend(problems)
@@ -287,11 +289,10 @@ _KEEP: Mapping[str, Callable[[Declared, Declaration], None]] = {
 def _resource(
     result: Declared, found: Declaration, kinds: Sequence[str], foreign: list[Declaration]
 ) -> None:
-    shape = Shape(labels=2)
-    problems = list(label_problems(found.block, found.origin, shape))
-    result.diagnostics.extend(problems)
+    problems = list(label_problems(found.block, found.origin, Shape(labels=2)))
     if problems:
         result.has_lost = True
+        result.diagnostics.extend(() if found.is_broken else problems)
         return
     kind, label = found.block.labels[0].text, found.block.labels[1]
     result.diagnostics.extend(_name_problems(found, label))

@@ -4,6 +4,7 @@ from typing import TypeAlias
 
 from kplan.config.declared import Declaration
 from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.misuse import Misuse, meant
 from kplan.config.evaluation.scope import Scope
 from kplan.config.evaluation.seen import seen
 from kplan.config.names import NO_REPETITION, Repetition
@@ -12,7 +13,8 @@ from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.describe import describe
 from kplan.config.values.sensitive import has_sensitive, unmark
 from kplan.config.values.types import type_name, type_of
-from kplan.config.values.value import NUMBER, TSet, Value
+from kplan.config.values.value import NUMBER, STRING, TSet, Value
+from kplan.model.address import instance_key
 
 Key: TypeAlias = str | int | None
 Instances: TypeAlias = dict[Key, Repetition]
@@ -86,6 +88,29 @@ def _count(found: Declaration, scope: Scope) -> Instances:
         told = f"A whole number from 0 to {MAX_COUNT} is needed, but the value {describe(value)}."
         raise _refusal(found, "count", scope, told)
     return {place: Repetition(count=place) for place in range(number)}
+
+
+def chosen(found: Instances, key: Value) -> Key:
+    """Find the instance that an index names; strings and numbers stand for each other.
+
+    Raises:
+        Misuse: there is none.
+
+    """
+    bare, _ = unmark(key)
+    wanted = NUMBER if any(isinstance(each, int) for each in found) else STRING
+    try:
+        name = convert(bare, wanted)
+    except ConversionError:
+        name = None
+    if isinstance(name, str | int) and name in found:
+        return name
+    shown = f" {instance_key(name)}" if isinstance(name, str | int) else ""
+    raise Misuse(
+        "KP151",
+        f"There is no instance{shown}.",
+        meant(str(name), [str(each) for each in found]),
+    )
 
 
 def _refusal(found: Declaration, name: str, scope: Scope, detail: str, hint: str = "") -> Failure:

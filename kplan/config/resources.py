@@ -7,12 +7,13 @@ from typing import Protocol
 from kplan.config.blueprint import Blueprint, fields_of
 from kplan.config.conditions import POSTCONDITION, PRECONDITION, failed
 from kplan.config.decode import decoded
-from kplan.config.evaluation.misuse import meant
+from kplan.config.evaluation.access import index
+from kplan.config.evaluation.misuse import Misuse, meant
 from kplan.config.evaluation.scope import Deferred, Found, Scope
 from kplan.config.ledger import Hop, Ledger
 from kplan.config.names import Repetition
 from kplan.config.problem import Failure, error
-from kplan.config.repetition import Instances, Key, instances
+from kplan.config.repetition import Instances, Key, chosen, instances
 from kplan.config.syntax.source import Origin, Spot
 from kplan.config.values.convert import convert
 from kplan.config.values.jsonvalue import Json, from_json_value
@@ -113,15 +114,16 @@ class ResourceNode(Deferred):
         return value[name]
 
     def index(self, key: Value, subject: Spot) -> Found:
-        """Give one instance by its key."""
+        """Give one instance by its key; of the only instance, an attribute by its name."""
         found = self.instances()
-        chosen = key if isinstance(key, str | int) and not isinstance(key, bool) else None
-        if chosen is None or chosen not in found:
-            label = f"{self.kind}.{self.name}"
-            told = f"{label} has no instance {instance_key(chosen)}."
-            keys = [str(each) for each in found if each is not None]
-            raise Failure([error("KP151", subject.range(), told, hint=meant(str(key), keys))])
-        return self._value(chosen)
+        try:
+            return self._value(chosen(found, key)) if None not in found else self._part(key)
+        except Misuse as fault:
+            told = f"{self.kind}.{self.name}: {fault.detail}"
+            raise Failure([error(fault.code, subject.range(), told, hint=fault.hint)]) from None
+
+    def _part(self, key: Value) -> Value:
+        return index(self._value(None), key)
 
     def value(self, subject: Spot) -> Value:
         """Give all instances: the one object, an object by key, or a tuple by place."""

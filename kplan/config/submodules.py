@@ -5,12 +5,12 @@ from functools import partial
 from typing import Protocol
 
 from kplan.config.declared import Declaration, Declared
-from kplan.config.evaluation.misuse import meant
+from kplan.config.evaluation.misuse import Misuse, meant
 from kplan.config.evaluation.scope import Deferred, Found
 from kplan.config.ledger import Hop, Ledger
 from kplan.config.names import Repetition
 from kplan.config.problem import Failure, error
-from kplan.config.repetition import Instances, Key, instances
+from kplan.config.repetition import Instances, Key, chosen, instances
 from kplan.config.resources import Owner, ResourceNode
 from kplan.config.syntax.source import Spot
 from kplan.config.values.sensitive import mark
@@ -120,12 +120,14 @@ class ModuleNode(Deferred):
         """Give one instance by its key."""
         found = self.instances()
         label = f"module.{self._found.name}"
-        chosen = key if isinstance(key, str | int) and not isinstance(key, bool) else None
-        if chosen is None or chosen not in found:
-            told = f"{label} has no instance {instance_key(chosen)}."
-            keys = [str(each) for each in found if each is not None]
-            raise Failure([error("KP151", subject.range(), told, hint=meant(str(key), keys))])
-        return _Outputs(self.instance(chosen), f"{label}{instance_key(chosen)}")
+        if None in found:
+            return _Outputs(self.instance(None), label).index(key, subject)
+        try:
+            name = chosen(found, key)
+        except Misuse as fault:
+            told = f"{label}: {fault.detail}"
+            raise Failure([error(fault.code, subject.range(), told, hint=fault.hint)]) from None
+        return _Outputs(self.instance(name), f"{label}{instance_key(name)}")
 
     def value(self, subject: Spot) -> Value:
         """Give all outputs of all instances: one object, an object by key, or a tuple."""

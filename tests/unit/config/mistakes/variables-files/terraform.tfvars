@@ -1,0 +1,5 @@
+block {
+}
+x = var.y
+y = 1
+y = 2
