@@ -85,9 +85,7 @@ def _performed(act: Act, session: Session) -> bool:
         session.terminal.talk(f"$ kplan {act.line}")
     code = run_line(act.line.split(), session) if act.line else _meddle(session)
     if code != act.expected:
-        session.terminal.talk(
-            f"# This should have ended with exit code {act.expected}, not {code}."
-        )
+        session.terminal.talk(f"# Exit code {act.expected} was expected here, not {code}.")
     return code == act.expected
 
 

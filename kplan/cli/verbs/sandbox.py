@@ -156,10 +156,12 @@ def _facts(sandbox: "Sandbox") -> str:
 
 
 def _nodes(sandbox: "Sandbox") -> str:
+    from kplan.report.documents.units import counted  # noqa: PLC0415 - help needs it not
+
     brokers = sum(1 for node in sandbox.nodes if node.is_broker)
     others = len(sandbox.nodes) - brokers
-    own = f" and {others} controllers" if others else ""
-    return f"{brokers} broker{'s' if brokers > 1 else ''}{own}, security {sandbox.spec.security}"
+    own = f" and {counted(others, 'controller')}" if others else ""
+    return f"{counted(brokers, 'broker')}{own}, security {sandbox.spec.security}"
 
 
 def _status_json(now: "Status") -> str:

@@ -1,0 +1,76 @@
+"""Apply and destroy in this process: approval, saved plans, messages."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.memory_desk import Desk, desk_at
+
+Capture = pytest.CaptureFixture[str]
+
+
+class Keyboard(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return desk_at(tmp_path, capsys, monkeypatch)
+
+
+def sit_down(monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
+    """Let somebody sit at the keyboard and type."""
+    monkeypatch.setattr(sys, "stdin", Keyboard(typed))
+
+
+def test_nothing_is_done_without_a_yes(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    sit_down(monkeypatch, "y\n")
+    assert "Cancelled: nothing was changed." in desk.fails("apply")
+    assert dict(desk.cluster.topics()) == {}
+    sit_down(monkeypatch, "yes\n")
+    assert "Apply complete! Resources: 3 added" in desk.types("apply")
+
+
+def test_destroy_asks_in_other_words_and_deletes_what_is_owned(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.types("apply", "-auto-approve")
+    sit_down(monkeypatch, "no\n")
+    assert "There is no undo." in desk.fails("destroy")
+    sit_down(monkeypatch, "yes\n")
+    assert "Destroy complete! Resources: 3 destroyed." in desk.types("destroy")
+    assert "There is nobody to ask" in desk.fails("destroy", "-input=false")
+
+
+def test_a_saved_plan_asks_nobody(desk: Desk) -> None:
+    desk.types("plan", "-out=p.kplan")
+    assert "Apply complete!" in desk.types("apply", "p.kplan")
+    assert "The plan is stale" in desk.fails("apply", "p.kplan")
+
+
+def test_messages_tell_the_plan_every_change_and_the_counts(desk: Desk) -> None:
+    told = [json.loads(line) for line in desk.types("apply", "-json", "-auto-approve").splitlines()]
+    types = [each["type"] for each in told]
+    assert types[0] == "version"
+    assert types.count("planned_change") == types.count("apply_complete") == 3
+    assert types[-1] == "change_summary"
+
+
+def test_a_plan_with_errors_is_shown_and_not_carried_out(desk: Desk) -> None:
+    text = (desk.folder / "main.tf").read_text()
+    desk.types("apply", "-auto-approve")
+    desk.write(text.replace("orders = 3", "orders = 2"))
+    assert "cannot be applied" in desk.types("apply", "-auto-approve", code=1)
+    assert "main.tf line" in desk.fails("apply", "-auto-approve")
+
+
+def test_the_old_name_of_a_moved_resource_is_given_up(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve")
+    assert "Moved kafka_acl.read to kafka_acl.r" in desk.types(
+        "state", "mv", "kafka_acl.read", "kafka_acl.r"
+    )
+    assert "kafka_acl.r\n" in desk.types("state", "list")
