@@ -68,7 +68,10 @@ def show_outcomes(session: Session, done: Applied, again: str) -> None:
     """Sum up an apply, and show the outputs; `again` goes on where it stopped."""
     terminal = session.terminal
     terminal.talk("\n")
-    terminal.data(views.apply_text(done.outcomes, terminal.data_look, again=again))
+    imported = done.planned.plan.imported
+    terminal.data(
+        views.apply_text(done.outcomes, terminal.data_look, again=again, imported=imported)
+    )
     if done.state.outputs:
         terminal.data(f"\nOutputs:\n\n{views.outputs_text(done.state.outputs, terminal.data_look)}")
 

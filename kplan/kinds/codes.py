@@ -23,6 +23,9 @@ SUMMARIES: Mapping[str, str] = {
     "KP234": "Kind could not be read",
     "KP235": "Nothing is declared",
     "KP236": "Target matches nothing",
+    "KP237": "Move is blocked",
+    "KP238": "Cannot import non-existent object",
+    "KP239": "Import does not fit",
     "KP241": "The broker would refuse this change",
     "KP242": "The broker could not be asked",
 }

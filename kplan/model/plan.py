@@ -57,8 +57,15 @@ class Reason(StrEnum):
     DESTROY = "everything is to be destroyed"
     ALREADY_GONE = "it is gone from the cluster already"
     REMOVED = "a removed block says to leave it on the cluster"
+    IMPORTED = "an import block takes it over"
+    IMPORTED_AND_CHANGED = "an import block takes it over, and it will be changed"
     MOVED = "its address changed"
     IDENTITY_CHANGED = "one of the attributes that name it changed"
+
+    @property
+    def is_import(self) -> bool:
+        """Whether an import block is the reason."""
+        return self in {Reason.IMPORTED, Reason.IMPORTED_AND_CHANGED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +178,9 @@ class Plan:
     @property
     def has_changes(self) -> bool:
         """Whether apply would change cluster, ownership or outputs."""
-        return any(change.action is not Action.NO_OP for change in self.changes) or any(
-            output.action is not Action.NO_OP for output in self.outputs
-        )
+        return any(
+            change.action is not Action.NO_OP or change.reason.is_import for change in self.changes
+        ) or any(output.action is not Action.NO_OP for output in self.outputs)
 
     @property
     def has_adoptions(self) -> bool:
@@ -189,3 +196,8 @@ class Plan:
     def count(self, *actions: Action) -> int:
         """Count the changes with one of the actions."""
         return sum(1 for change in self.changes if change.action in actions)
+
+    @property
+    def imported(self) -> int:
+        """Count the objects that import blocks take over."""
+        return sum(1 for change in self.changes if change.reason.is_import)

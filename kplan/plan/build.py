@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from kplan.kinds.base import ResourceKind
+from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.plan import Action, BasedOn, Change, Plan
 from kplan.model.snapshot import Snapshot
@@ -12,7 +13,7 @@ from kplan.plan.checksum import checksum
 from kplan.plan.drift import drift
 from kplan.plan.gone import gone
 from kplan.plan.outputs import output_changes
-from kplan.plan.ownership import ownership
+from kplan.plan.ownership import Ownership, ownership
 from kplan.plan.request import PlanRequest, is_targeted
 from kplan.plan.wanted import Findings, wanted
 
@@ -71,9 +72,23 @@ def _findings(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resource
             continue
         reading = snapshot.readings[kind.name]
         owners = ownership(request, kind, reading)
+        found += Findings((), tuple(_blocked(owners)))
         found += wanted(kind, owners, reading)
         found += gone(kind, request, owners, reading)
     return found
+
+
+def _blocked(owners: Ownership) -> Iterator[Diagnostic]:
+    for owned, aim in owners.blocked:
+        yield Diagnostic(
+            "KP237",
+            Severity.WARNING,
+            SUMMARIES["KP237"],
+            f"{owned.address} ({owned.identity}) is said to have moved to {aim}, which owns "
+            "another object. It stays where it is.",
+            f"To let go of one of the two: kplan state rm '{owned.address}'",
+            owned.address,
+        )
 
 
 def _unread(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:

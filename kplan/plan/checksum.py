@@ -5,19 +5,24 @@ import json
 from collections.abc import Sequence
 
 from kplan.kinds.schema import document
-from kplan.model.plan import Action, Change, OutputChange
+from kplan.model.plan import Action, Change, OutputChange, Reason
 
 
 def checksum(changes: Sequence[Change], outputs: Sequence[OutputChange]) -> str:
     """Digest what apply would do, independent of time, machine and order of input."""
     digest = hashlib.sha256()
-    for line in sorted(_line(each) for each in changes if each.action is not Action.NO_OP):
+    for line in sorted(_line(each) for each in changes if _counts(each)):
         digest.update(line.encode())
     for output in outputs:
         if output.action is not Action.NO_OP:
             digest.update(json.dumps([output.name, output.after], sort_keys=True).encode())
     text = digest.hexdigest()[:16]
     return "-".join(text[start : start + 4] for start in range(0, 16, 4))
+
+
+def _counts(change: Change) -> bool:
+    """Whether the change alters cluster or ownership."""
+    return change.action is not Action.NO_OP or change.reason is not Reason.NONE
 
 
 def _line(change: Change) -> str:

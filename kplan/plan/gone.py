@@ -6,7 +6,7 @@ from kplan.model.plan import Action, Change, Reason
 from kplan.model.snapshot import Live, Reading
 from kplan.model.state import Owned
 from kplan.plan.ownership import Ownership
-from kplan.plan.request import PlanRequest
+from kplan.plan.request import PlanRequest, names_of
 from kplan.plan.wanted import Findings
 
 
@@ -43,6 +43,7 @@ def _change(
         reason=reason,
         uid=live.uid if live else "",
         is_protected=owned.is_protected,
+        previous=owned.address if owned.address != address else None,
     )
 
 
@@ -53,6 +54,6 @@ def _verdict(
         return Action.FORGET, Reason.ALREADY_GONE
     if owned.uid and live.uid != owned.uid:
         return Action.FORGET, Reason.RECREATED_OUTSIDE
-    if {str(address), address.block} & set(request.removed):
+    if names_of(address) & set(request.removed):
         return Action.FORGET, Reason.REMOVED
     return Action.DELETE, Reason.DESTROY if request.is_destroy else Reason.NOT_DECLARED

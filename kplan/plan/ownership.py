@@ -1,12 +1,14 @@
 """Who owns what of one kind, moves followed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kplan.kinds.base import ResourceKind
 from kplan.model.address import Address
+from kplan.model.refactoring import Import
 from kplan.model.resource import Identity, Resource
 from kplan.model.snapshot import Reading
 from kplan.model.state import Owned
+from kplan.plan.moves import moved_objects
 from kplan.plan.request import PlanRequest
 
 
@@ -15,20 +17,22 @@ class Ownership:
     """The owned and the declared objects of one kind.
 
     `renamed` holds the addresses whose owned object lives on under a name that nobody declares any
-    more, while the address now declares an object that kplan does not own.
+    more, while the address now declares an object that kplan does not own. `blocked` holds moves
+    that found another object at their end. `imports` are those at addresses that own nothing yet.
     """
 
     by_address: dict[Address, Owned]
     by_identity: dict[Identity, Owned]
     declared: dict[Identity, Resource]
     renamed: dict[Address, Owned]
+    blocked: tuple[tuple[Owned, Address], ...]
+    imports: dict[Address, Import]
 
 
 def ownership(request: PlanRequest, kind: ResourceKind, reading: Reading) -> Ownership:
     """Sort the state's objects of one kind by address and by identity."""
-    moves = dict(request.moved)
     owned = [each for each in request.state.owned.values() if each.address.kind == kind.name]
-    by_address = {followed(each.address, moves): each for each in owned}
+    by_address, blocked = moved_objects(owned, dict(request.moved))
     by_identity = {each.identity: each for each in owned}
     declared = {
         each.identity: each
@@ -43,16 +47,9 @@ def ownership(request: PlanRequest, kind: ResourceKind, reading: Reading) -> Own
         and before.identity in reading.objects
         and resource.identity not in by_identity
     }
-    return Ownership(by_address, by_identity, declared, renamed)
-
-
-def followed(address: Address, moves: dict[str, str]) -> Address:
-    """Give the address that `moved` blocks lead to; a moved block takes its instances along."""
-    seen: set[Address] = set()
-    while address not in seen:
-        seen.add(address)
-        if (target := moves.get(str(address))) is not None:
-            address = Address.parse(target)
-        elif (target := moves.get(address.block)) is not None:
-            address = replace(Address.parse(target), key=address.key)
-    return address
+    imports = {
+        each.address: each
+        for each in request.imports
+        if each.address not in by_address and not request.is_destroy
+    }
+    return Ownership(by_address, by_identity, declared, renamed, blocked, imports)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
 from kplan.model.address import Address
+from kplan.model.refactoring import Import
 from kplan.model.resource import Identity, Resource
 from kplan.model.state import OutputValue, State
 
@@ -13,9 +14,9 @@ from kplan.model.state import OutputValue, State
 class PlanRequest:
     """The three sides but for the live one, and what narrows the plan.
 
-    `removed` holds addresses (of blocks or instances) that a `removed` block lets go of; `moved`
-    holds pairs of old and new address. `targets` are addresses, block addresses, module prefixes
-    or glob patterns; none stands for all. `only` narrows the plan to objects by kind and identity.
+    `moved`, `removed` and `imports` are those of `Refactorings`. `targets` are addresses, block
+    addresses, module prefixes or glob patterns; none stands for all. `only` narrows the plan to
+    objects by kind and identity.
     """
 
     resources: tuple[Resource, ...]
@@ -27,6 +28,7 @@ class PlanRequest:
     is_destroy: bool = False
     moved: tuple[tuple[str, str], ...] = ()
     removed: tuple[str, ...] = ()
+    imports: tuple[Import, ...] = ()
     max_records: int = 2_000
     cluster: Mapping[str, str] = field(default_factory=dict)
     created_at: str = ""
@@ -41,12 +43,22 @@ def is_targeted(address: Address, targets: tuple[str, ...]) -> bool:
     """Whether the targets let the address through; no targets let all through."""
     if not targets:
         return True
-    names = {str(address), address.block}
-    names.update(
-        ".".join(f"module.{step}" for step in address.module[: depth + 1])
-        for depth in range(len(address.module))
-    )
+    names = names_of(address)
     return any(
         target in names or fnmatchcase(str(address), target.replace("[", "[[]"))
         for target in targets
     )
+
+
+def names_of(address: Address) -> frozenset[str]:
+    """List all that an address can be meant by: itself, its block, and every module around it.
+
+    A module that is repeated may be named with its key and without.
+    """
+    steps = address.module
+    around = (
+        ".".join(f"module.{step}" for step in (*steps[:depth], last))
+        for depth in range(len(steps))
+        for last in (steps[depth], steps[depth].partition("[")[0])
+    )
+    return frozenset({str(address), address.block, *around})

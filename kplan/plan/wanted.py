@@ -1,7 +1,7 @@
 """The declared side: what becomes of each resource of the configuration."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from kplan.kinds.base import Problem, ResourceKind
@@ -12,6 +12,7 @@ from kplan.model.resource import Identity, Resource
 from kplan.model.snapshot import Live, Reading
 from kplan.model.state import Owned
 from kplan.plan.differences import differences
+from kplan.plan.importing import import_fault
 from kplan.plan.ownership import Ownership
 
 
@@ -34,7 +35,9 @@ def wanted(kind: ResourceKind, owners: Ownership, reading: Reading) -> Findings:
     for identity, resource in owners.declared.items():
         faults = list(_faults(kind, resource, owners, reading))
         problems += [diagnostic(resource, fault) for fault in faults]
-        if not faults:
+        if not faults and (fault := import_fault(kind, resource, owners, reading)):
+            problems.append(fault)
+        elif not faults:
             live = reading.objects.get(identity)
             changes.append(_change(kind, resource, owners, (live, reading)))
     colliding = dict(_collisions(kind, changes, reading))
@@ -101,7 +104,15 @@ def _change(
         return _built(kind, resource, (None, resource.value), Action.CREATE, owned)
     pair = kind.aligned(live.value, resource.value, resource.lifecycle.ignore_changes)
     action = Action.NO_OP if pair[0] == pair[1] else Action.UPDATE
-    return _built(kind, resource, pair, action, owned, live)
+    made = _built(kind, resource, pair, action, owned, live)
+    is_import = owned is None and resource.address in owners.imports
+    return replace(made, reason=_IMPORTED[made.reason]) if is_import else made
+
+
+_IMPORTED = {
+    Reason.ADOPTED: Reason.IMPORTED,
+    Reason.ADOPTED_AND_CHANGED: Reason.IMPORTED_AND_CHANGED,
+}
 
 
 def _built(

@@ -57,9 +57,11 @@ def plan_stream(plan: Plan, at: str) -> str:
     return ndjson_text(stream.plan_messages(plan, at))
 
 
-def apply_text(outcomes: Sequence[Outcome], look: Look, *, again: str = "kplan apply") -> str:
+def apply_text(
+    outcomes: Sequence[Outcome], look: Look, *, again: str = "kplan apply", imported: int = 0
+) -> str:
     """Sum up an apply; `again` is the command that goes on after an incomplete one."""
-    return text(outcomes_document(outcomes, again), look)
+    return text(outcomes_document(outcomes, again, imported), look)
 
 
 def outcome_line(outcome: Outcome, look: Look = PLAIN) -> str:

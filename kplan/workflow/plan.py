@@ -70,6 +70,9 @@ def _request(found: Opened, options: PlanOptions, ports: Ports) -> PlanRequest:
         targets=options.targets,
         only=options.only,
         is_destroy=options.is_destroy,
+        moved=configuration.refactorings.moved,
+        removed=configuration.refactorings.removed,
+        imports=configuration.refactorings.imports,
         cluster={
             "brokers": str(len(description.brokers)),
             "id": description.cluster_id,

@@ -12,7 +12,9 @@ from kplan.report.look import PLAIN
 from tests.golden.case import CASES, Told, told
 
 # Equal in effect to the patterns of Atlantis and tfcmt.
-COUNTS = re.compile(r"^Plan: (\d+) to add, (\d+) to change, (\d+) to destroy\.$", re.MULTILINE)
+COUNTS = re.compile(
+    r"^Plan: (?:(\d+) to import, )?(\d+) to add, (\d+) to change, (\d+) to destroy\.$", re.MULTILINE
+)
 NOTHING = re.compile(
     r"^No changes\. Your infrastructure matches the configuration\.$", re.MULTILINE
 )
@@ -53,12 +55,16 @@ def test_text_and_json_of_a_case_agree(name: str) -> None:
     text, plan = (case / "plan.txt").read_text(), json.loads((case / "plan.json").read_text())
     actions = [each["change"]["actions"] for each in plan["resource_changes"]]
     found = COUNTS.search(text)
-    told = [int(each) for each in found.groups()] if found else [0, 0, 0]
+    told = [int(each or 0) for each in found.groups()] if found else [0, 0, 0, 0]
+    reasons = [each["kplan"]["reason"] for each in plan["resource_changes"]]
+    imported = sum("import block" in each for each in reasons)
     assert told == [
-        sum(action in each for each in actions) for action in ("create", "update", "delete")
+        imported,
+        *(sum(action in each for each in actions) for action in ("create", "update", "delete")),
     ]
     assert bool(NOTHING.search(text)) == (
         set(map(tuple, actions)) <= {("no-op",)}
+        and not imported
         and all(each["actions"] == ["no-op"] for each in plan["output_changes"].values())
         and not plan["errored"]
         and not plan["kplan"]["unread"]
@@ -67,7 +73,7 @@ def test_text_and_json_of_a_case_agree(name: str) -> None:
 
 def test_no_case_shows_a_secret() -> None:
     """Design law 11."""
-    shown = [path for path in CASES.glob("*/*") if path.name not in {"main.hcl", "state.json"}]
+    shown = [path for path in CASES.glob("*/*.*") if path.name not in {"main.hcl", "state.json"}]
     assert [path for path in shown if "hunter" in path.read_text()] == []
 
 

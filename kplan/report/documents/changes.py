@@ -27,7 +27,15 @@ MARKS: Mapping[Action, Mark] = {
     Action.NO_OP: Mark.NONE,
 }
 _INSIDE = 8
-_UNSAID = frozenset({Reason.NONE, Reason.MOVED, Reason.DESTROY})
+_UNSAID = frozenset(
+    {
+        Reason.NONE,
+        Reason.MOVED,
+        Reason.DESTROY,
+        Reason.IMPORTED,
+        Reason.IMPORTED_AND_CHANGED,
+    }
+)
 
 
 def item(change: Change) -> Item:
@@ -61,7 +69,7 @@ def _verb(change: Change) -> tuple[str, Tone | None]:
             return "will be destroyed", Tone.DANGER
         case Action.FORGET:
             return "will no longer be managed by kplan, but will not be destroyed", None
-        case Action.NO_OP if change.reason is Reason.ADOPTED:
+        case Action.NO_OP if change.reason in {Reason.ADOPTED, Reason.IMPORTED}:
             return "will be imported", None
         case Action.NO_OP:
             return f"has moved to {change.address}", None
@@ -72,6 +80,8 @@ def _verb(change: Change) -> tuple[str, Tone | None]:
 def _reasons(change: Change) -> Iterator[Line]:
     if change.previous is not None and change.action is not Action.NO_OP:
         yield line(faint(f"# (moved from {change.previous})"))
+    if change.reason is Reason.IMPORTED_AND_CHANGED:
+        yield line(faint(f"# (imported from {quoted(str(change.identity))})"))
     if change.reason not in _UNSAID:
         yield line(faint(f"# (because {change.reason.value})"))
     if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:

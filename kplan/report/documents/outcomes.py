@@ -66,8 +66,11 @@ def way_out(refused: Refusal) -> str:
     return (row.remedy if row else "") or _WAYS_OUT[handling(refused)]
 
 
-def outcomes_document(outcomes: Sequence[Outcome], again: str) -> Document:
-    """Sum up an apply. `again` is the command that goes on where this one stopped."""
+def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0) -> Document:
+    """Sum up an apply. `again` is the command that goes on where this one stopped.
+
+    `imported` counts objects that import blocks took over without a request.
+    """
     bad = [each for each in outcomes if each.status in {Status.FAILED, Status.UNKNOWN}]
     done = [each for each in outcomes if each.status is Status.APPLIED]
     blocks: list[Block] = [_counts(outcomes)] if outcomes else []
@@ -82,7 +85,7 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str) -> Document:
             )
         )
     if len(done) == len(outcomes):
-        return Document((*blocks, Totals((line(Span(_complete(done), Tone.ADD)),))))
+        return Document((*blocks, Totals((line(Span(_complete(done, imported), Tone.ADD)),))))
     return Document((*blocks, Totals(_incomplete(outcomes, again))))
 
 
@@ -132,7 +135,7 @@ def _failure(each: Outcome) -> Iterator[Row]:
         yield Row(line(faint(each.note)), column=6)
 
 
-def _complete(done: Sequence[Outcome]) -> str:
+def _complete(done: Sequence[Outcome], imported: int) -> str:
     """Say it in Terraform's sentence, which tools look for."""
     actions = [each.change.action for each in done]
     replaced = actions.count(Action.REPLACE)
@@ -140,7 +143,9 @@ def _complete(done: Sequence[Outcome]) -> str:
     if done and all(each.change.reason is Reason.DESTROY for each in done):
         return f"Destroy complete! Resources: {destroyed} destroyed."
     added, changed = actions.count(Action.CREATE) + replaced, actions.count(Action.UPDATE)
-    return f"Apply complete! Resources: {added} added, {changed} changed, {destroyed} destroyed."
+    taken = f"{imported} imported, " if imported else ""
+    told = f"{taken}{added} added, {changed} changed, {destroyed} destroyed."
+    return f"Apply complete! Resources: {told}"
 
 
 def _incomplete(outcomes: Sequence[Outcome], again: str) -> tuple[Line, ...]:

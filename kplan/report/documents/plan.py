@@ -62,7 +62,10 @@ def _in_order(plan: Plan) -> list[Change]:
 
 
 def _is_shown(change: Change) -> bool:
-    return change.action is not Action.NO_OP or change.reason in {Reason.ADOPTED, Reason.MOVED}
+    return change.action is not Action.NO_OP or change.reason in _TOLD
+
+
+_TOLD = frozenset({Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED})
 
 
 def _header(plan: Plan) -> Line:
@@ -105,7 +108,7 @@ def _items(shown: Sequence[Change], *, group_acls: bool) -> Iterator[Block]:
     """Give the changes, ACLs together at the place of the most destructive of them."""
     if not shown:
         return
-    is_quiet = all(each.action is Action.NO_OP for each in shown)
+    is_quiet = all(each.action is Action.NO_OP and not each.reason.is_import for each in shown)
     what = "note in its state" if is_quiet else "perform the following actions"
     yield Heading(line(f"kplan will {what}:"))
     acls = [each for each in shown if group_acls and is_acl(each) and each.action in _TABLED]
@@ -127,11 +130,13 @@ def _summary(plan: Plan) -> Iterator[Block]:
 
 def _verdict(plan: Plan) -> Line:
     """Say what is to be done, or that nothing is, in the very words tools look for."""
-    if any(change.action is not Action.NO_OP for change in plan.changes):
+    if plan.imported or any(change.action is not Action.NO_OP for change in plan.changes):
+        imported = f" {plan.imported} to import," if plan.imported else ""
         replaced = plan.count(Action.REPLACE)
         added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
         changed = plan.count(Action.UPDATE)
-        return line(strong("Plan:"), f" {added} to add, {changed} to change, {gone} to destroy.")
+        told = f"{imported} {added} to add, {changed} to change, {gone} to destroy."
+        return line(strong("Plan:"), told)
     if plan.has_changes or plan.has_errors:
         return ()
     if plan.unread:
@@ -199,7 +204,7 @@ def _output(each: OutputChange) -> Entry:
 
 
 def _notes(plan: Plan) -> Iterator[Block]:
-    touched = any(change.action is not Action.NO_OP for change in plan.changes)
+    touched = plan.imported or any(each.action is not Action.NO_OP for each in plan.changes)
     if plan.has_changes and not touched and not plan.has_errors:
         yield Paragraph(
             "You can apply this plan to save these new output values to the state, without "

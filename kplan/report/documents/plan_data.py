@@ -75,7 +75,7 @@ def _change(change: Change) -> Data:
     forcing = [list(each.path) for each in change.attributes if each.forces_replacement]
     if change.action is Action.REPLACE and forcing:
         found["replace_paths"] = forcing
-    if change.reason in _ADOPTED:
+    if change.reason in _ADOPTED or change.reason.is_import:
         found["importing"] = {"id": str(change.identity)}
     return found
 

@@ -42,17 +42,24 @@ def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
         said = f"{each.address}: Drift detected ({_WORDS[each.action][0]})"
         yield _message("resource_drift", said, at, change=_change(each, declared))
     for each in plan.changes:
-        if each.action is not Action.NO_OP:
-            said = f"{each.address}: Plan to {_WORDS[each.action][0]}"
+        if each.action is not Action.NO_OP or each.reason.is_import:
+            said = f"{each.address}: Plan to {_word(each)}"
             yield _message("planned_change", said, at, change=_change(each, declared))
     replaced = plan.count(Action.REPLACE)
     added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
     changed = plan.count(Action.UPDATE)
-    said = f"Plan: {added} to add, {changed} to change, {gone} to destroy."
-    yield _message("change_summary", said, at, changes=_counts((added, changed, gone), "plan"))
+    imported = f"{plan.imported} to import, " if plan.imported else ""
+    said = f"Plan: {imported}{added} to add, {changed} to change, {gone} to destroy."
+    counts = _counts((added, changed, gone), "plan", plan.imported)
+    yield _message("change_summary", said, at, changes=counts)
     if plan.outputs:
         told: dict[str, Data] = {each.name: _output(each) for each in plan.outputs}
         yield _message("outputs", f"Outputs: {len(told)}", at, outputs=told)
+
+
+def _word(change: Change) -> str:
+    is_only_imported = change.action is Action.NO_OP and change.reason.is_import
+    return "import" if is_only_imported else _WORDS[change.action][0]
 
 
 def start_message(change: Change, at: str) -> Message:
@@ -158,8 +165,10 @@ def _error(refused: Refusal) -> Data:
 def _change(change: Change, declared: frozenset[str]) -> Data:
     found: dict[str, Data] = {
         "resource": _resource(change),
-        "action": _WORDS[change.action][0],
+        "action": _word(change),
     }
+    if change.reason.is_import:
+        found["importing"] = {"id": str(change.identity)}
     if reason := action_reason(change, declared):
         found["reason"] = reason.replace("_because", "", 1).partition("_")[2]
     return found
@@ -178,12 +187,12 @@ def _resource(change: Change) -> Data:
     }
 
 
-def _counts(numbers: tuple[int, int, int], operation: str) -> Data:
+def _counts(numbers: tuple[int, int, int], operation: str, imported: int = 0) -> Data:
     added, changed, gone = numbers
     return {
         "add": added,
         "change": changed,
-        "import": 0,
+        "import": imported,
         "remove": gone,
         "operation": operation,
     }
