@@ -1,7 +1,8 @@
-"""The one place that knows kafka-python: its message classes, its codec, its SASL exchanges.
+"""The place that knows kafka-python: its message classes, its codec, its SASL exchanges.
 
-Messages follow Kafka's own JSON definitions, so their names and fields are those of the protocol in
-snake case. `tests/unit/kafka/test_wire_messages.py` holds what is used here.
+`batches.py` knows it too, for reading records. Messages follow Kafka's own JSON definitions, so
+their names and fields are those of the protocol in snake case. What is used here is held by
+`tests/unit/kafka/test_wire_messages.py`.
 """
 
 import struct
@@ -68,24 +69,25 @@ class Api:
     response: Message
 
 
-def _api(name: str, versions: range, request: Message, response: Message) -> Api:
+def api_of(name: str, versions: range, request: Message, response: Message) -> Api:
+    """Describe an API by its versions and its two classes."""
     return Api(name, request.API_KEY, versions.start, versions.stop - 1, request, response)
 
 
-API_VERSIONS = _api("ApiVersions", range(4), ApiVersionsRequest, ApiVersionsResponse)
-SASL_HANDSHAKE = _api("SaslHandshake", range(1, 2), SaslHandshakeRequest, SaslHandshakeResponse)
-SASL_AUTHENTICATE = _api(
+API_VERSIONS = api_of("ApiVersions", range(4), ApiVersionsRequest, ApiVersionsResponse)
+SASL_HANDSHAKE = api_of("SaslHandshake", range(1, 2), SaslHandshakeRequest, SaslHandshakeResponse)
+SASL_AUTHENTICATE = api_of(
     "SaslAuthenticate", range(3), SaslAuthenticateRequest, SaslAuthenticateResponse
 )
 # Version 4 can keep a broker from creating what is asked for; version 10 brings topic ids.
-METADATA = _api("Metadata", range(4, 14), MetadataRequest, MetadataResponse)
-DESCRIBE_CLUSTER = _api(
+METADATA = api_of("Metadata", range(4, 14), MetadataRequest, MetadataResponse)
+DESCRIBE_CLUSTER = api_of(
     "DescribeCluster", range(3), DescribeClusterRequest, DescribeClusterResponse
 )
-DESCRIBE_CONFIGS = _api(
+DESCRIBE_CONFIGS = api_of(
     "DescribeConfigs", range(1, 5), DescribeConfigsRequest, DescribeConfigsResponse
 )
-ALTER_CONFIGS = _api(
+ALTER_CONFIGS = api_of(
     "IncrementalAlterConfigs",
     range(2),
     IncrementalAlterConfigsRequest,
@@ -93,17 +95,17 @@ ALTER_CONFIGS = _api(
 )
 # Version 4 understands -1 as "the broker's default" (KIP-464); from version 5 on the answer holds
 # all configs of every topic (KIP-525), of use before and a waste after.
-CREATE_TOPICS = _api("CreateTopics", range(4, 5), CreateTopicsRequest, CreateTopicsResponse)
+CREATE_TOPICS = api_of("CreateTopics", range(4, 5), CreateTopicsRequest, CreateTopicsResponse)
 PREVIEW_TOPICS = replace(CREATE_TOPICS, newest=7)
-DELETE_TOPICS = _api("DeleteTopics", range(1, 7), DeleteTopicsRequest, DeleteTopicsResponse)
+DELETE_TOPICS = api_of("DeleteTopics", range(1, 7), DeleteTopicsRequest, DeleteTopicsResponse)
 DELETE_TOPICS_BY_ID = replace(DELETE_TOPICS, oldest=6)
-CREATE_PARTITIONS = _api(
+CREATE_PARTITIONS = api_of(
     "CreatePartitions", range(4), CreatePartitionsRequest, CreatePartitionsResponse
 )
 # Version 1 knows prefixed patterns (KIP-290).
-DESCRIBE_ACLS = _api("DescribeAcls", range(1, 4), DescribeAclsRequest, DescribeAclsResponse)
-CREATE_ACLS = _api("CreateAcls", range(1, 4), CreateAclsRequest, CreateAclsResponse)
-DELETE_ACLS = _api("DeleteAcls", range(1, 4), DeleteAclsRequest, DeleteAclsResponse)
+DESCRIBE_ACLS = api_of("DescribeAcls", range(1, 4), DescribeAclsRequest, DescribeAclsResponse)
+CREATE_ACLS = api_of("CreateAcls", range(1, 4), CreateAclsRequest, CreateAclsResponse)
+DELETE_ACLS = api_of("DeleteAcls", range(1, 4), DeleteAclsRequest, DeleteAclsResponse)
 
 APIS = (
     API_VERSIONS,

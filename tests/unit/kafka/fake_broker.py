@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from kplan.kafka.settings import ConnectionSettings, Endpoint, Timeouts, seconds
-from kplan.kafka.wire import messages
+from kplan.kafka.wire import batches, messages
 from kplan.kafka.wire.link import MAX_FRAME_BYTES
 from kplan.kafka.wire.messages import Api, Message
+
+APIS = (*messages.APIS, *batches.APIS)
 
 
 class Act(Enum):
@@ -126,7 +128,7 @@ def _end(stream: socket.socket) -> None:
 
 def _versions(lacking: frozenset[int], newest: Mapping[int, int]) -> Message:
     response = messages.API_VERSIONS.response
-    apis = {each.key: each for each in messages.APIS if each.key not in lacking}
+    apis = {each.key: each for each in APIS if each.key not in lacking}
     return response(
         api_keys=[
             response.ApiVersion(api_key=key, min_version=0, max_version=newest.get(key, 99))
@@ -151,7 +153,7 @@ def _serve(broker: FakeBroker, raw: socket.socket, tls: ssl.SSLContext | None) -
             frame = _exactly(stream, size)
             key, version, correlation_id = struct.unpack_from(">hhi", frame)
             broker.asked.append((key, version))
-            api = next(each for each in messages.APIS if each.key == key)
+            api = next(each for each in APIS if each.key == key)
             request = type(api.request()).decode(_body(api, version, frame), version=version)
             broker.requests.append(request)
             script = broker.script.get(key, lambda _: Act.CLOSE)

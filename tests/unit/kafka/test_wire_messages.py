@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from kplan.kafka.auth import MECHANISMS, Plain
-from kplan.kafka.wire import messages
+from kplan.kafka.wire import batches, messages
 from kplan.kafka.wire.messages import Api, Message
 
 RESPONSE_FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
@@ -60,6 +60,14 @@ RESPONSE_FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
         "": ("throttle_time_ms", "results"),
         "AclCreationResult": ("error_code", "error_message"),
     },
+    "Fetch": {
+        "": ("responses",),
+        "FetchableTopicResponse": ("partitions",),
+    },
+    "ListOffsets": {
+        "": ("topics",),
+        "ListOffsetsTopicResponse": ("partitions",),
+    },
     "DeleteAcls": {
         "": ("throttle_time_ms", "filter_results"),
         "DeleteAclsFilterResult": ("error_code", "error_message", "matching_acls"),
@@ -67,11 +75,14 @@ RESPONSE_FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 
+APIS = (*messages.APIS, *batches.APIS)
+
+
 def versions(api: Api) -> str:
     return f"{api.name} {api.oldest} to {api.newest}"
 
 
-@pytest.mark.parametrize("api", messages.APIS, ids=versions)
+@pytest.mark.parametrize("api", APIS, ids=versions)
 def test_kafka_python_speaks_every_version_that_kplan_does(api: Api) -> None:
     for message in (api.request, api.response):
         assert api.key == message.API_KEY
@@ -79,7 +90,7 @@ def test_kafka_python_speaks_every_version_that_kplan_does(api: Api) -> None:
     assert (api.request.name, api.response.name) == (f"{api.name}Request", f"{api.name}Response")
 
 
-@pytest.mark.parametrize("api", messages.APIS, ids=versions)
+@pytest.mark.parametrize("api", APIS, ids=versions)
 def test_answers_have_the_fields_that_are_read(api: Api) -> None:
     for part, names in RESPONSE_FIELDS[api.name].items():
         message: Message = getattr(api.response, part) if part else api.response
