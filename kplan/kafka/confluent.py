@@ -3,7 +3,6 @@
 This module loads librdkafka, so only functions import it.
 """
 
-import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, wait
 from typing import Protocol, TypeVar, cast
@@ -25,6 +24,7 @@ from kplan.cluster.errors import (
     client_refusal,
 )
 from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, Verdict
+from kplan.kafka.librdkafka import LOG
 from kplan.kafka.sendable import alteration_fault, growth_fault, repeated, topic_fault
 from kplan.kafka.settings import LONGEST_S, Timeouts
 from kplan.kafka.wire.verdict import refused
@@ -38,9 +38,6 @@ SHORTEST_S = 0.001
 """librdkafka counts in milliseconds, and takes 0 for success without an answer (P2)."""
 
 _POLL_S = 0.2
-
-_LOG = logging.getLogger("kplan.kafka.librdkafka")
-_LOG.addHandler(logging.NullHandler())  # else its lines go to stderr
 
 
 class _Named(Protocol):
@@ -69,7 +66,7 @@ class ConfluentCluster:
 
         """
         try:
-            self._admin: AdminClient | None = AdminClient(dict(settings), logger=_LOG)
+            self._admin: AdminClient | None = AdminClient(dict(settings), logger=LOG)
         except KafkaException as failure:
             raise ClusterError(
                 f"librdkafka does not take the settings: {_error(failure).str()}.",

@@ -1,6 +1,11 @@
-"""Connection settings in librdkafka's words."""
+"""Connection settings in librdkafka's words, and where its own words go."""
+
+import logging
 
 from kplan.kafka.settings import ConnectionSettings, Tls
+
+LOG = logging.getLogger("kplan.kafka.librdkafka")
+LOG.addHandler(logging.NullHandler())  # else its lines go to stderr
 
 
 def librdkafka_settings(settings: ConnectionSettings) -> dict[str, str]:
