@@ -242,3 +242,19 @@ def test_version_and_help_are_quick(folder: Path) -> None:
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             took.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         assert min(took) < most_s, (typed, took)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("kplan pl", ["plan"]),
+        ("kplan sandbox st", ["start", "stop", "status"]),
+        ("kplan plan --detailed", ["--detailed-exitcode"]),
+    ],
+)
+def test_the_shell_completes_verbs_and_options(
+    tmp_path: Path, typed: str, offered: list[str]
+) -> None:
+    words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    ran = kplan(tmp_path, env={"_KPLAN_COMPLETE": "complete_bash", **words})
+    assert (ran.code, ran.out.split()) == (0, offered)
