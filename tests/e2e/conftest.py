@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from kplan.sandbox.record import Sandbox
+from kplan.sandbox.spec import SandboxSpec
+from tests.brokers import SandboxOf
 from tests.e2e.places import Place
+from tests.e2e.proxy import Proxy, proxied
 
 
 @pytest.fixture
@@ -14,5 +17,34 @@ def place(tmp_path: Path, broker: Sandbox) -> Iterator[Place]:
     """Work on the broker without passwords; what is left at the end is destroyed."""
     found = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers})
     yield found
+    if (tmp_path / "state").exists():
+        found.ran("destroy", "-auto-approve")
+
+
+@pytest.fixture(scope="session")
+def proxied_broker(sandbox_of: SandboxOf) -> Iterator[Proxy]:
+    """Run one node whose advertised address is the proxy's: all that kplan asks goes through it."""
+    with proxied() as proxy:
+        settings = {"advertised.listeners": f"CLIENT://{proxy.servers}"}
+        sandbox = sandbox_of(SandboxSpec(server_properties=settings))
+        proxy.upstream = int(sandbox.bootstrap_servers.rpartition(":")[2])
+        yield proxy
+
+
+@pytest.fixture
+def proxy(proxied_broker: Proxy) -> Iterator[Proxy]:
+    """Let a test stand between kplan and the broker."""
+    proxied_broker.reset()
+    yield proxied_broker
+    proxied_broker.reset()
+
+
+@pytest.fixture
+def watched(tmp_path: Path, proxy: Proxy) -> Iterator[Place]:
+    """Work on the broker behind the proxy, with a timeout of 5 seconds."""
+    found = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": proxy.servers})
+    found.edit('provider "kafka" {}', 'provider "kafka" {\n  timeout = 5\n}')
+    yield found
+    proxy.reset()
     if (tmp_path / "state").exists():
         found.ran("destroy", "-auto-approve")
