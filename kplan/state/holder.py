@@ -74,14 +74,23 @@ def is_dead(holder: Holder) -> bool:
     if holder.host != socket.gethostname():
         return False
     if holder.boot_id != _boot_id():
-        return _silent_s(holder) > _SILENT_S
+        return silent_s(holder) > _SILENT_S
     start = _process_start(holder.pid)
     return start is None or bool(start and holder.started and start != holder.started)
 
 
-def beating(holder: Holder) -> Holder:
+def alive(holder: Holder) -> Holder:
     """Give the holder with a heartbeat of now."""
     return replace(holder, heartbeat=utc_now())
+
+
+def silent_s(holder: Holder) -> float:
+    """Tell for how long the run has not shown life; 0 where it cannot be told."""
+    try:
+        last = datetime.fromisoformat(holder.heartbeat or holder.created)
+        return (datetime.now(UTC) - last).total_seconds()
+    except (TypeError, ValueError):
+        return 0
 
 
 def encode_holder(holder: Holder) -> bytes:
@@ -105,14 +114,6 @@ def decode_holder(data: bytes) -> Holder | None:
 def utc_now() -> str:
     """Tell the time, ISO 8601 in UTC to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _silent_s(holder: Holder) -> float:
-    try:
-        last = datetime.fromisoformat(holder.heartbeat or holder.created)
-        return (datetime.now(UTC) - last).total_seconds()
-    except (TypeError, ValueError):
-        return 0
 
 
 def _user() -> str:

@@ -8,49 +8,21 @@ network file system does not share flocks. It is made by a hard link, which only
 import contextlib
 import fcntl
 import os
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, repeat
 from pathlib import Path
 
-from kplan.model.errors import StateError, StateLocked
+from kplan.model.errors import StateError
 from kplan.state.atomic import real_path, sync_folder, write_atomically, write_beside
-from kplan.state.holder import Holder, beating, decode_holder, encode_holder, is_dead
-
-HEARTBEAT_S = 10.0
-_PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
-_LONGEST_PAUSE_S = 16.0
-
-
-@dataclass(frozen=True, slots=True)
-class Lock:
-    """A lock that is held. `replaced` is the dead holder it was taken over from."""
-
-    holder: Holder
-    replaced: Holder | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LockStatus:
-    """`is_held` and no `holder`: somebody holds it and left no readable note."""
-
-    is_held: bool
-    holder: Holder | None = None
-    is_dead: bool = False
+from kplan.state.holder import Holder, alive, decode_holder, encode_holder, is_dead
+from kplan.state.waiting import HEARTBEAT_S, Lock, LockStatus, Taken, acquired, beating, taken_by
 
 
 @dataclass(frozen=True, slots=True)
 class _Held:
     descriptor: int
     replaced: Holder | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Taken:
-    by: Holder | None
 
 
 @contextmanager
@@ -66,9 +38,9 @@ def locked(
         StateError: no lock can be made in that folder.
 
     """
-    held = _acquired(path, holder, timeout_s, waiting)
+    held = acquired(lambda: _attempt(path, holder), timeout_s, waiting)
     try:
-        with _heartbeat(path, holder, HEARTBEAT_S):
+        with beating(lambda: _beat(path, holder), HEARTBEAT_S):
             yield Lock(holder, held.replaced)
     finally:
         _release(path, holder, held.descriptor)
@@ -115,24 +87,7 @@ def note_path(path: Path) -> Path:
     return lock_path(path).with_suffix(".lock.json")
 
 
-def _acquired(
-    path: Path, holder: Holder, timeout_s: float, waiting: Callable[[Holder], None]
-) -> _Held:
-    deadline = time.monotonic() + timeout_s
-    pauses = chain(_PAUSES_S, repeat(_LONGEST_PAUSE_S))
-    told: set[str] = set()
-    while isinstance(found := _attempt(path, holder), _Taken):
-        left = deadline - time.monotonic()
-        if left <= 0:
-            raise _refusal(path, found.by, timeout_s)
-        if found.by is not None and found.by.id not in told:
-            told.add(found.by.id)
-            waiting(found.by)
-        time.sleep(min(next(pauses), left))
-    return found
-
-
-def _attempt(path: Path, holder: Holder) -> _Held | _Taken:
+def _attempt(path: Path, holder: Holder) -> _Held | Taken:
     file = lock_path(path)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -147,23 +102,23 @@ def _attempt(path: Path, holder: Holder) -> _Held | _Taken:
             f"The lock {file} cannot be made: {failure.strerror}.",
             "The folder must be writable, on a file system with locks and hard links.",
         ) from failure
-    if isinstance(found, _Taken):
+    if isinstance(found, Taken):
         os.close(descriptor)
     return found
 
 
-def _claim(path: Path, holder: Holder, descriptor: int) -> _Held | _Taken:
+def _claim(path: Path, holder: Holder, descriptor: int) -> _Held | Taken:
     """Take the flock and, under it, leave our note; a dead holder's note is replaced."""
     is_locked = _flocked(descriptor, lock_path(path))
     before, is_noted = _note(path)
     if not is_locked:
-        return _Taken(before)
+        return _taken(path, before)
     if is_noted:
         if before is None or not is_dead(before):
-            return _Taken(before)
+            return _taken(path, before)
         note_path(path).unlink(missing_ok=True)
     if not _left_note(path, holder):
-        return _Taken(_note(path)[0])
+        return _taken(path, _note(path)[0])
     return _Held(descriptor, before)
 
 
@@ -198,23 +153,10 @@ def _release(path: Path, holder: Holder, descriptor: int) -> None:
     os.close(descriptor)
 
 
-@contextmanager
-def _heartbeat(path: Path, holder: Holder, every_s: float) -> Iterator[None]:
-    ended = threading.Event()
-
-    def beat() -> None:
-        while not ended.wait(every_s):
-            with contextlib.suppress(OSError):  # a full disk must not end an apply
-                if _is_ours(path, holder):
-                    write_atomically(note_path(path), encode_holder(beating(holder)))
-
-    thread = threading.Thread(target=beat, name="lock heartbeat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+def _beat(path: Path, holder: Holder) -> None:
+    with contextlib.suppress(OSError):  # a full disk must not end an apply
+        if _is_ours(path, holder):
+            write_atomically(note_path(path), encode_holder(alive(holder)))
 
 
 def _is_ours(path: Path, holder: Holder) -> bool:
@@ -248,15 +190,11 @@ def _is_free(file: Path) -> bool:
     return True
 
 
-def _refusal(path: Path, by: Holder | None, timeout_s: float) -> StateLocked:
-    waited = f" Waited {timeout_s:g} s." if timeout_s > 0 else ""
-    if by is None:
-        return StateLocked(
-            f"Another run holds {lock_path(path)}.{waited}",
-            f"Wait for it with -lock-timeout; remove {note_path(path)} if no run is left.",
-        )
-    return StateLocked(
-        f"Held by {by}. Lock id: {by.id}.{waited}",
-        f"Wait for it with -lock-timeout=60s; if that run is over for certain: "
-        f"kplan force-unlock {by.id}",
+def _taken(path: Path, by: Holder | None) -> Taken:
+    if by is not None:
+        return taken_by(by)
+    return Taken(
+        None,
+        f"Another run holds {lock_path(path)}.",
+        f"Wait for it with -lock-timeout; remove {note_path(path)} if no run is left.",
     )
