@@ -47,6 +47,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP144": "Unsupported attribute",
     "KP145": "Cycle",
     "KP146": "Reference to undeclared data source",
+    "KP147": "Reference to what has no value",
     # expressions
     "KP150": "Invalid operand",
     "KP151": "Invalid index",

@@ -1,7 +1,7 @@
 """Reading a folder and its inputs, up to where evaluation begins."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kplan.config.declared import Known
@@ -15,21 +15,36 @@ from kplan.config.module import Module, Place, Run
 from kplan.config.syntax.cache import TreeCache
 from kplan.config.syntax.cachefolder import cache_folder
 from kplan.config.templating import TemplateHost
+from kplan.config.variables import Given
 from kplan.kinds.base import ResourceKind
+from kplan.model.diagnostic import Diagnostic
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
-    """The root module with what was read for it. Problems so far are in the run's ledger."""
+    """The root module with what was read for it.
+
+    `given` are the values of its variables. `problems` are those of reading; they are in the run's
+    ledger too, where those of evaluation join them.
+    """
 
     module: Module
     run: Run
+    given: Mapping[str, Given] = field(repr=False)
+    problems: tuple[Diagnostic, ...]
     _variable_files: Mapping[str, str] = field(repr=False)
 
     @property
     def sources(self) -> Mapping[str, str]:
         """Text of every file read so far, by the name it is shown under."""
         return {**self.run.library.sources, **self._variable_files}
+
+    def anew(self, given: Mapping[str, Given] | None = None) -> "Root":
+        """Give the same with nothing worked out yet; `given` replaces values of the same name."""
+        run = replace(self.run, ledger=Ledger(list(self.problems)))
+        values = {**self.given, **(given or {})}
+        module = Module(run, self.module.declared, Place(), values)
+        return Root(module, run, values, self.problems, self._variable_files)
 
 
 def open_folder(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Root:
@@ -52,7 +67,8 @@ def open_folder(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> 
         cwd=str(Path.cwd()),
         workspace=inputs.workspace,
     )
-    return Root(Module(run, found, Place(), given), run, files.sources)
+    module = Module(run, found, Place(), given)
+    return Root(module, run, given, tuple(ledger.diagnostics), files.sources)
 
 
 def _own_folders() -> tuple[Path, ...]:

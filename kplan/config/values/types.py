@@ -82,19 +82,27 @@ def has_any(wanted: Type) -> bool:
 
 
 def type_name(of: Type) -> str:
-    """Name a type as messages do: `list of string`, `object`, `map of any single type`."""
+    """Name the type of a value as messages do: `list of string`, `object`, `list of dynamic`."""
     match of:
         case PrimitiveType():
             return of.name
         case AnyType():
             return "dynamic"
         case ListType() | SetType() | MapType():
-            element = "any single type" if of.element == ANY else type_name(of.element)
-            return f"{_COLLECTION_NAMES[type(of)]} of {element}"
+            return f"{_COLLECTION_NAMES[type(of)]} of {type_name(of.element)}"
         case TupleType():
             return "tuple"
         case ObjectType():
             return "object"
+
+
+def constraint_name(wanted: Type) -> str:
+    """Name a type that is asked for: as `type_name`, but `list of any single type`."""
+    if isinstance(wanted, ListType | SetType | MapType):
+        element = wanted.element
+        inner = "any single type" if element == ANY else constraint_name(element)
+        return f"{_COLLECTION_NAMES[type(wanted)]} of {inner}"
+    return type_name(wanted)
 
 
 def type_text(of: Type, indent: int = 0) -> str:
@@ -118,9 +126,9 @@ def type_text(of: Type, indent: int = 0) -> str:
 
 def _collection_text(of: ListType | SetType | MapType, indent: int) -> str:
     name = _COLLECTION_NAMES[type(of)]
-    if isinstance(of.element, PrimitiveType | AnyType):
-        return f"{name}({type_text(of.element)})"
-    return _block(f"{name}(", [type_text(of.element, indent + 1)], ")", indent)
+    if isinstance(of.element, TupleType | ObjectType):
+        return _block(f"{name}(", [type_text(of.element, indent + 1)], ")", indent)
+    return f"{name}({type_text(of.element, indent)})"
 
 
 def _block(opening: str, lines: list[str], closing: str, indent: int) -> str:
