@@ -35,10 +35,12 @@ def plan_text(session: Session, plan: Plan, *, group: bool | None) -> str:
     return views.plan_text(plan, session.terminal.data_look, group_acls=group)
 
 
-def stream_plan(session: Session, made: Planned) -> None:
-    """Write a plan and its problems as messages, one a line."""
+def stream_plan(session: Session, made: Planned, *, whole: bool = False) -> None:
+    """Write a plan and its problems as messages, one a line; `whole` adds the plan itself."""
     at = timestamp()
     session.terminal.data(views.version_line(at) + views.plan_stream(made.plan, at))
+    if whole:
+        session.terminal.data(views.plan_line(made.plan, at))
     tell(
         made.plan.diagnostics,
         session.terminal,

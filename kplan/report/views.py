@@ -57,6 +57,11 @@ def plan_stream(plan: Plan, at: str) -> str:
     return ndjson_text(stream.plan_messages(plan, at))
 
 
+def plan_line(plan: Plan, at: str) -> str:
+    """Write the whole plan as one message of the stream, for those who keep no plan file."""
+    return ndjson_text([stream.plan_message(plan, at)])
+
+
 def apply_text(
     outcomes: Sequence[Outcome], look: Look, *, again: str = "kplan apply", imported: int = 0
 ) -> str:

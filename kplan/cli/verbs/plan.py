@@ -55,7 +55,7 @@ def plan(
         ports = wiring.ports(session, "plan", states, shown)
         made = planned(project, options, ports)
     if answer.json:
-        showing.stream_plan(session, made)
+        showing.stream_plan(session, made, whole=True)
     else:
         showing.show_plan(session, made, planning)
     if what.out and not made.plan.has_errors:

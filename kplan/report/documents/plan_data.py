@@ -23,7 +23,7 @@ from kplan.report.documents.validation import diagnostics_data
 _ADOPTED = frozenset({Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED})
 
 
-def plan_data(plan: Plan) -> Data:
+def plan_data(plan: Plan) -> Mapping[str, Data]:
     """Write the plan so that conftest, Checkov and tools for pull requests take it as it is."""
     declared = frozenset(each.address.block for each in plan.changes if each.after is not None)
     outputs = [each for each in plan.outputs if each.action is not Action.DELETE]

@@ -9,6 +9,7 @@ from kplan.model.refusal import Refusal
 from kplan.model.version import VERSION
 from kplan.report.data import Data
 from kplan.report.documents.outcomes import is_retriable
+from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.terraform import action_reason, module_address
 from kplan.report.documents.validation import diagnostics_data
 
@@ -55,6 +56,11 @@ def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
     if plan.outputs:
         told: dict[str, Data] = {each.name: _output(each) for each in plan.outputs}
         yield _message("outputs", f"Outputs: {len(told)}", at, outputs=told)
+
+
+def plan_message(plan: Plan, at: str) -> Message:
+    """Tell the whole plan in one message: the keys are those of `show -json`."""
+    return {**plan_data(plan), **_message("plan", "The plan as kplan show -json writes it", at)}
 
 
 def _word(change: Change) -> str:

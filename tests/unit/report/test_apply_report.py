@@ -292,6 +292,15 @@ def test_a_stream_begins_with_the_version_and_tells_the_plan() -> None:
     assert found[5]["outputs"] == {"o": {"sensitive": False, "action": "create"}}
 
 
+def test_the_stream_of_a_plan_can_hold_the_whole_plan() -> None:
+    plan = plan_of([resource("kafka_acl.a", acl())], state(), snapshot())
+    (told,) = messages(views.plan_line(plan, AT))
+    assert (told["type"], told["@timestamp"]) == ("plan", AT)
+    (found,) = told["resource_changes"]
+    assert found["change"]["after"]["resource_pattern_type_filter"] == "Literal"
+    assert told["format_version"] == json.loads(views.plan_json(plan))["format_version"]
+
+
 def test_starts_and_problems_are_messages_too() -> None:
     (begun,) = messages(views.start_line(change("old"), AT))
     assert (begun["type"], begun["@message"]) == ("apply_start", "kafka_topic.old: Destroying...")
