@@ -94,14 +94,18 @@ def read_journal(path: Path) -> Journal | None:
         return None
     except OSError as failure:
         raise StateError(f"The journal {file} cannot be read: {failure.strerror}.") from failure
+    way_out = f"Move {file} away; kplan plan then shows what its apply has done."
+    return decode_journal(data, str(file), way_out)
+
+
+def decode_journal(data: bytes, where: str, way_out: str) -> Journal:
+    """Read a journal; `way_out` is the hint where it is damaged. Raises StateCorrupt."""
     try:
         return _journal(whole_lines(data))
     except StateCorrupt as fault:
-        raise StateCorrupt(f"{file}: {fault.detail}", fault.hint) from fault
+        raise StateCorrupt(f"{where}: {fault.detail}", fault.hint) from fault
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as failure:
-        raise StateCorrupt(
-            f"The journal {file} is damaged: {failure}.", _way_out(file)
-        ) from failure
+        raise StateCorrupt(f"The journal {where} is damaged: {failure}.", way_out) from failure
 
 
 def fold(state: State, journal: Journal) -> tuple[State, frozenset[Key]]:
@@ -246,7 +250,3 @@ def _outcome(change: Change, found: Mapping[str, Any]) -> Outcome:
         found["verified"],
         found["uid"],
     )
-
-
-def _way_out(file: Path) -> str:
-    return f"Move {file} away; kplan plan then shows what its apply has done."

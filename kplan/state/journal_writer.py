@@ -5,7 +5,9 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from kplan.model.errors import StateError
 from kplan.model.outcome import Outcome
@@ -25,33 +27,47 @@ from kplan.state.lines import Chain
 from kplan.state.version import kplan_version
 
 
+class Sink(Protocol):
+    """Where the lines of a journal go."""
+
+    def add(self, line: bytes) -> None:
+        """Take a line. It may be lost when this process dies before the next `sync`."""
+        ...
+
+    def sync(self) -> None:
+        """Let nothing that was added be lost any more.
+
+        Raises:
+            StateError: that cannot be done (disk full, cluster gone).
+
+        """
+        ...
+
+
 class JournalWriter:
     """Writes to an open journal. It can be used from several threads, and as an apply's watcher."""
 
-    def __init__(self, descriptor: int, chain: Chain, numbers: Mapping[Key, int]) -> None:
-        self._descriptor = descriptor
+    def __init__(self, sink: Sink, chain: Chain, numbers: Mapping[Key, int]) -> None:
+        self._sink = sink
         self._chain = chain
         self._numbers = numbers
-        self._unwritten = b""
-        self._size = os.fstat(descriptor).st_size
         self._turn = threading.Lock()
 
     def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
-        """Put on the disk what is about to be sent; only then may it be sent.
+        """Make durable what is about to be sent; only then may it be sent.
 
         Raises:
-            StateError: it cannot be written (disk full). Nothing may be sent then.
+            StateError: that cannot be done. Nothing may be sent then.
 
         """
         sent = [self._numbers[key(each)] for each in changes]
         self._write_through({"sent": sent, "step": batch.step.name, "at": utc_now()})
 
     def finished(self, outcome: Outcome) -> None:
-        """Note what became of one change; it is on the disk before the next request goes out."""
+        """Note what became of one change; it is durable before the next request goes out."""
         number = self._numbers[key(outcome.change)]
-        with self._turn, contextlib.suppress(OSError):  # `sending` and `end` try again
-            self._unwritten += self._chain.line(outcome_line(number, outcome))
-            self._flush()
+        with self._turn:
+            self._sink.add(self._chain.line(outcome_line(number, outcome)))
 
     def settling(self, waiting: int, total: int) -> None:
         """Note nothing: what is not visible yet is marked in the state."""
@@ -66,15 +82,62 @@ class JournalWriter:
 
     def _write_through(self, document: Mapping[str, object]) -> None:
         with self._turn:
-            self._unwritten += self._chain.line(document)
-            try:
-                self._flush()
-                os.fdatasync(self._descriptor)
-            except OSError as failure:
-                raise StateError(
-                    f"The journal cannot be written: {failure.strerror}. Nothing more was sent.",
-                    "Make room, then apply again: what was done is in the journal.",
-                ) from failure
+            self._sink.add(self._chain.line(document))
+            self._sink.sync()
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The first lines of a journal, and what it takes to go on after them."""
+
+    lines: bytes
+    chain: Chain
+    numbers: Mapping[Key, int]
+
+    def writer(self, sink: Sink) -> JournalWriter:
+        """Go on in a sink that holds the first lines."""
+        return JournalWriter(sink, self.chain, self.numbers)
+
+
+def beginning(plan: Plan) -> Beginning:
+    """Write down every change of the plan's batches, for a journal to begin with."""
+    changes = {key(each): each for batch in plan.batches for each in batch.changes}
+    chain = Chain()
+    lines = [chain.line(head_line(_head(plan), len(changes)))]
+    lines += [chain.line(change_line(each)) for each in changes.values()]
+    return Beginning(b"".join(lines), chain, {each: number for number, each in enumerate(changes)})
+
+
+def interrupted(where: str) -> StateError:
+    """Refuse to begin a journal where there is one."""
+    return StateError(
+        f"An apply was interrupted and left its journal {where}.",
+        "Finish it first: kplan apply -resume",
+    )
+
+
+class _FileSink:
+    """Appends to a file."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._unwritten = b""
+        self._size = os.fstat(descriptor).st_size
+
+    def add(self, line: bytes) -> None:
+        self._unwritten += line
+        with contextlib.suppress(OSError):  # `sync` tries again
+            self._flush()
+
+    def sync(self) -> None:
+        try:
+            self._flush()
+            os.fdatasync(self._descriptor)
+        except OSError as failure:
+            raise StateError(
+                f"The journal cannot be written: {failure.strerror}. Nothing more was sent.",
+                "Make room, then apply again: what was done is in the journal.",
+            ) from failure
 
     def _flush(self) -> None:
         """Append whole lines, or nothing; what could not be appended is kept for the next time."""
@@ -102,26 +165,18 @@ def recording(path: Path, plan: Plan) -> Iterator[JournalWriter]:
     """
     file = journal_path(path)
     if file.exists():
-        raise StateError(
-            f"An apply was interrupted and left its journal {file}.",
-            "Finish it first: kplan apply -resume",
-        )
-    changes = {key(each): each for batch in plan.batches for each in batch.changes}
-    chain = Chain()
-    lines = [chain.line(head_line(_head(plan), len(changes)))]
-    lines += [chain.line(change_line(each)) for each in changes.values()]
+        raise interrupted(str(file))
+    first = beginning(plan)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(file, b"".join(lines))
+        write_atomically(file, first.lines)
         descriptor = os.open(file, os.O_WRONLY | os.O_APPEND)
     except OSError as failure:
         raise StateError(
             f"The journal {file} cannot be written: {failure.strerror}. Nothing was sent."
         ) from failure
     try:
-        yield JournalWriter(
-            descriptor, chain, {name: number for number, name in enumerate(changes)}
-        )
+        yield first.writer(_FileSink(descriptor))
     finally:
         os.close(descriptor)
 
