@@ -128,7 +128,7 @@ def make_range(*numbers: Number) -> Value:
     step = numbers[-1] if len(numbers) > 2 else 1 if end >= start else -1  # noqa: PLR2004 - the third argument
     if step < 0 and end > start:
         raise Refusal(_TO_ONE_BELOW, argument=1)
-    if step > 0 and end < start:
+    if step >= 0 and end < start:
         raise Refusal(_TO_ONE_ABOVE, argument=1)
     made: list[Value] = []
     while (start < end) if step >= 0 else (start > end):

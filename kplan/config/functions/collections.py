@@ -4,6 +4,7 @@ from typing import Final
 
 from kplan.config.functions.function import Function, Parameter, Refusal
 from kplan.config.functions.graphemes import graphemes
+from kplan.config.functions.quoting import quoted
 from kplan.config.functions.whole import whole_number
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.distinct import Distinct
@@ -41,6 +42,8 @@ def anytrue(items: TList) -> bool:
 def coalesce(*values: Value) -> Value:
     """First value that is neither null nor an empty string, in the type that all share."""
     shared = unify(type_of(each) for each in values) if values else None
+    if shared is None and None in values:
+        shared = ANY  # a null may be of any type, and then the others may differ
     if shared is None:
         raise Refusal("all arguments must have the same type")
     for each in values:
@@ -53,12 +56,12 @@ def coalescelist(*lists: Value) -> Value:
     """First list or tuple that is not empty."""
     if not lists:
         raise Refusal("at least one argument is required")
-    for each in lists:
-        items, _ = unmark(each)
-        if not isinstance(items, tuple) or isinstance(items, TSet):
-            raise Refusal("coalescelist arguments must be lists or tuples")
+    found = [unmark(each)[0] for each in lists]
+    if any(not isinstance(each, tuple) or isinstance(each, TSet) for each in found):
+        raise Refusal("coalescelist arguments must be lists or tuples")
+    for given, items in zip(lists, found, strict=True):
         if items:
-            return each
+            return given
     raise Refusal("no non-null arguments")
 
 
@@ -78,7 +81,7 @@ def element(items: Value, index: Number) -> Value:
     """Element at an index, which starts again from 0 beyond the end."""
     found, marked = unmark(items)
     if not isinstance(found, tuple) or isinstance(found, TSet):
-        raise Refusal("cannot read elements from {}", type_name(type_of(found)))
+        raise Refusal(f"cannot read elements from {type_name(type_of(found))}")
     place = whole_number(index, prefix="invalid index: ")
     if place < 0:
         raise Refusal("cannot use element function with a negative index")
@@ -161,8 +164,8 @@ def _fallback(found: dict[str, Value], default: Value) -> Value:
 
 def _not_found(found: dict[str, Value], name: str) -> Refusal:
     if isinstance(found, TMap):
-        return Refusal('lookup failed to find key "{}"', name)
-    return Refusal('the given object has no attribute "{}"', name, argument=0)
+        return Refusal("lookup failed to find key {}", quoted(name))
+    return Refusal("the given object has no attribute {}", quoted(name), argument=0)
 
 
 def matchkeys(items: TList, names: TList, wanted: TList) -> Value:

@@ -3,9 +3,10 @@
 from typing import Final
 
 from kplan.config.functions.function import Function, Parameter, Refusal
+from kplan.config.functions.quoting import quoted
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.sensitive import is_sensitive, mark, unmark
-from kplan.config.values.types import type_name, type_of
+from kplan.config.values.types import constraint_name, type_name, type_of
 from kplan.config.values.value import (
     ANY,
     BOOL,
@@ -64,12 +65,12 @@ def _to(value: Value, wanted: Type) -> Value:
 
 def _unsuitable(value: Value, wanted: Type) -> Refusal:
     found, marked = unmark(value)
-    name = type_name(wanted)
+    name = constraint_name(wanted)
     if isinstance(found, str) and isinstance(wanted, PrimitiveType):
         if marked:
             return Refusal(f"cannot convert this sensitive string to {name}", argument=0)
         rule = _STRING_RULES.get(wanted, "")
-        return Refusal('cannot convert "{}" to {}; {}', found, name, rule, argument=0)
+        return Refusal(f"cannot convert {{}} to {name}; {rule}", quoted(found), argument=0)
     return Refusal(f"cannot convert {type_name(type_of(found))} to {name}", argument=0)
 
 

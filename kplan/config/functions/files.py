@@ -11,6 +11,7 @@ from kplan.config.functions.globbing import GlobError, find_files
 from kplan.config.functions.hashes import digest, hexadecimal, in_base64
 from kplan.config.functions.host import Host, TemplateError
 from kplan.config.functions.paths import cleaned
+from kplan.config.functions.quoting import quoted
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.sets import make_set
 from kplan.config.values.text import clean_text
@@ -18,12 +19,12 @@ from kplan.config.values.value import STRING, Value
 
 _NAME: Final = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _NOT_THERE: Final = (
-    'no file exists at "{}"; this function works only with files that are distributed as part of '
+    "no file exists at {}; this function works only with files that are distributed as part of "
     "the configuration source code, so if this file will be created by a resource in this "
     "configuration you must instead obtain this result from an attribute of that resource"
 )
 _NOT_TEXT: Final = (
-    'contents of "{}" are not valid UTF-8; use the filebase64 function to obtain the Base64 '
+    "contents of {} are not valid UTF-8; use the filebase64 function to obtain the Base64 "
     "encoded contents or the other file functions (e.g. filemd5, filesha256) to obtain file "
     "hashing results instead"
 )
@@ -33,7 +34,7 @@ def _contents(host: Host, path: str) -> bytes:
     try:
         return host.files.read(path)
     except FileNotFoundError:
-        raise Refusal(_NOT_THERE, path, argument=0) from None
+        raise Refusal(_NOT_THERE, quoted(path), argument=0) from None
     except FileRefused as refused:
         raise Refusal("failed to read file: {}", str(refused), argument=0) from None
 
@@ -42,7 +43,7 @@ def _text(host: Host, path: str) -> str:
     try:
         return _contents(host, path).decode()
     except UnicodeDecodeError:
-        raise Refusal(_NOT_TEXT, path) from None
+        raise Refusal(_NOT_TEXT, quoted(path)) from None
 
 
 def file(host: Host, path: str) -> str:
@@ -64,9 +65,9 @@ def fileexists(host: Host, path: str) -> bool:
     except FileRefused as refused:
         raise Refusal("{}", str(refused)) from None
     except OSError:
-        raise Refusal('failed to stat "{}"', path) from None
+        raise Refusal("failed to stat {}", quoted(path)) from None
     if stat.S_ISDIR(mode):
-        raise Refusal('"{}" is a directory, not a file', path or ".")
+        raise Refusal("{} is a directory, not a file", quoted(path or "."))
     return stat.S_ISREG(mode)
 
 
@@ -77,7 +78,7 @@ def fileset(host: Host, path: str, pattern: str) -> Value:
         host.files.path(path)
         found = list(find_files(host.files.root, whole)) if pattern else []
     except (FileRefused, GlobError) as error:
-        raise Refusal('failed to glob pattern "{}": {}', whole, str(error)) from None
+        raise Refusal("failed to glob pattern {}: {}", quoted(whole), str(error)) from None
     names = (posixpath.relpath(each, cleaned(path)) for each in found)
     return make_set((clean_text(each) for each in names), STRING)
 
@@ -148,9 +149,9 @@ def _variables(value: Value) -> tuple[dict[str, Value], bool]:
     for name in sorted(given):
         if _NAME.fullmatch(name) is None:
             raise Refusal(
-                'invalid template variable name "{}": must start with a letter, followed by zero '
+                "invalid template variable name {}: must start with a letter, followed by zero "
                 "or more letters, digits, and underscores",
-                name,
+                quoted(name),
                 argument=1,
             )
     return given, marked

@@ -46,9 +46,9 @@ def _network(text: str, argument: int | None = None) -> _Network:
 
 def cidrhost(prefix: str, number: Number) -> str:
     """Address of a host in a network; negative numbers count from the end."""
-    network = _network(prefix)
     if not isinstance(number, int):
         raise Refusal("value must be a whole number")
+    network = _network(prefix)
     size = 1 << network.free_bits
     host = number + size if number < 0 else number
     if not 0 <= host < size:
@@ -68,10 +68,10 @@ def cidrnetmask(prefix: str) -> str:
 
 def cidrsubnet(prefix: str, newbits: Number, netnum: Number) -> str:
     """Network within a network: `newbits` more bits of prefix, which hold `netnum`."""
-    network = _network(prefix)
     extension = whole_number(newbits)
     if not isinstance(netnum, int):
         raise Refusal("value must be a whole number")
+    network = _network(prefix)
     if extension < 0 or netnum < 0:
         raise Refusal("the extension of the prefix and the number must not be negative")
     longer = network.prefix + extension

@@ -5,23 +5,27 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Final
 
+from kplan.config.functions import floats
+from kplan.config.functions.floats import natural_log
 from kplan.config.functions.function import Function, Parameter, Refusal
+from kplan.config.functions.quoting import quoted
 from kplan.config.functions.whole import whole_number
 from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.numbers import MAX_DIGITS, add, number_text, parse_number
+from kplan.config.values.numbers import MAX_DIGITS, add, parse_number
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import NUMBER, Number, TMap, Value
 
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SMALLEST_BASE: Final = 2
 _CASELESS_BASE: Final = 36
+_NOT_FINITE: Final = "the result is not a finite number"
 _NOT_NUMBERS: Final = "argument must be list, set, or tuple of number values"
 
 
 def _number(value: float) -> Number:
     """Take the result of float arithmetic at the digits that a float shows."""
     if not math.isfinite(value):
-        raise Refusal("the result is not a finite number")
+        raise OverflowError
     return parse_number(repr(value))
 
 
@@ -42,25 +46,22 @@ def floor(number: Number) -> Number:
 
 def log(number: Number, base: Number) -> Number:
     """Logarithm to a base, in float precision."""
+    if base == 0:
+        return 0
+    if number <= 0 or base < 0 or base == 1:
+        raise Refusal(_NOT_FINITE)
     try:
-        return _number(math.log(number) / math.log(base)) if base else 0
-    except (ValueError, ZeroDivisionError, OverflowError):
-        raise Refusal(
-            "the logarithm of {} to the base {} is not a finite number",
-            number_text(number),
-            number_text(base),
-        ) from None
+        return _number(natural_log(float(number)) / natural_log(float(base)))
+    except (OverflowError, ZeroDivisionError, ValueError):
+        raise Refusal(_NOT_FINITE) from None
 
 
 def power(number: Number, exponent: Number) -> Number:
     """Power, in float precision."""
     try:
-        result = float(number) ** float(exponent)
-    except (ZeroDivisionError, OverflowError):
-        result = math.inf
-    if isinstance(result, complex):
-        raise Refusal("the result is not a finite number")
-    return _number(result)
+        return _number(floats.power(float(number), float(exponent)))
+    except (OverflowError, ZeroDivisionError, ValueError):
+        raise Refusal(_NOT_FINITE) from None
 
 
 def signum(number: Number) -> Number:
@@ -89,14 +90,15 @@ def parse_int(text: Value, base: Number) -> Value:
     """Integer written in a base from 2 to 62."""
     if not isinstance(text, str):
         got = type_name(type_of(text))
-        raise Refusal("first argument must be a string, not {}", got, argument=0)
+        raise Refusal(f"first argument must be a string, not {got}", argument=0)
     radix = whole_number(base, argument=1)
     if not _SMALLEST_BASE <= radix <= len(_DIGITS):
         reason = "base must be a whole number between 2 and 62 inclusive"
         raise Refusal(reason, argument=1)
     value = _parsed(text, radix)
     if value is None:
-        raise Refusal(f'cannot parse "{{}}" as a base {radix} integer', text, argument=0)
+        reason = f"cannot parse {{}} as a base {radix} integer"
+        raise Refusal(reason, quoted(text), argument=0)
     return value
 
 
@@ -117,14 +119,14 @@ def _parsed(text: str, radix: int) -> int | None:
 
 def total(numbers: Value) -> Value:
     """Sum of the numbers of a list, set or tuple."""
+    if not isinstance(numbers, tuple | dict):
+        raise Refusal("cannot sum noniterable", argument=0)
+    if not numbers:
+        raise Refusal("cannot sum an empty list", argument=0)
     if isinstance(numbers, dict):
         got = "map" if isinstance(numbers, TMap) else "object"
         reason = f"argument must be list, set, or tuple. Received {got}"
         raise Refusal(reason, argument=0)
-    if not isinstance(numbers, tuple):
-        raise Refusal("cannot sum noniterable", argument=0)
-    if not numbers:
-        raise Refusal("cannot sum an empty list", argument=0)
     result: Number = 0
     for each in numbers:
         result = add(result, _summand(each))

@@ -8,6 +8,7 @@ import zlib
 from typing import Final
 
 from kplan.config.functions.function import Function, Parameter, Refusal
+from kplan.config.functions.quoting import quoted
 from kplan.config.values.value import STRING
 
 _GZIP_HEADER: Final = b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"
@@ -30,7 +31,7 @@ def base64_decode(text: str) -> str:
     """Text whose UTF-8 bytes are given in Base64."""
     data = decoded_base64(text)
     if data is None:
-        raise Refusal("failed to decode base64 data {}", f'"{text}"')
+        raise Refusal("failed to decode base64 data {}", quoted(text))
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -94,8 +95,8 @@ def _codec(name: str) -> str:
             pass
         else:
             return codec
-    reason = '"{}" is not a supported IANA encoding name or alias'
-    raise Refusal(reason, name, argument=1)
+    reason = "{} is not a supported IANA encoding name or alias"
+    raise Refusal(reason, quoted(name), argument=1)
 
 
 def url_encode(text: str) -> str:

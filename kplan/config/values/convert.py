@@ -7,7 +7,7 @@ from kplan.config.values.mismatch import mismatch
 from kplan.config.values.numbers import NumberError, number_text, parse_number
 from kplan.config.values.sensitive import mark
 from kplan.config.values.sets import make_set
-from kplan.config.values.types import concrete, has_any, type_name, type_of
+from kplan.config.values.types import concrete, constraint_name, has_any, type_of
 from kplan.config.values.unify import unify
 from kplan.config.values.value import (
     ANY,
@@ -130,7 +130,7 @@ def _parsed(text: str, wanted: PrimitiveType) -> Value:
 
 def _sequence(value: Value, wanted: ListType | SetType) -> Value:
     if not isinstance(value, tuple):
-        raise _Misfit(f"{type_name(wanted)} required")
+        raise _Misfit(f"{constraint_name(wanted)} required")
     parts = [_part(place, f"[{place}]", each, wanted.element) for place, each in enumerate(value)]
     items, element = _agreed(parts, wanted.element, range(len(parts)))
     return TList(items, element) if isinstance(wanted, ListType) else make_set(items, element)
@@ -138,7 +138,7 @@ def _sequence(value: Value, wanted: ListType | SetType) -> Value:
 
 def _map(value: Value, wanted: MapType) -> Value:
     if not isinstance(value, dict):
-        raise _Misfit(f"{type_name(wanted)} required")
+        raise _Misfit(f"{constraint_name(wanted)} required")
     parts = [_part(key, f'["{key}"]', value[key], wanted.element) for key in value]
     items, element = _agreed(parts, wanted.element, list(value))
     return TMap(dict(zip(value, items, strict=True)), element)

@@ -1,6 +1,6 @@
 """Whether one type converts to another, and the words for why it does not."""
 
-from kplan.config.values.types import type_name
+from kplan.config.values.types import constraint_name
 from kplan.config.values.unify import unify
 from kplan.config.values.value import (
     ANY,
@@ -51,7 +51,7 @@ def _sequence_mismatch(got: Type, wanted: ListType | SetType) -> str | None:
                     return f"element {place}: {reason}"
             return _disunity(elements, wanted)
         case _:
-            return f"{type_name(wanted)} required"
+            return f"{constraint_name(wanted)} required"
 
 
 def _map_mismatch(got: Type, wanted: MapType) -> str | None:
@@ -64,7 +64,7 @@ def _map_mismatch(got: Type, wanted: MapType) -> str | None:
                     return f'element "{name}": {reason}'
             return _disunity(tuple(got.attributes.values()), wanted)
         case _:
-            return f"{type_name(wanted)} required"
+            return f"{constraint_name(wanted)} required"
 
 
 def _element_mismatch(got: Collection, wanted: Collection) -> str | None:
@@ -80,7 +80,7 @@ def _disunity(elements: tuple[Type, ...], wanted: Collection) -> str | None:
 
 
 def _kind(wanted: Collection) -> str:
-    return type_name(wanted).partition(" ")[0]
+    return constraint_name(wanted).partition(" ")[0]
 
 
 def _fits_tuple(got: Type, wanted: TupleType) -> bool:

@@ -133,7 +133,7 @@ def _failures(output: str) -> Iterator[tuple[int, dict[str, object]]]:
             int(span["filename"][1:-3]),
             {
                 "summary": diagnostic["summary"],
-                "detail": diagnostic["detail"],
+                "detail": diagnostic["detail"].partition("\ngoroutine")[0],
                 "span": [start, end],
             },
         )
