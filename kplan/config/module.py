@@ -20,6 +20,7 @@ from kplan.config.names import ModuleNames, NoNames, Repetition
 from kplan.config.problem import Failure, error, warning
 from kplan.config.repetition import Key
 from kplan.config.resources import ResourceNode
+from kplan.config.size import MAX_PARTS, Sizes
 from kplan.config.submodules import Child, ModuleNode
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
@@ -43,6 +44,7 @@ class Run:
     host: Host
     ledger: Ledger
     library: Library
+    sizes: Sizes
     cwd: str
     workspace: str
 
@@ -114,8 +116,17 @@ class Module:
         if known is not _UNKNOWN:
             return known  # type: ignore[return-value] # what is not the stand-in is a value
         hop = partial(_hop, self.label, f"{kind}.{name}", found)
-        value = self._run.ledger.once((self.path, kind, name), hop, compute)
+        bounded = partial(self._bounded, hop, compute)
+        value = self._run.ledger.once((self.path, kind, name), hop, bounded)
         self._values[kind, name] = value
+        return value
+
+    def _bounded(self, hop: Callable[[], Hop], compute: Callable[[], Value]) -> Value:
+        value = compute()
+        size = self._run.sizes.of(value)
+        if size > MAX_PARTS:
+            told = f"{hop().label} would have {size} parts; at most {MAX_PARTS} are supported."
+            raise Failure([error("KP114", hop().place, told)])
         return value
 
     # ---- everything

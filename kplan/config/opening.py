@@ -12,6 +12,7 @@ from kplan.config.inputs import Inputs
 from kplan.config.ledger import Ledger
 from kplan.config.library import Library
 from kplan.config.module import Module, Place, Run
+from kplan.config.size import Sizes
 from kplan.config.syntax.cache import TreeCache
 from kplan.config.syntax.cachefolder import cache_folder
 from kplan.config.templating import TemplateHost
@@ -64,6 +65,7 @@ def open_folder(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> 
         host=host,
         ledger=ledger,
         library=library,
+        sizes=Sizes(),
         cwd=str(Path.cwd()),
         workspace=inputs.workspace,
     )

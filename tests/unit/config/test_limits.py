@@ -75,6 +75,13 @@ def test_text_that_doubles_again_and_again_ends_with_an_error(tmp_path: Path) ->
     assert [each.code for each in found.diagnostics] == ["KP158"]
 
 
+def test_a_value_that_doubles_again_and_again_ends_with_an_error(tmp_path: Path) -> None:
+    lines = "".join(f"  d{at} = [local.d{at - 1}, local.d{at - 1}]\n" for at in range(1, 60))
+    text = f'locals {{\n  d0 = {{ a = 1 }}\n{lines}}}\noutput "x" {{\n  value = local.d59\n}}\n'
+    found = loaded(tmp_path, {"main.tf": text})
+    assert [each.code for each in found.diagnostics] == ["KP114"]
+
+
 PIECES = (
     '"', "${", "}", "{", "[", "]", "(", ")", "%{", "~}", "\n", "=", "<<EOT\n", "EOT\n", "#", "/*",
     "*/", "-", "!", ".", "*", "[*]", ".*", "...", "?", ":", "=>", "for ", "in ", "if ", "null",
