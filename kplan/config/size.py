@@ -11,11 +11,12 @@ would come to more than any memory, as soon as anything goes through them."""
 class Sizes:
     """Counts parts, going through each collection once.
 
-    It remembers collections by identity, so what it is asked about must outlive it.
+    Collections are known by identity, and kept with their count so that none can take the
+    identity of another.
     """
 
     def __init__(self) -> None:
-        self._known: dict[int, int] = {}
+        self._known: dict[int, tuple[int, Value]] = {}
 
     def of(self, value: Value) -> int:
         """Count the value itself and all parts of it."""
@@ -25,6 +26,6 @@ class Sizes:
         known = self._known.get(id(bare))
         if known is None:
             parts = bare.values() if isinstance(bare, dict) else bare
-            known = 1 + sum(map(self.of, parts))
+            known = 1 + sum(map(self.of, parts)), bare
             self._known[id(bare)] = known
-        return known
+        return known[0]
