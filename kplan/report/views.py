@@ -20,7 +20,7 @@ from kplan.report.documents.drift import Coverage
 from kplan.report.documents.outcomes import outcome_words, outcomes_document
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
-from kplan.report.documents.validation import validation_data
+from kplan.report.documents.validation import diagnostics_data, validation_data
 from kplan.report.formats.json_text import json_line, json_text, ndjson_text
 from kplan.report.formats.text import line_text, text
 from kplan.report.look import PLAIN, Look
@@ -36,6 +36,11 @@ def diagnostics_text(
 def validation_json(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
     """Write what `terraform validate -json` writes, with a `code` and `hint` each."""
     return json_text(validation_data(diagnostics, sources))
+
+
+def refusal_line(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> str:
+    """Write on one line why an expression has no value: `{"ok":false,"diagnostics":[...]}`."""
+    return json_line({"ok": False, "diagnostics": diagnostics_data(diagnostics, sources)})
 
 
 def plan_text(plan: Plan, look: Look, *, group_acls: bool = True) -> str:
@@ -164,6 +169,11 @@ def adoption_text(
 ) -> str:
     """Show what a state would come to own, and what is declared and was not found."""
     return text(states.adoption_document(adopted, absent, notes), look)
+
+
+def imported_text(owned: Sequence[Owned], notes: Sequence[str], look: Look) -> str:
+    """Count what was taken over, per kind, with what is to be said about it."""
+    return text(states.imported_document(owned, notes), look)
 
 
 def outputs_text(outputs: Mapping[str, OutputValue], look: Look) -> str:

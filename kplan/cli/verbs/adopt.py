@@ -1,14 +1,37 @@
 """`kplan import`."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
-from kplan.cli.exits import Exit
 from kplan.cli.options import InputOptions, StateOptions
-from kplan.cli.progress import progress
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+
+
+@dataclass(frozen=True, slots=True)
+class WhatOptions:
+    """What to take over."""
+
+    address: Annotated[
+        str, typer.Argument(metavar="[ADDRESS]", help="A resource declared here.")
+    ] = ""
+    identity: Annotated[str, typer.Argument(metavar="[ID]", help="The object's name there.")] = ""
+    all: Annotated[bool, typer.Option("--all", help="Take all that is not declared yet.")] = False
+    prefix: Annotated[
+        str, typer.Option("--prefix", metavar="P", help="With -all: only names that begin so.")
+    ] = ""
+    generate_config: Annotated[
+        str,
+        typer.Option(
+            "--generate-config", metavar="FILE", help="With -all: write what is taken to this file."
+        ),
+    ] = ""
+    from_tfstate: Annotated[
+        str,
+        typer.Option("--from-tfstate", metavar="FILE", help="Take what a state of Terraform owns."),
+    ] = ""
 
 
 @verb(
@@ -17,25 +40,33 @@ from kplan.cli.verb import verb
         "kplan import kafka_acl.a 'User:checkout|*|Write|Allow|Topic|dev.shop.orders|Literal'",
         "An ACL by principal, host, operation, permission, resource type, name and pattern.",
     ),
+    (
+        "kplan import -all -generate-config=cluster.tf",
+        "A whole cluster: its configuration is written, and the next plan is empty.",
+    ),
+    (
+        "kplan import -all -prefix=dev.shop. -generate-config=shop.tf",
+        "Only topics whose names begin so, and ACLs on such names.",
+    ),
+    (
+        "kplan import -from-tfstate=terraform.tfstate",
+        "All that Terraform's Kafka provider owned in this folder, at the same addresses.",
+    ),
 )
-def adopt(
-    session: Session,
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="A resource declared here.")],
-    identity: Annotated[str, typer.Argument(metavar="ID", help="The object on the cluster.")],
-    inputs: InputOptions,
-    states: StateOptions,
-) -> int:
-    """Take over an object that exists on the cluster.
+def adopt(session: Session, what: WhatOptions, inputs: InputOptions, states: StateOptions) -> int:
+    """Take over objects that exist on the cluster.
 
-    The object is written into the state and not touched. The next plan tells how it differs from
-    what is declared.
+    They are written into the state and not touched. The next plan tells how they differ from what
+    is declared. Internal topics are never taken, and secrets are never copied.
     """
-    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.imports import import_object  # noqa: PLC0415
+    from kplan.cli.importing import Wish, imported  # noqa: PLC0415 - help needs none of this
 
-    project = wiring.project(session, states, inputs)
-    with progress(session.terminal) as shown:
-        ports = wiring.ports(session, "import", states, shown)
-        owned = import_object(project, address, identity, ports)
-    session.terminal.data(f"Import successful: {owned.address} now owns {owned.identity}.")
-    return Exit.DONE
+    wish = Wish(
+        what.address,
+        what.identity,
+        what.all,
+        what.prefix,
+        what.generate_config,
+        what.from_tfstate,
+    )
+    return imported(session, wish, inputs, states)

@@ -186,3 +186,12 @@ def adoption_document(
     blocks += [Paragraph(each, Tone.WARNING) for each in notes]
     total = f"{counted(len(adopted), 'object')} to own." if adopted else "Nothing to own was found."
     return Document((*blocks, Totals((line(strong(total)),))))
+
+
+def imported_document(owned: Sequence[Owned], notes: Sequence[str]) -> Document:
+    """Count what was taken over, per kind, with what is to be said about it."""
+    counts = Counter(each.address.kind for each in owned)
+    told = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))
+    total = f"Import successful: {told} owned now." if owned else "There was nothing to take over."
+    said = tuple(Row(line(each), column=0) for each in notes)
+    return Document((*((Rows(said),) if said else ()), Totals((line(strong(total)),))))

@@ -1,0 +1,111 @@
+"""Taking over from Terraform: the same addresses, the cluster untouched."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.specs import NewTopic
+from kplan.model.errors import UsageError
+from kplan.model.plan import Action
+from kplan.workflow.import_tfstate import TakenOver, import_tfstate
+from kplan.workflow.states import owned_objects
+from tests.sites import MAIN, Site
+
+TFSTATE = Path(__file__).parent / "fixtures" / "terraform.tfstate"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """Give what Terraform made of the configuration, with a state of kplan that knows nothing."""
+    found = Site(tmp_path, MemoryCluster())
+    found.write(MAIN)
+    found.apply()
+    found.project.state_path.unlink()
+    found.cluster.seed([NewTopic("eu.orders", 1, 1)])
+    found.cluster.calls.clear()
+    return found
+
+
+def taken_over(site: Site, data: bytes | None = None) -> TakenOver:
+    file = site.folder / "terraform.tfstate"
+    return import_tfstate(site.project, file, data or TFSTATE.read_bytes(), site.ports)
+
+
+def test_what_terraform_owned_is_owned_at_the_same_addresses(site: Site) -> None:
+    found = taken_over(site)
+    assert [str(each.address) for each in owned_objects(site.project)] == [
+        "kafka_acl.read",
+        'kafka_topic.t["orders"]',
+        'kafka_topic.t["payments"]',
+        'module.pay["eu"].kafka_topic.t[0]',
+    ]
+    assert all(each.uid for each in found.owned if each.address.kind == "kafka_topic")
+    assert {call.method for call in site.cluster.calls} <= {
+        "acls",
+        "describe",
+        "topic_configs",
+        "topics",
+    }
+
+
+def test_what_is_still_declared_needs_no_change_and_what_is_not_is_planned_away(
+    site: Site,
+) -> None:
+    """As Terraform itself would do."""
+    taken_over(site)
+    made = site.plan().plan
+    assert [(str(each.address), each.action) for each in made.changes if each.touches_cluster] == [
+        ('module.pay["eu"].kafka_topic.t[0]', Action.DELETE)
+    ]
+    assert made.drift == ()
+
+
+def test_every_entry_that_is_left_out_is_told(site: Site) -> None:
+    assert {each.address: each.reason for each in taken_over(site).left_out} == {
+        "kafka_vault_secret.app": "kplan does not know kafka_vault_secret",
+        "kafka_topic.odd": "its entry lacks or misplaces 'name'",
+    }
+    again = taken_over(site)
+    assert again.owned == ()
+    assert 'kafka_topic.t["orders"]: orders is owned at kafka_topic.t["orders"] already' in [
+        f"{each.address}: {each.reason}" for each in again.left_out
+    ]
+
+
+def test_what_is_gone_or_hidden_is_not_owned(site: Site) -> None:
+    site.cluster.hide("orders")
+    other = Site(site.folder, MemoryCluster())
+    reasons = [each.reason for each in taken_over(site).left_out]
+    assert any(each.startswith("the cluster will not show orders") for each in reasons)
+    other.project.state_path.unlink()
+    assert "payments is not on the cluster" in [each.reason for each in taken_over(other).left_out]
+
+
+def test_no_secret_is_copied(site: Site) -> None:
+    """Design law 11."""
+    found = taken_over(site)
+    assert "hunter2" not in site.project.state_path.read_text()
+    assert "hunter2" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "is no state of Terraform"),
+        ("[]", "is no state of Terraform"),
+        ('{"format": 1}', "is no state of Terraform"),
+        ('{"version": 3, "terraform_version": "0.11.14"}', "has the format 3; kplan reads 4"),
+    ],
+)
+def test_what_is_no_state_of_terraform_is_refused(site: Site, text: str, told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        taken_over(site, text.encode() or b" ")
+    assert not site.project.state_path.exists()
+
+
+def test_an_empty_state_of_terraform_owns_nothing(site: Site) -> None:
+    empty = {"version": 4, "terraform_version": "1.11.4", "resources": []}
+    assert taken_over(site, json.dumps(empty).encode()) == TakenOver((), ())
+    assert not site.project.state_path.exists()
