@@ -165,25 +165,23 @@ def cut(items: Value, start: Number, end: Number) -> Value:
         )
     if not isinstance(found, tuple):
         raise Refusal("must be a list or tuple value", argument=0)
-    first = whole_number(start, argument=1, prefix="invalid start index: ")
-    last = whole_number(end, argument=2, prefix="invalid end index: ")
-    _check_cut(first, last, len(found))
+    first = _place(start, len(found), 1, "start")
+    last = _place(end, len(found), 2, "end")
+    if first > last:
+        raise Refusal("start index must not be greater than end index", argument=1)
     part = found[first:last]
     made = TList(part, found.element) if isinstance(found, TList) else part
     return mark(made, sensitive=marked)
 
 
-def _check_cut(first: int, last: int, count: int) -> None:
-    if first < 0:
-        raise Refusal("start index must not be less than zero", argument=1)
-    if first > count:
-        raise Refusal("start index must not be greater than the length of the list", argument=1)
-    if last < 0:
-        raise Refusal("end index must not be less than zero", argument=2)
-    if last > count:
-        raise Refusal("end index must not be greater than the length of the list", argument=2)
-    if first > last:
-        raise Refusal("start index must not be greater than end index", argument=1)
+def _place(index: Number, count: int, argument: int, name: str) -> int:
+    place = whole_number(index, argument=argument, prefix=f"invalid {name} index: ")
+    if place < 0:
+        raise Refusal(f"{name} index must not be less than zero", argument=argument)
+    if place > count:
+        reason = f"{name} index must not be greater than the length of the list"
+        raise Refusal(reason, argument=argument)
+    return place
 
 
 def sort(items: TList) -> Value:

@@ -170,11 +170,11 @@ def _not_found(found: dict[str, Value], name: str) -> Refusal:
 
 def matchkeys(items: TList, names: TList, wanted: TList) -> Value:
     """Elements whose counterpart in the second list is in the third."""
-    if len(items) != len(names):
-        raise Refusal("length of keys and values should be equal")
     shared = unify((names.element, wanted.element))
     if shared is None:
         raise Refusal("keys and searchset must be of the same type")
+    if len(items) != len(names):
+        raise Refusal("length of keys and values should be equal")
     sought = Distinct(convert(each, shared) for each in wanted)
     kept = (
         item for item, name in zip(items, names, strict=True) if convert(name, shared) in sought

@@ -13,7 +13,7 @@ from kplan.config.functions.whole import whole_number
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.numbers import MAX_DIGITS, add, parse_number
 from kplan.config.values.types import type_name, type_of
-from kplan.config.values.value import NUMBER, Number, TMap, Value
+from kplan.config.values.value import NUMBER, Number, Value
 
 _DIGITS: Final = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _SMALLEST_BASE: Final = 2
@@ -124,9 +124,8 @@ def total(numbers: Value) -> Value:
     if not numbers:
         raise Refusal("cannot sum an empty list", argument=0)
     if isinstance(numbers, dict):
-        got = "map" if isinstance(numbers, TMap) else "object"
-        reason = f"argument must be list, set, or tuple. Received {got}"
-        raise Refusal(reason, argument=0)
+        got = type_name(type_of(numbers))
+        raise Refusal(f"argument must be list, set, or tuple. Received {got}", argument=0)
     result: Number = 0
     for each in numbers:
         result = add(result, _summand(each))

@@ -37,7 +37,10 @@ OBJECT = ObjectType({"b": NUMBER, "a": TupleType((BOOL, TupleType(())))})
         (ObjectType({}), "object({})"),
         (
             OBJECT,
-            "object({\n    a: tuple([\n        bool,\n        tuple([]),\n    ]),\n    b: number,\n})",
+            (
+                "object({\n    a: tuple([\n        bool,\n        tuple([]),\n    ]),\n"
+                "    b: number,\n})"
+            ),
         ),
         (
             ListType(MapType(ObjectType({"b": NUMBER}))),
