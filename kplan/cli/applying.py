@@ -140,8 +140,10 @@ def _told(session: Session, wish: Wish, done: Applied) -> int:
             showing.show_outcomes(session, done, _again(wish, is_resumable=done.is_resumable))
         if session.signals.number:
             return exits.of_signal(session.signals.number)
-        return exits.of_outcomes(done.outcomes, detailed=detailed)
+        return exits.of_outcomes(made.plan, done.outcomes, detailed=detailed)
     if made.plan.is_applyable:
         return Exit.ERROR  # somebody looked at it and did not say yes
     _show(session, wish, made)
-    return Exit.ERROR if made.plan.has_errors else Exit.DONE
+    if made.plan.has_errors:
+        return Exit.ERROR
+    return exits.of_outcomes(made.plan, (), detailed=detailed)

@@ -30,17 +30,22 @@ def of_error(error: KplanError, *, detailed: bool) -> Exit:
 
 
 def of_plan(plan: "Plan", *, detailed: bool) -> Exit:
-    """Tell whether there is something to do; a plan with errors is an error."""
-    if plan.has_errors:
+    """Tell whether there is something to do; what could not be read or planned is an error."""
+    if plan.has_errors or plan.unread:
         return Exit.ERROR
     return Exit.CHANGES if detailed and plan.has_changes else Exit.DONE
 
 
-def of_outcomes(outcomes: Iterable["Outcome"], *, detailed: bool) -> Exit:
-    """Tell the worst that became of the changes; an unknown outcome is worse than a failed one."""
+def of_outcomes(plan: "Plan", outcomes: Iterable["Outcome"], *, detailed: bool) -> Exit:
+    """Tell the worst that became of a plan; an unknown outcome is worse than a failed one.
+
+    What could not be read was not done: it counts as failed (K4-51).
+    """
     from kplan.model.outcome import Status  # noqa: PLC0415 - as above
 
     met = {outcome.status for outcome in outcomes}
+    if plan.unread:
+        met.add(Status.FAILED)
     if met <= {Status.APPLIED}:
         return Exit.DONE
     if not detailed:

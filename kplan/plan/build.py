@@ -7,7 +7,6 @@ from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.plan import Action, BasedOn, Change, Plan
 from kplan.model.snapshot import Snapshot
-from kplan.model.state import State
 from kplan.plan.batches import batches
 from kplan.plan.checksum import checksum
 from kplan.plan.drift import drift
@@ -93,12 +92,11 @@ def _blocked(owners: Ownership) -> Iterator[Diagnostic]:
 
 def _unread(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
     """Keep the unread kinds that somebody asked for."""
-    asked = {each.address.kind for each in request.resources} | _owned_kinds(request.state)
+    addresses = {*(each.address for each in request.resources), *request.state.owned}
+    asked = {each.kind for each in addresses if is_targeted(each, request.targets)}
+    if request.only is not None:
+        asked &= {kind for kind, _ in request.only}
     return {kind: reason for kind, reason in sorted(snapshot.unread.items()) if kind in asked}
-
-
-def _owned_kinds(state: State) -> set[str]:
-    return {address.kind for address in state.owned}
 
 
 def _unread_problems(request: PlanRequest, snapshot: Snapshot) -> tuple[Diagnostic, ...]:

@@ -1,5 +1,7 @@
 """The table of exit codes."""
 
+from dataclasses import replace
+
 import pytest
 
 from kplan.cli import exits
@@ -65,8 +67,19 @@ def test_a_plan_with_errors_is_an_error_whatever_it_would_change() -> None:
 )
 def test_the_worst_outcome_decides(met: list[Status], code: Exit) -> None:
     outcomes = [Outcome(CHANGE, status) for status in met]
-    assert exits.of_outcomes(outcomes, detailed=True) is code
-    assert exits.of_outcomes(outcomes, detailed=False) is (Exit.DONE if code == 0 else Exit.ERROR)
+    short = Exit.DONE if code == 0 else Exit.ERROR
+    assert exits.of_outcomes(plan(), outcomes, detailed=True) is code
+    assert exits.of_outcomes(plan(), outcomes, detailed=False) is short
+
+
+def test_what_could_not_be_read_is_never_a_success() -> None:
+    """K4-41, K4-51: nothing was planned from it, so nothing was done for it."""
+    blind = replace(plan(CHANGE), unread={"kafka_acl": "no authorizer"})
+    done = [Outcome(CHANGE, Status.APPLIED)]
+    assert exits.of_plan(blind, detailed=True) is Exit.ERROR
+    assert exits.of_outcomes(blind, done, detailed=True) is Exit.PARTLY
+    assert exits.of_outcomes(blind, (), detailed=True) is Exit.ERROR
+    assert exits.of_outcomes(blind, done, detailed=False) is Exit.ERROR
 
 
 def test_signals_end_the_process_as_shells_expect() -> None:

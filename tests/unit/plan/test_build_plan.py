@@ -186,6 +186,19 @@ def test_nothing_is_planned_from_a_kind_that_was_not_read_in_full() -> None:
     assert not plan.is_complete
 
 
+def test_a_kind_that_is_not_asked_for_need_not_be_read() -> None:
+    """K4-41: topics alone can be planned without the right to list ACLs."""
+    resources = [resource("kafka_acl.a", acl()), resource(ORDERS, topic())]
+    blind = snapshot(unread={"kafka_acl": "no right"})
+    for narrowed in (
+        {"targets": ("kafka_topic.*",)},
+        {"only": frozenset([("kafka_topic", identity(topic()))])},
+    ):
+        plan = plan_of(resources, state(), blind, **narrowed)
+        assert [str(each.address) for each in plan.changes] == [ORDERS]
+        assert (plan.unread, codes(plan)) == ({}, [])
+
+
 def test_a_hidden_topic_is_an_error_and_never_created() -> None:
     """K117-15, K4-34."""
     plan = plan_of([resource(ORDERS, topic())], state(), with_hidden_orders())
