@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kplan.state.file import read_state
 from kplan.state.journal import journal_path
-from tests.e2e.commands import Ran, kplan, start
+from tests.e2e.commands import KPLAN, Ran, environ, kplan
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +59,16 @@ resource "kafka_acl" "a" {{
         """Run kplan in the folder."""
         return kplan(self.folder, *args, env={"KPLAN_BOOTSTRAP_SERVERS": self.servers})
 
-    def begin(self, *args: str) -> "subprocess.Popen[str]":
-        """Start kplan in the folder."""
-        return start(self.folder, *args, env={"KPLAN_BOOTSTRAP_SERVERS": self.servers})
+    def begin(self, *args: str) -> "subprocess.Popen[bytes]":
+        """Start kplan in the folder; what it prints goes nowhere, so that no pipe can fill up."""
+        return subprocess.Popen(
+            [*KPLAN, *args],
+            cwd=self.folder,
+            env=environ({"KPLAN_BOOTSTRAP_SERVERS": self.servers}),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
 
     def finished(self) -> Ran:
         """Finish whatever was begun: resume where a journal is left, else apply."""
@@ -79,23 +86,21 @@ resource "kafka_acl" "a" {{
         return self.run("destroy", "-auto-approve").code == 0
 
 
-def applied_while(estate: Estate, strike: Callable[["subprocess.Popen[str]"], None]) -> int:
+def applied_while(estate: Estate, strike: Callable[["subprocess.Popen[bytes]"], None]) -> int:
     """Apply in a process of its own, strike when the first request goes out, give the exit code."""
     with estate.begin("apply", "-auto-approve") as process:
-        assert process.stdout is not None
-        assert process.stderr is not None
         journal = journal_path(estate.state_path)
         while not journal.exists() and process.poll() is None:
             time.sleep(0.002)
         strike(process)
-        process.communicate(timeout=300)
+        process.wait(timeout=300)
     return process.returncode
 
 
-def kill_after(seconds: float) -> Callable[["subprocess.Popen[str]"], None]:
+def kill_after(seconds: float) -> Callable[["subprocess.Popen[bytes]"], None]:
     """Make a strike: SIGKILL, so many seconds after the first request."""
 
-    def strike(process: "subprocess.Popen[str]") -> None:
+    def strike(process: "subprocess.Popen[bytes]") -> None:
         time.sleep(seconds)
         if process.poll() is None:
             os.kill(process.pid, signal.SIGKILL)
