@@ -17,7 +17,21 @@ def reference_problems(
 ) -> Iterator[Diagnostic]:
     """Find references to what is not declared."""
     for reference in references:
-        yield from _problems(reference, origin, declared)
+        if not _is_declared(reference, declared):
+            yield from _problems(reference, origin, declared)
+
+
+def _is_declared(reference: Reference, declared: Declared) -> bool:
+    """Tell, for the two sorts that nearly all references are, whether all is well."""
+    if not reference.steps:
+        return False
+    match reference.root:
+        case "var":
+            return reference.steps[0] in declared.variables
+        case "local":
+            return reference.steps[0] in declared.locals
+        case _:
+            return False
 
 
 def _problems(reference: Reference, origin: Origin, declared: Declared) -> Iterator[Diagnostic]:

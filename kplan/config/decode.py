@@ -15,7 +15,7 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.walk import part
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.sensitive import bare, has_sensitive, unmark
-from kplan.config.values.value import STRING, Value
+from kplan.config.values.value import Value
 from kplan.config.variables import got
 from kplan.kinds.base import Problem
 from kplan.kinds.codes import SUMMARIES
@@ -102,7 +102,7 @@ def _once(name: str, plan: Blueprint, compute: Callable[[], T]) -> T:
 def _decoded(argument: Argument, scope: Scope) -> Decoded:
     node, wanted = argument.node, argument.field
     value = evaluate(node, scope)
-    if type(value) is str and wanted.type is STRING:
+    if type(value) is wanted.plain:
         return Decoded(value)
     sensitive = tuple(_sensitive_paths(wanted.name, value)) if has_sensitive(value) else ()
     if sensitive and wanted.is_identity:
