@@ -23,20 +23,15 @@ META = ("count", "for_each", "depends_on", "provider")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One attribute of a kind. With `takes_fractions` its numbers need not be whole.
-
-    A value of the Python type `plain` is fit as it is.
-    """
+    """One attribute of a kind. With `takes_fractions` its numbers need not be whole."""
 
     name: str
     type: Type
     is_required: bool
     is_identity: bool
     takes_fractions: bool
-    plain: type | None
-
-
-_PLAIN: Mapping[str, type] = {"string": str, "number": int}
+    is_text: bool
+    is_number: bool
 
 
 def fields_of(kind: ResourceKind) -> tuple[Field, ...]:
@@ -55,7 +50,8 @@ def _fields(key: Hashable) -> tuple[Field, ...]:
             each.is_required,
             each.attribute.replaces,
             float in (hints[each.name], *get_args(hints[each.name])),
-            _PLAIN.get(each.attribute.type),
+            each.attribute.type == "string",
+            each.attribute.type == "number",
         )
         for each in schema_fields(schema)
     )

@@ -102,7 +102,7 @@ def _once(name: str, plan: Blueprint, compute: Callable[[], T]) -> T:
 def _decoded(argument: Argument, scope: Scope) -> Decoded:
     node, wanted = argument.node, argument.field
     value = evaluate(node, scope)
-    if type(value) is wanted.plain:
+    if (wanted.is_text and type(value) is str) or (wanted.is_number and type(value) is int):
         return Decoded(value)
     sensitive = tuple(_sensitive_paths(wanted.name, value)) if has_sensitive(value) else ()
     if sensitive and wanted.is_identity:
