@@ -137,7 +137,9 @@ class Function:
         try:
             return convert(value, self.parameter(place).type)
         except ConversionError as error:
-            reason = error.part_reason if has_sensitive(value) else error.reason
+            # what stands in quotes there is a name in the value
+            is_secret = has_sensitive(value) and '"' in error.reason
+            reason = error.part_reason if is_secret else error.reason
             raise self._bad_argument(place, reason) from None
 
     def _check_null(self, place: int, value: Value) -> None:

@@ -46,10 +46,10 @@ def floor(number: Number) -> Number:
 
 def log(number: Number, base: Number) -> Number:
     """Logarithm to a base, in float precision."""
-    if base == 0:
-        return 0
     if number <= 0 or base < 0 or base == 1:
         raise Refusal(_NOT_FINITE)
+    if base == 0:
+        return 0
     try:
         return _number(natural_log(float(number)) / natural_log(float(base)))
     except (OverflowError, ZeroDivisionError, ValueError):

@@ -134,13 +134,3 @@ ANY: Final = AnyType()
 def is_number(value: Value) -> TypeGuard[Number]:
     """Tell whether the value is a number; Python counts True among its integers."""
     return isinstance(value, int | Fraction) and not isinstance(value, bool)
-
-
-def is_tuple(value: Value) -> TypeGuard[tuple[Value, ...]]:
-    """Tell whether the value is a tuple proper, neither list nor set."""
-    return type(value) is tuple
-
-
-def is_object(value: Value) -> TypeGuard[dict[str, Value]]:
-    """Tell whether the value is an object proper, not a map."""
-    return type(value) is dict
