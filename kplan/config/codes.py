@@ -39,6 +39,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP129": "Invalid combination of arguments",
     "KP130": "Invalid type specification",
     "KP131": "Missing required block",
+    "KP132": "Unsupported file",
     # references
     "KP140": "Reference to undeclared input variable",
     "KP141": "Reference to undeclared local value",

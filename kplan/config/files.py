@@ -54,6 +54,9 @@ def read_folder(folder: Path, prefix: str = "", cache: TreeCache | None = None) 
     has_lost = False
     for name in names:
         shown = f"{prefix}{name}"
+        if _is_override(name):
+            diagnostics.append(_no_override(shown))
+            continue
         text = read_text(folder / name, shown)
         if isinstance(text, Diagnostic):
             diagnostics.append(text)
@@ -66,6 +69,16 @@ def read_folder(folder: Path, prefix: str = "", cache: TreeCache | None = None) 
         diagnostics.extend(parsed.diagnostics)
         has_lost |= parsed.has_lost
     return Files(tuple(items), sources, tuple(diagnostics), has_lost)
+
+
+def _is_override(name: str) -> bool:
+    return name.partition(".")[0].rpartition("_")[2] == "override"
+
+
+def _no_override(shown: str) -> Diagnostic:
+    told = "Files whose name ends in override are not merged into the others by kplan."
+    hint = "Write what it says into the blocks that it overrides."
+    return error("KP132", SourceRange(shown, 1, 1, 1, 1), told, hint=hint)
 
 
 def _parsed(source: Source, path: Path, cache: TreeCache | None) -> Parsed:

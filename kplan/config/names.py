@@ -1,7 +1,7 @@
 """What the roots of references stand for: `var`, `local`, `each`, `count`, `path`, resources."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kplan.config.evaluation.misuse import meant
@@ -18,9 +18,9 @@ ROOTS = ("var", "local", "module", "data", "each", "count", "self", *CONSTANT_RO
 class Repetition:
     """What `each`, `count` and `self` stand for in one instance; nothing outside of any."""
 
-    each: Mapping[str, Value] | None = None
+    each: Mapping[str, Value] | None = field(default=None, repr=False)
     count: int | None = None
-    own: Mapping[str, Value] | None = None
+    own: Mapping[str, Value] | None = field(default=None, repr=False)
 
 
 NO_REPETITION = Repetition()

@@ -1,7 +1,7 @@
 """What an expression can see."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from kplan.config.functions.function import Function
@@ -54,9 +54,9 @@ class Scope:
 
     names: Names
     origin: Origin
-    functions: Mapping[str, Function]
-    host: Host
-    variables: Mapping[str, Value]
+    functions: Mapping[str, Function] = field(repr=False)
+    host: Host = field(repr=False)
+    variables: Mapping[str, Value] = field(repr=False)
     is_quiet: bool = False
     """Whether a failure need not say which values it saw."""
 
