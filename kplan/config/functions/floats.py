@@ -24,7 +24,9 @@ _FAR: Final = 1 << 12
 
 
 def natural_log(number: float) -> float:
-    """Natural logarithm of a positive number."""
+    """Natural logarithm of a positive number; raises ValueError where a float takes it for zero."""
+    if number == 0:
+        raise ValueError(number)
     mantissa, exponent = math.frexp(number)
     if mantissa < math.sqrt(2) / 2:
         mantissa, exponent = mantissa * 2, exponent - 1

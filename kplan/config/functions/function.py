@@ -87,6 +87,12 @@ class Function:
 
         """
         self.check_count(len(arguments))
+        try:
+            return self._called(arguments, host)
+        except RecursionError:
+            raise self._error(Refusal("a value is nested too deeply"), hidden=False) from None
+
+    def _called(self, arguments: Sequence[Value], host: Host) -> Value:
         converted = [self._converted(place, each) for place, each in enumerate(arguments)]
         for place, each in enumerate(converted):
             self._check_null(place, each)

@@ -6,7 +6,6 @@ from fractions import Fraction
 from typing import Final
 
 from kplan.config.functions import floats
-from kplan.config.functions.floats import natural_log
 from kplan.config.functions.function import Function, Parameter, Refusal
 from kplan.config.functions.quoting import quoted
 from kplan.config.functions.whole import whole_number
@@ -51,7 +50,7 @@ def log(number: Number, base: Number) -> Number:
     if base == 0:
         return 0
     try:
-        return _number(natural_log(float(number)) / natural_log(float(base)))
+        return _number(floats.natural_log(float(number)) / floats.natural_log(float(base)))
     except (OverflowError, ZeroDivisionError, ValueError):
         raise Refusal(_NOT_FINITE) from None
 

@@ -11,6 +11,7 @@ import pytest
 from kplan.config.functions.access import FileAccess
 from kplan.config.functions.function import FunctionError, Problem
 from kplan.config.functions.registry import FUNCTIONS, LAZY
+from kplan.config.values.numbers import parse_number
 from kplan.config.values.value import (
     ANY,
     BOOL,
@@ -179,6 +180,7 @@ def test_strings_come_out_in_composed_form() -> None:
         ("pow", (10, 10**6)),
         ("parseint", ("9" * 5000, 10)),
         ("tonumber", ("9" * 5000,)),
+        ("log", (parse_number("1e-400"), 10)),
         ("jsondecode", ("[" * 5000,)),
         ("jsondecode", ("[" * 200 + "]" * 200,)),
         ("yamldecode", ("[" * 5000,)),
@@ -187,6 +189,14 @@ def test_strings_come_out_in_composed_form() -> None:
 )
 def test_a_result_beyond_all_measure_is_an_error(name: str, arguments: tuple[Value, ...]) -> None:
     assert refused(name, *arguments).problem in (Problem.CALL, Problem.ARGUMENT)
+
+
+def test_a_value_that_nests_too_deeply_is_an_error() -> None:
+    deep: Value = 1
+    for _ in range(3000):
+        deep = (deep,)
+    for name in ("jsonencode", "yamlencode", "flatten", "tolist", "distinct"):
+        assert "nested too deeply" in refused(name, deep).message
 
 
 def test_a_yaml_document_that_unfolds_without_end_is_refused() -> None:
