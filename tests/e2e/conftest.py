@@ -17,8 +17,7 @@ def place(tmp_path: Path, broker: Sandbox) -> Iterator[Place]:
     """Work on the broker without passwords; what is left at the end is destroyed."""
     found = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers})
     yield found
-    if (tmp_path / "state").exists():
-        found.ran("destroy", "-auto-approve")
+    found.tidy_up()
 
 
 @pytest.fixture(scope="session")
@@ -46,5 +45,4 @@ def watched(tmp_path: Path, proxy: Proxy) -> Iterator[Place]:
     found.edit('provider "kafka" {}', 'provider "kafka" {\n  timeout = 5\n}')
     yield found
     proxy.reset()
-    if (tmp_path / "state").exists():
-        found.ran("destroy", "-auto-approve")
+    found.tidy_up()

@@ -75,6 +75,12 @@ class Place:
         """Run kplan, check its exit code, and give what it wrote to stderr, on one line."""
         return " ".join(self.ran(*args, code=code).err.replace("│", " ").split())
 
+    def tidy_up(self) -> None:
+        """Destroy what is still owned."""
+        state = self.folder / "state" / "kplan.json"
+        if state.exists() and '"address"' in state.read_text(encoding="utf-8"):
+            self.ran("destroy", "-auto-approve")
+
     def cluster(self) -> KafkaCluster:
         """Connect as kplan does; the caller closes."""
         settings = connection_settings(None, self.env, folder=self.folder).settings
