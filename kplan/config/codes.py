@@ -38,8 +38,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP128": "Duplicate block",
     "KP129": "Invalid combination of arguments",
     "KP130": "Invalid type specification",
-    "KP131": "Missing required block",
-    "KP132": "Unsupported file",
+    "KP131": "Unsupported file",
     # references
     "KP140": "Reference to undeclared input variable",
     "KP141": "Reference to undeclared local value",
@@ -67,7 +66,6 @@ SUMMARIES: Mapping[str, str] = {
     "KP164": "Not enough function arguments",
     "KP165": "Too many function arguments",
     "KP166": "Attempt to index null value",
-    "KP167": "Splat of null value",
     "KP168": "Invalid 'for' condition",
     # variables, outputs, repetition
     "KP170": "No value for required variable",
@@ -81,7 +79,6 @@ SUMMARIES: Mapping[str, str] = {
     "KP178": "Incorrect attribute value type",
     "KP179": "Invalid each or count reference",
     "KP180": "Variables not allowed",
-    "KP181": "Failed to read variables file",
     "KP182": "Sensitive value in an argument that is shown",
     "KP183": "Deprecated variable used",
     # moved, removed, import

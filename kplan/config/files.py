@@ -78,7 +78,7 @@ def _is_override(name: str) -> bool:
 def _no_override(shown: str) -> Diagnostic:
     told = "Files whose name ends in override are not merged into the others by kplan."
     hint = "Write what it says into the blocks that it overrides."
-    return error("KP132", SourceRange(shown, 1, 1, 1, 1), told, hint=hint)
+    return error("KP131", SourceRange(shown, 1, 1, 1, 1), told, hint=hint)
 
 
 def _parsed(source: Source, path: Path, cache: TreeCache | None) -> Parsed:

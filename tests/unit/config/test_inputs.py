@@ -159,8 +159,8 @@ def test_override_files_are_refused_and_not_taken_for_others(tmp_path: Path) -> 
     files = {"main.tf": ONE, "main_override.tf": ONE, "override.tf.json": "{}"}
     found = loaded(tmp_path, files, Inputs((("x", "1", "-var"),)))
     assert [(each.code, str(each.subject)) for each in found.diagnostics] == [
-        ("KP132", "main_override.tf:1:1"),
-        ("KP132", "override.tf.json:1:1"),
+        ("KP131", "main_override.tf:1:1"),
+        ("KP131", "override.tf.json:1:1"),
     ]
 
 
