@@ -19,6 +19,7 @@ from kplan.state.sealed import is_sealed, seal
 from kplan.state.values import has_kind, value_document, value_from
 
 FORMAT = 1
+_CONFLICT = b"<<<<<<< "
 
 Json = Mapping[str, Any]
 
@@ -48,13 +49,40 @@ def encode_state(state: State, kplan_version: str) -> bytes:
     )
 
 
+def heading_of(state: State) -> Heading:
+    """Tell the state from others."""
+    return Heading(state.lineage, state.serial, state.cluster_id)
+
+
+def encode_moved(to: str, kplan_version: str) -> bytes:
+    """Write a note in the place of a state that was moved away."""
+    return seal({"format": FORMAT, "kplan_version": kplan_version, "moved_to": to})
+
+
+def moved_to(data: bytes) -> str:
+    """Tell where a state was moved to that stood here, "" where the bytes are no such note."""
+    try:
+        found = json.loads(data)
+    except (ValueError, RecursionError):
+        return ""
+    return str(found.get("moved_to", "")) if isinstance(found, dict) else ""
+
+
+def moved(to: str) -> StateError:
+    """Refuse to read a state where it was moved away from."""
+    return StateError(
+        f"The state was moved to {to}.",
+        "Say in the configuration where it is: a state block with its backend, or none for a file.",
+    )
+
+
 def decode_state(data: bytes) -> State:
     """Read a state.
 
     Raises:
         StateCorrupt: the bytes are not exactly what some version of kplan wrote, or their format
             is newer than this version.
-        StateError: the state holds a kind that this version does not know.
+        StateError: the state holds a kind that this version does not know, or was moved away.
 
     """
     document = _opened(data)
@@ -72,7 +100,7 @@ def decode_state(data: bytes) -> State:
 
 
 def decode_heading(data: bytes) -> Heading:
-    """Read only what tells the state from another; raises StateCorrupt as `decode_state`."""
+    """Read only what tells the state from another; raises as `decode_state`."""
     document = _opened(data)
     with _complaining():
         return _heading(document)
@@ -124,6 +152,12 @@ def _complaining() -> Iterator[None]:
 def _opened(data: bytes) -> Json:
     if not data.strip():
         raise StateCorrupt("It is empty.")
+    if data.startswith(_CONFLICT) or b"\n" + _CONFLICT in data:
+        raise StateCorrupt(
+            "It holds both sides of a git merge.",
+            "Take one side (git checkout --ours or --theirs); kplan state rebuild then finds what "
+            "the other side made.",
+        )
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as failure:
@@ -137,6 +171,8 @@ def _opened(data: bytes) -> Json:
         )
     if not is_sealed(data):
         raise StateCorrupt("Its checksum is wrong: it was changed after kplan wrote it.")
+    if "moved_to" in found:
+        raise moved(str(found["moved_to"]))
     return cast("Json", found)
 
 

@@ -2,7 +2,6 @@
 
 import shlex
 import shutil
-import tempfile
 from pathlib import Path
 
 from kplan.model.errors import StalePlan, StateCorrupt, StateError, WrongCluster
@@ -10,10 +9,18 @@ from kplan.model.plan import BasedOn
 from kplan.model.state import State
 from kplan.state.atomic import real_path, write_atomically
 from kplan.state.backup import backups, keep_backup, prune
-from kplan.state.codec import decode_heading, decode_state, encode_state
+from kplan.state.codec import (
+    Heading,
+    decode_heading,
+    decode_state,
+    encode_moved,
+    encode_state,
+    heading_of,
+    moved_to,
+)
+from kplan.state.spare import unwritten
 from kplan.state.version import kplan_version
 
-SPARE_NAME = "errored.state"
 _BYTES_PER_CHANGE = 4096
 _BYTES_AT_LEAST = 65536
 
@@ -29,14 +36,21 @@ def read_state(path: Path) -> State | None:
     Raises:
         StateCorrupt: the file is empty, cut, changed, foreign or of a newer format; the hint says
             how to restore the newest whole backup.
-        StateError: the file cannot be opened, or holds kinds that this version does not know.
+        StateError: the file cannot be opened, holds kinds that this version does not know, or says
+            that the state was moved away.
 
     """
+    found = read_document(path)
+    return None if found is None else found[1]
+
+
+def read_document(path: Path) -> tuple[bytes, State] | None:
+    """Read the state together with its bytes; None and errors as `read_state`."""
     data = _read(path)
     if data is None:
         return None
     try:
-        return decode_state(data)
+        return data, decode_state(data)
     except StateCorrupt as fault:
         raise StateCorrupt(f"{path}: {fault.detail}", fault.hint or _way_back(path)) from fault
     except StateError as fault:
@@ -54,7 +68,11 @@ def write_state(path: Path, state: State) -> None:
             `errored.state` in another folder, which the hint names.
 
     """
-    data = encode_state(state, kplan_version())
+    write_document(path, encode_state(state, kplan_version()), heading_of(state))
+
+
+def write_document(path: Path, data: bytes, heading: Heading) -> None:
+    """Write a state that is encoded already; raises as `write_state`."""
     target = real_path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -62,14 +80,37 @@ def write_state(path: Path, state: State) -> None:
         if previous == data:
             return
         if previous is not None:
-            keep_backup(target, _backup_name(target, previous, state))
+            keep_backup(target, _backup_name(target, previous, heading))
         write_atomically(target, data)
     except OSError as failure:
         reason = f"{target} cannot be written: {failure.strerror}; it is what it was before."
-        raise _unwritten(target, data, reason) from failure
+        raise unwritten(StateError(reason), data, target) from failure
     except StateError as conflict:
-        raise _unwritten(target, data, conflict.detail) from conflict
+        raise unwritten(conflict, data, target) from conflict
     prune(target)
+
+
+def retire(path: Path, moved_to_place: str) -> None:
+    """Leave a note that the state was moved away; it stays among the backups.
+
+    Raises:
+        StateError: the note cannot be written.
+
+    """
+    target = real_path(path)
+    data = target.read_bytes()
+    try:
+        keep_backup(target, str(decode_heading(data).serial))
+        write_atomically(target, encode_moved(moved_to_place, kplan_version()))
+    except OSError as failure:
+        raise StateError(f"{target} cannot be written: {failure.strerror}.") from failure
+
+
+def unretire(path: Path) -> None:
+    """Remove the note that a state was moved away, if there is one: it comes back."""
+    data = _read(path)
+    if data is not None and moved_to(data):
+        real_path(path).unlink()
 
 
 def check_free_space(path: Path, changes: int = 0) -> None:
@@ -129,6 +170,24 @@ def check_same_state(state: State, based_on: BasedOn) -> None:
     check_same_cluster(state, based_on.cluster_id)
 
 
+def check_follows(found: Heading, new: Heading, where: str) -> None:
+    """Check that a state may take the place of the one that is `where`.
+
+    Raises:
+        StateError: that is another state, or a later one.
+
+    """
+    if found.lineage != new.lineage:
+        raise StateError(
+            f"{where} holds another state, {found.lineage}; this one is {new.lineage}."
+        )
+    if found.serial >= new.serial:
+        raise StateError(
+            f"{where} was written meanwhile: it is at serial {found.serial}, and serial "
+            f"{new.serial} is to follow."
+        )
+
+
 def _read(path: Path) -> bytes | None:
     try:
         return path.read_bytes()
@@ -140,20 +199,12 @@ def _read(path: Path) -> bytes | None:
         raise StateError(f"{path} cannot be read: {failure.strerror}.") from failure
 
 
-def _backup_name(path: Path, previous: bytes, state: State) -> str:
+def _backup_name(path: Path, previous: bytes, heading: Heading) -> str:
     try:
         found = decode_heading(previous)
     except StateCorrupt:
         return "damaged"
-    if found.lineage != state.lineage:
-        raise StateError(
-            f"{path} holds another state, {found.lineage}; this one is {state.lineage}."
-        )
-    if found.serial >= state.serial:
-        raise StateError(
-            f"{path} was written meanwhile: it is at serial {found.serial}, and serial "
-            f"{state.serial} is to follow."
-        )
+    check_follows(found, heading, str(path))
     return str(found.serial)
 
 
@@ -165,28 +216,6 @@ def _way_back(path: Path) -> str:
             continue
         return f"Restore serial {serial}: {_copy(backup, path)}"
     return "No whole backup is left beside it; restore the file from elsewhere."
-
-
-def _unwritten(path: Path, data: bytes, reason: str) -> StateError:
-    spare = _spare(path.parent, data)
-    if spare is None:
-        return StateError(reason, "Plan again once that is mended: kplan adopts what it made.")
-    return StateError(
-        f"{reason} The new state is in {spare}.",
-        f"Once that is mended, put it in place: {_copy(spare, path)}",
-    )
-
-
-def _spare(avoided: Path, data: bytes) -> Path | None:
-    for folder in (Path(), Path(tempfile.gettempdir())):
-        spare = folder / SPARE_NAME
-        try:
-            if not folder.samefile(avoided):
-                write_atomically(spare, data)
-                return spare.absolute()
-        except OSError:
-            continue
-    return None
 
 
 def _copy(source: Path, target: Path) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from kplan.model.address import Address
 from kplan.model.errors import StateCorrupt, StateError
 from kplan.model.state import OutputValue, State
-from kplan.state.codec import decode_heading, decode_state, encode_state
+from kplan.state.codec import decode_heading, decode_state, encode_moved, encode_state, moved_to
 from kplan.state.sealed import seal
 from tests.unit.state.state_builders import owned, state
 from tests.unit.state.state_strategies import JSON, STATES, UNHURRIED
@@ -119,6 +119,26 @@ def test_what_is_no_state_is_named_for_what_it_is(data: bytes, words: str) -> No
     with pytest.raises(StateCorrupt) as caught:
         decode_state(data)
     assert words in caught.value.detail
+
+
+def test_both_sides_of_a_git_merge_are_told_as_such() -> None:
+    whole = written(state(owned())).splitlines(keepends=True)
+    ours, theirs = b"<<<<<<< HEAD\n", b">>>>>>> other\n"
+    for at in (0, 4):
+        merged = b"".join([*whole[:at], ours, whole[at], b"=======\n", theirs, *whole[at + 1 :]])
+        with pytest.raises(StateCorrupt, match="both sides of a git merge") as fault:
+            decode_state(merged)
+        assert "state rebuild" in fault.value.hint
+
+
+def test_a_note_of_where_the_state_went_is_no_state() -> None:
+    note = encode_moved("the topic __kplan_state", "0.1.0")
+    assert moved_to(note) == "the topic __kplan_state"
+    for read in (decode_state, decode_heading):
+        with pytest.raises(StateError, match="moved to the topic __kplan_state"):
+            read(note)
+    for other in (written(state()), b"", b"[1]", b"{"):
+        assert moved_to(other) == ""
 
 
 def test_a_newer_format_names_the_version_that_wrote_it() -> None:

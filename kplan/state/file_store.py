@@ -1,0 +1,97 @@
+"""A state in a file, with its lock, journal and backups beside it: the default."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from kplan.model.history import Version
+from kplan.model.plan import Plan
+from kplan.model.state import State
+from kplan.state import file, history, lock
+from kplan.state.codec import decode_heading
+from kplan.state.holder import Holder
+from kplan.state.journal import Journal, discard_journal, journal_path, read_journal
+from kplan.state.journal_writer import JournalWriter, recording
+from kplan.state.waiting import LockStatus
+
+
+@dataclass(frozen=True, slots=True)
+class FileStore:
+    """The state in the file at `path`."""
+
+    path: Path
+
+    @property
+    def place(self) -> str:
+        """The path."""
+        return str(self.path)
+
+    def read(self) -> State | None:
+        """Read the file."""
+        return file.read_state(self.path)
+
+    def document(self) -> bytes | None:
+        """Give the file as it is, once it has proved to be whole."""
+        found = file.read_document(self.path)
+        return None if found is None else found[0]
+
+    def write(self, state: State) -> None:
+        """Replace the file."""
+        file.write_state(self.path, state)
+
+    def put(self, document: bytes) -> None:
+        """Write a file with exactly these bytes."""
+        file.unretire(self.path)
+        file.write_document(self.path, document, decode_heading(document))
+
+    def retire(self, to: str) -> None:
+        """Put a note in the place of the file, which is kept among the backups."""
+        file.retire(self.path, to)
+
+    @contextmanager
+    def held(
+        self, holder: Holder | None, timeout_s: float, waiting: Callable[[Holder], None]
+    ) -> Iterator[None]:
+        """Hold the lock beside the file."""
+        if holder is None:
+            yield
+            return
+        with lock.locked(self.path, holder, timeout_s, waiting):
+            yield
+
+    def lock_status(self) -> LockStatus:
+        """Look at the lock beside the file."""
+        return lock.lock_status(self.path)
+
+    def force_unlock(self, id: str) -> Holder:  # noqa: A002 - the word on the command line
+        """Remove the lock beside the file."""
+        return lock.force_unlock(self.path, id)
+
+    def journal(self) -> Journal | None:
+        """Read the journal beside the file."""
+        return read_journal(self.path)
+
+    def has_journal(self) -> bool:
+        """Whether there is a journal beside the file."""
+        return journal_path(self.path).exists()
+
+    def recording(self, plan: Plan) -> AbstractContextManager[JournalWriter]:
+        """Keep a journal beside the file."""
+        return recording(self.path, plan)
+
+    def discard_journal(self) -> None:
+        """Remove the journal beside the file."""
+        discard_journal(self.path)
+
+    def history(self) -> tuple[Version, ...]:
+        """List the backups, and the file."""
+        return history.history(self.path)
+
+    def earlier(self, serial: int) -> State:
+        """Read a backup."""
+        return history.backup_state(self.path, serial)
+
+    def newest_serial(self) -> int:
+        """Look at the file and its backups."""
+        return history.newest_serial(self.path)

@@ -1,0 +1,94 @@
+"""Where a state is kept: what the use cases ask of it."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from kplan.model.history import Version
+from kplan.model.plan import Plan
+from kplan.model.state import State
+from kplan.state.holder import Holder
+from kplan.state.journal import Journal
+from kplan.state.journal_writer import JournalWriter
+from kplan.state.waiting import LockStatus
+
+
+class StateStore(Protocol):
+    """One state, with its lock, its journal and the states it was before.
+
+    Whatever keeps it raises `StateError` or a subclass where the state cannot be had or written,
+    and a `ClusterError` where it is kept on a cluster that cannot be asked.
+    """
+
+    @property
+    def place(self) -> str:
+        """Where that is, as part of a sentence."""
+        ...
+
+    def read(self) -> State | None:
+        """Read the state; None means that nothing was ever written, and nothing else does."""
+        ...
+
+    def document(self) -> bytes | None:
+        """Give the state as it was written, once it has proved to be whole; None as `read`."""
+        ...
+
+    def write(self, state: State) -> None:
+        """Replace the state at once and durably, keeping the one before.
+
+        The caller holds the lock and has raised the serial. Writing the same again does nothing.
+        """
+        ...
+
+    def put(self, document: bytes) -> None:
+        """Take over the state of another store as it is; it must be a later one of this lineage."""
+        ...
+
+    def retire(self, to: str) -> None:
+        """Leave a note that the state was moved: nobody takes its absence for no state."""
+        ...
+
+    def held(
+        self, holder: Holder | None, timeout_s: float, waiting: Callable[[Holder], None]
+    ) -> AbstractContextManager[None]:
+        """Work on the state: under its lock, waited for up to `timeout_s`, or without a holder not.
+
+        `waiting` is told once of each holder that is waited for. Raises StateLocked.
+        """
+        ...
+
+    def lock_status(self) -> LockStatus:
+        """Tell who holds the lock, without waiting or changing anything."""
+        ...
+
+    def force_unlock(self, id: str) -> Holder:  # noqa: A002 - the word on the command line
+        """Take the lock away from the run with this id, dead or alive, and tell who that was."""
+        ...
+
+    def journal(self) -> Journal | None:
+        """Read the journal of an apply that was interrupted; None where none was."""
+        ...
+
+    def has_journal(self) -> bool:
+        """Whether an apply was interrupted, and what it did is not in the state yet."""
+        ...
+
+    def recording(self, plan: Plan) -> AbstractContextManager[JournalWriter]:
+        """Keep a journal of the plan; it stays when this ends."""
+        ...
+
+    def discard_journal(self) -> None:
+        """Remove the journal: all it says is in the state."""
+        ...
+
+    def history(self) -> tuple[Version, ...]:
+        """List the states that were and the state itself, oldest first."""
+        ...
+
+    def earlier(self, serial: int) -> State:
+        """Read the state that had this serial."""
+        ...
+
+    def newest_serial(self) -> int:
+        """Give a serial as high as any that the state ever had, damaged ones included."""
+        ...
