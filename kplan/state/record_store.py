@@ -1,0 +1,206 @@
+"""A state kept as records on the cluster, for pipelines without a disk of their own."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from kplan.cluster.records import Records
+from kplan.model.errors import ClusterError, StateCorrupt, StateError
+from kplan.model.history import Version
+from kplan.model.plan import Plan
+from kplan.model.state import State
+from kplan.state import record_documents as documents
+from kplan.state.codec import Heading, decode_heading, decode_state, encode_state, heading_of
+from kplan.state.desk import Desk, Step
+from kplan.state.file import check_follows
+from kplan.state.holder import Holder, utc_now
+from kplan.state.journal import Journal, decode_journal
+from kplan.state.journal_writer import JournalWriter, beginning, interrupted
+from kplan.state.record_documents import CURRENT, Changes, Manifest, View
+from kplan.state.record_history import earlier, versions, way_back
+from kplan.state.record_journal import (
+    RecordSink,
+    begun,
+    has_journal,
+    journal_bytes,
+    without_journal,
+)
+from kplan.state.record_lock import RecordLock
+from kplan.state.spare import unwritten
+from kplan.state.version import kplan_version
+from kplan.state.waiting import LockStatus
+
+_NOT_READ = object()
+
+
+class RecordStore:
+    """The state in the records; implements `StateStore`.
+
+    Every change is one step, which is taken only if the lock is still ours and the state still the
+    one that was read.
+    """
+
+    def __init__(self, records: Records) -> None:
+        self._desk = Desk(records)
+        self._lock = RecordLock(self._desk)
+        self._seen: object = _NOT_READ
+
+    @property
+    def place(self) -> str:
+        """The topic and the key."""
+        return self._desk.place
+
+    def read(self) -> State | None:
+        """Read the state."""
+        found = self._read()
+        return None if found is None else found[1]
+
+    def document(self) -> bytes | None:
+        """Give the document, once it has proved to be whole."""
+        found = self._read()
+        return None if found is None else found[0]
+
+    def write(self, state: State) -> None:
+        """Write the state; one that cannot be written is kept in a file, which the hint names."""
+        data = encode_state(state, kplan_version())
+        try:
+            self._replace(data, heading_of(state), documents.current)
+        except ClusterError as failure:
+            reason = StateError(f"The state cannot be written: {failure.detail}")
+            raise unwritten(reason, data) from failure
+        except StateError as conflict:
+            raise unwritten(conflict, data) from conflict
+
+    def put(self, document: bytes) -> None:
+        """Write exactly this document."""
+        self._replace(
+            document,
+            decode_heading(document),
+            lambda view: None if documents.is_moved(view) else documents.current(view),
+        )
+
+    def retire(self, to: str) -> None:
+        """Put a note in the place of the state, which is kept among those before it."""
+        self._change(lambda _: documents.retired(to))
+
+    @contextmanager
+    def held(
+        self, holder: Holder | None, timeout_s: float, waiting: Callable[[Holder], None]
+    ) -> Iterator[None]:
+        """Hold the lock, and let go of the cluster at the end."""
+        try:
+            if holder is None:
+                yield
+            else:
+                with self._lock.held(holder, timeout_s, waiting):
+                    yield
+        finally:
+            self._desk.close()
+
+    def lock_status(self) -> LockStatus:
+        """Look at the lock."""
+        return self._lock.status()
+
+    def force_unlock(self, id: str) -> Holder:  # noqa: A002 - the word on the command line
+        """Remove the lock; the run that had it cannot write any more."""
+        try:
+            return self._lock.force(id)
+        finally:
+            self._desk.close()
+
+    def journal(self) -> Journal | None:
+        """Read the journal."""
+        view = self._desk.read() or {}
+        if not has_journal(view):
+            return None
+        way_out = "Remove its records from the topic; kplan plan then shows what was done."
+        return decode_journal(journal_bytes(view), self.place, way_out)
+
+    def has_journal(self) -> bool:
+        """Whether there is a journal."""
+        return has_journal(self._desk.read() or {})
+
+    @contextmanager
+    def recording(self, plan: Plan) -> Iterator[JournalWriter]:
+        """Keep a journal."""
+        first = beginning(plan)
+        changes = begun(first.lines)
+
+        def step(view: View) -> Changes:
+            if has_journal(view):
+                raise interrupted(f"in {self.place}")
+            return changes
+
+        self._change(step)
+        yield first.writer(RecordSink(self._change, len(changes)))
+
+    def discard_journal(self) -> None:
+        """Remove the journal."""
+        self._change(without_journal)
+
+    def history(self) -> tuple[Version, ...]:
+        """List the states that were, and the state."""
+        return tuple(versions(self._desk.read() or {}, self.place))
+
+    def earlier(self, serial: int) -> State:
+        """Read the state that had this serial."""
+        return earlier(self._desk.read() or {}, serial, self.place)
+
+    def newest_serial(self) -> int:
+        """Look at all states that are kept."""
+        return max(documents.serials(self._desk.read() or {}), default=0)
+
+    def _read(self) -> tuple[bytes, State] | None:
+        view = self._desk.read() or {}
+        self._seen = view.get(CURRENT)
+        try:
+            manifest = documents.current(view)
+            if manifest is None:
+                return None
+            data = documents.document(view, manifest)
+            return data, decode_state(data)
+        except StateCorrupt as fault:
+            hint = fault.hint or way_back(view)
+            raise StateCorrupt(f"{self.place}: {fault.detail}", hint) from fault
+        except StateError as fault:
+            raise StateError(f"{self.place}: {fault.detail}", fault.hint) from fault
+
+    def _replace(
+        self, data: bytes, heading: Heading, before: Callable[[View], Manifest | None]
+    ) -> None:
+        digest = hashlib.sha256(data).hexdigest()
+
+        def step(view: View) -> Changes:
+            if self._seen not in (_NOT_READ, view.get(CURRENT)):
+                raise StateError(f"{self.place} was written meanwhile by another run.")
+            previous = _undamaged(before, view)
+            if previous is not None:
+                if previous.sha256 == digest:
+                    return {}
+                check_follows(previous.heading, heading, self.place)
+            return documents.written(data, heading, view, at=utc_now(), by=kplan_version())
+
+        self._change(step)
+
+    def _change(self, step: Step) -> None:
+        """Take a step under the lock."""
+        taken: Changes = {}
+
+        def locked_step(view: View) -> Changes:
+            nonlocal taken
+            kept = self._lock.kept(view)
+            taken = step(view)
+            return {**kept, **taken} if taken else {}
+
+        self._desk.change(locked_step)
+        if taken:
+            self._lock.written()
+        self._seen = taken.get(CURRENT, self._seen)
+
+
+def _undamaged(before: Callable[[View], Manifest | None], view: View) -> Manifest | None:
+    """Give the state that is to be replaced; one that is damaged stands in nobody's way."""
+    try:
+        return before(view)
+    except StateCorrupt:
+        return None
