@@ -16,11 +16,11 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kplan.config.syntax import tree as ast
+from kplan.config.syntax.cachefolder import parser_stamp
 
 TREE_VERSION = 1
 """Raised when the tree, or what a text is parsed to, changes."""
@@ -59,7 +59,7 @@ def digest_of(text: str) -> bytes:
 
 
 def _stamp() -> bytes:
-    parts = ("kplan", TREE_VERSION, *sys.version_info[:2], version("python-hcl2"))
+    parts = ("kplan", TREE_VERSION, *sys.version_info[:2], parser_stamp())
     return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
 
 

@@ -5,7 +5,6 @@ Imported only where text is about to be parsed: the import costs a tenth of a se
 
 import os
 from collections.abc import Collection
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,7 +12,7 @@ from hcl2 import parser as _hcl2_parser  # noqa: TID253 - this module is itself 
 from hcl2.api import parses_to_tree  # noqa: TID253
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from kplan.config.syntax.cachefolder import cache_folder
+from kplan.config.syntax.cachefolder import cache_folder, parser_stamp
 from kplan.config.syntax.draft import Broken, Draft
 from kplan.config.syntax.tokens import TOKEN
 
@@ -41,7 +40,7 @@ def _keep_grammar_cache() -> None:
     folder = cache_folder(os.environ)
     if folder is None or own.exists() or os.access(own.parent, os.W_OK):
         return
-    _hcl2_parser.PARSER_FILE = folder / f"hcl2-grammar-{version('python-hcl2')}.bin"
+    _hcl2_parser.PARSER_FILE = folder / f"hcl2-grammar-{parser_stamp()}.bin"
 
 
 _keep_grammar_cache()
