@@ -15,6 +15,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "plan": ("plan:plan", "Show what apply would change."),
     "apply": ("apply:apply", "Carry out a plan."),
     "destroy": ("destroy:destroy", "Delete everything that kplan owns here."),
+    "wait": ("wait:wait", "Wait until every broker serves what was applied."),
     "drift": ("drift:drift", "Tell what was changed outside of kplan."),
     "show": ("show:show", "Show the state, or a saved plan."),
     "output": ("output:output", "Show the outputs as last applied."),

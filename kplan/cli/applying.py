@@ -1,42 +1,25 @@
 """What apply and destroy have in common: ask, carry out, tell what became of it."""
 
-import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import replace
+from functools import partial
 
 from kplan.apply.pace import Watcher
 from kplan.cli import approval, exits, showing, wiring
 from kplan.cli.exits import Exit
-from kplan.cli.options import AnswerOptions, InputOptions, PlanningOptions, StateOptions
 from kplan.cli.problems import timestamp
 from kplan.cli.progress import Progress, progress
 from kplan.cli.session import Session
 from kplan.cli.signals import Stopped
 from kplan.cli.watching import ApplyWatcher, StreamWatcher
-from kplan.model.errors import UsageError
+from kplan.cli.wish import Wish
+from kplan.model.errors import StalePlan
 from kplan.report import views
-from kplan.workflow import apply as workflow
-from kplan.workflow.apply import Applied, Hands
+from kplan.workflow.apply import apply, resume
+from kplan.workflow.apply_saved import OnStale, apply_saved
+from kplan.workflow.execution import Applied, Hands
 from kplan.workflow.plan import Planned
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What is to be carried out, and how it is approved and told. `saved` is a plan file.
-
-    `is_resume` asks for the rest of an apply that was interrupted, and approved before.
-    """
-
-    inputs: InputOptions = field(default_factory=InputOptions)
-    states: StateOptions = field(default_factory=StateOptions)
-    planning: PlanningOptions = field(default_factory=PlanningOptions)
-    answer: AnswerOptions = field(default_factory=AnswerOptions)
-    auto_approve: bool = False
-    is_destroy: bool = False
-    is_resume: bool = False
-    saved: Path | None = None
 
 
 def carried_out(session: Session, wish: Wish) -> int:
@@ -62,60 +45,56 @@ def _saying_how_to_go_on(session: Session, wish: Wish) -> Iterator[None]:
         if session.signals.is_deferred:
             session.terminal.talk(
                 "\nStopped at once. What was in flight is looked up, and the rest is done, by:\n"
-                f"    {_again(wish, is_resumable=True)}"
+                f"    {wish.again(is_resumable=True)}"
             )
         raise
 
 
-def _again(wish: Wish, *, is_resumable: bool) -> str:
-    """Write the command that goes on; values of variables may be secret and are left out."""
-    verb = ["destroy"] if wish.is_destroy else ["apply"]
-    return shlex.join(
-        [
-            "kplan",
-            *(["apply", "-resume"] if is_resumable else verb),
-            *([f"-state={wish.states.state}"] if wish.states.state else []),
-            *(f"-var-file={each}" for each in wish.inputs.var_file),
-            *(f"-var={each.partition('=')[0]}=..." for each in wish.inputs.var),
-        ]
-    )
-
-
 def _check(session: Session, wish: Wish) -> None:
-    if wish.is_resume:
-        if wish.saved or wish.is_destroy or wish.planning.target:
-            raise UsageError(
-                "-resume does what was approved: leave the plan, -destroy and -target out."
-            )
-        return
-    if wish.saved is not None:
-        if wish.is_destroy or wish.planning.target:
-            raise UsageError(
-                "A saved plan is carried out as it is: leave -destroy and -target out."
-            )
-        return
-    if wish.answer.json and not wish.auto_approve:
-        raise UsageError("-json needs a saved plan or -auto-approve: it cannot ask.")
-    approval.check_can_approve(session, auto_approve=wish.auto_approve, may_ask=wish.inputs.input)
+    wish.check()
+    if wish.needs_approval:
+        approval.check_can_approve(session, auto_approve=False, may_ask=wish.inputs.input)
 
 
 def _applied(session: Session, wish: Wish, shown: Progress) -> Applied:
-    def approve(made: Planned) -> bool:
-        with shown.hidden():
-            _show(session, wish, made)
-        question = approval.DESTROY if wish.is_destroy else approval.APPLY
-        return wish.auto_approve or approval.asked(session, shown, question)
-
     project = wiring.project(session, wish.states, wish.inputs)
     options = wiring.plan_options(wish.planning, is_destroy=wish.is_destroy)
+    options = replace(options, pace=replace(options.pace, waits_for_visibility=wish.waits))
     verb = "destroy" if wish.is_destroy else "apply"
     ports = wiring.ports(session, verb, wish.states, shown)
-    hands = Hands(approve, _watcher(session, wish, shown))
+    hands = Hands(partial(_approved, session, wish, shown), _watcher(session, wish, shown))
     if wish.is_resume:
-        return workflow.resume(project, options, ports, hands)
+        return resume(project, options, ports, hands)
     if wish.saved is not None:
-        return workflow.apply_saved(project, wish.saved, options, ports, hands)
-    return workflow.apply(project, options, ports, hands)
+        on_stale = OnStale(wish.on_stale)
+        return apply_saved(project, wish.saved, options, (ports, hands), on_stale)
+    return apply(project, options, ports, hands)
+
+
+def _approved(session: Session, wish: Wish, shown: Progress, made: Planned) -> bool:
+    """Show a plan, and let it be approved by a yes, by an option or by its checksum.
+
+    Raises:
+        StalePlan: it is not the plan that was approved, and there is nobody to approve it.
+
+    """
+    with shown.hidden():
+        _show(session, wish, made)
+    if wish.expected_checksum and made.plan.checksum != wish.expected_checksum:
+        raise StalePlan(
+            f"The plan has the checksum {made.plan.checksum}, and {wish.expected_checksum} "
+            "was expected: something changed since that plan was reviewed.",
+            "Review the plan above, and expect its checksum.",
+        )
+    if wish.expected_checksum or wish.auto_approve:
+        return True
+    if wish.saved and not (wish.inputs.input and session.terminal.can_ask):
+        raise StalePlan(
+            "The plan made anew is another one, and there is nobody to approve it.",
+            "Review the plan above, and save it; or give -auto-approve.",
+        )
+    question = approval.DESTROY if wish.is_destroy else approval.APPLY
+    return approval.asked(session, shown, question)
 
 
 def _watcher(session: Session, wish: Wish, shown: Progress) -> Watcher:
@@ -137,7 +116,7 @@ def _told(session: Session, wish: Wish, done: Applied) -> int:
         if wish.answer.json:
             session.terminal.data(views.summary_line(done.outcomes, timestamp()))
         else:
-            showing.show_outcomes(session, done, _again(wish, is_resumable=done.is_resumable))
+            showing.show_outcomes(session, done, wish.again(is_resumable=done.is_resumable))
         if session.signals.number:
             return exits.of_signal(session.signals.number)
         return exits.of_outcomes(made.plan, done.outcomes, detailed=detailed)
@@ -145,5 +124,5 @@ def _told(session: Session, wish: Wish, done: Applied) -> int:
         return Exit.ERROR  # somebody looked at it and did not say yes
     _show(session, wish, made)
     if made.plan.has_errors:
-        return Exit.ERROR
+        return exits.of_plan(made.plan, detailed=detailed)
     return exits.of_outcomes(made.plan, (), detailed=detailed)

@@ -24,6 +24,10 @@ class Exit(IntEnum):
     UNREACHABLE = 7
 
 
+GUARDS = frozenset({"KP232", "KP235", "KP240"})
+"""Codes of what a plan must not do: delete what is protected, everything, or too much."""
+
+
 def of_error(error: KplanError, *, detailed: bool) -> Exit:
     """Tell why the run stopped, as exactly as was asked for."""
     return Exit(error.detailed_exit) if detailed else Exit.ERROR
@@ -32,7 +36,9 @@ def of_error(error: KplanError, *, detailed: bool) -> Exit:
 def of_plan(plan: "Plan", *, detailed: bool) -> Exit:
     """Tell whether there is something to do; what could not be read or planned is an error."""
     if plan.has_errors or plan.unread:
-        return Exit.ERROR
+        faults = {each.code for each in plan.diagnostics if each.is_error}
+        is_refused = detailed and bool(faults) and faults <= GUARDS
+        return Exit.REFUSED if is_refused else Exit.ERROR
     return Exit.CHANGES if detailed and plan.has_changes else Exit.DONE
 
 

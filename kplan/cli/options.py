@@ -133,6 +133,15 @@ class PlanningOptions:
             help="Accepted for Terraform's sake: kplan sends few large requests, one at a time.",
         ),
     ] = 10
+    max_deletes: Annotated[
+        int | None,
+        typer.Option(
+            "--max-deletes",
+            metavar="N",
+            min=0,
+            help="Refuse a plan that deletes more objects; replaced ACLs do not count.",
+        ),
+    ] = None
     compact_warnings: Annotated[
         bool,
         typer.Option("--compact-warnings", help="Show warnings as their summaries only."),

@@ -1,6 +1,7 @@
 """Showing what a use case came to: data on stdout, problems and hints on stderr."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from pathlib import Path
 
 from kplan.cli.environment import is_ci
@@ -57,9 +58,9 @@ def advise_to_save(session: Session, made: Planned) -> None:
         )
 
 
-def save(session: Session, made: Planned, path: Path, ports: Ports) -> None:
-    """Save a plan, and say how to go on."""
-    saved.save(made, path, ports, show=views.plan_json(made.plan).encode())
+def save(session: Session, made: Planned, path: Path, ports: Ports, ttl: timedelta) -> None:
+    """Save a plan that is good for `ttl`, and say how to go on."""
+    saved.save(made, path, ports, show=views.plan_json(made.plan).encode(), ttl=ttl)
     if not session.terminal.is_automation:
         session.terminal.talk(
             f"\nThe plan is saved in {path}. To carry out just that:\n    kplan apply {path}"

@@ -76,6 +76,7 @@ def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
         targets=tuple(planning.target),
         is_destroy=is_destroy,
         asks_broker=planning.broker_validate,
+        max_deletes=planning.max_deletes,
     )
 
 

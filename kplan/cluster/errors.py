@@ -38,6 +38,7 @@ class KafkaError:
 CLIENT_TIMED_OUT = "CLIENT_TIMED_OUT"
 CLIENT_DISCONNECTED = "CLIENT_DISCONNECTED"
 CLIENT_INVALID = "CLIENT_INVALID"
+CLIENT_STALE = "CLIENT_STALE"
 
 _ROWS = (
     KafkaError(-185, CLIENT_TIMED_OUT, Handling.IN_DOUBT, "No answer within the request timeout."),
@@ -45,6 +46,13 @@ _ROWS = (
         -195, CLIENT_DISCONNECTED, Handling.IN_DOUBT, "The connection broke before the answer."
     ),
     KafkaError(-186, CLIENT_INVALID, Handling.REJECTED, "The client refused to send this item."),
+    KafkaError(
+        -187,
+        CLIENT_STALE,
+        Handling.STALE,
+        "The object is not what the plan saw any more.",
+        "Plan again.",
+    ),
     KafkaError(
         -1,
         "UNKNOWN_SERVER_ERROR",

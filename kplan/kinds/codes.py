@@ -26,6 +26,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP237": "Move is blocked",
     "KP238": "Cannot import non-existent object",
     "KP239": "Import does not fit",
+    "KP240": "Too many deletes",
     "KP241": "The broker would refuse this change",
     "KP242": "The broker could not be asked",
 }

@@ -11,6 +11,7 @@ from kplan.plan.batches import batches
 from kplan.plan.checksum import checksum
 from kplan.plan.drift import drift
 from kplan.plan.gone import gone
+from kplan.plan.guards import guards
 from kplan.plan.outputs import output_changes
 from kplan.plan.ownership import Ownership, ownership
 from kplan.plan.request import PlanRequest, is_targeted
@@ -37,7 +38,7 @@ def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resourc
     changes = tuple(sorted(chosen, key=_display_key))
     outputs = () if request.is_narrowed else output_changes(request)
     diagnostics = in_order(
-        [*findings.diagnostics, *_guards(request, changes), *_untouched_targets(request, findings)]
+        [*findings.diagnostics, *guards(request, changes), *_untouched_targets(request, findings)]
     )
     return Plan(
         based_on=BasedOn(
@@ -110,31 +111,6 @@ def _unread_problems(request: PlanRequest, snapshot: Snapshot) -> tuple[Diagnost
         )
         for kind, reason in _unread(request, snapshot).items()
     )
-
-
-def _guards(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnostic]:
-    """Refuse to delete what is protected, and all that is owned because nothing is declared."""
-    for change in changes:
-        if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
-            yield Diagnostic(
-                "KP232",
-                Severity.ERROR,
-                "Object is protected from deletion",
-                f"{change.address} ({change.identity}) was declared with prevent_destroy; "
-                "the state remembers this even when the block is gone.",
-                "Declare it with prevent_destroy = false, apply, and then remove it.",
-                change.address,
-                change.declared_at,
-            )
-    if not request.resources and request.state.owned and not request.is_destroy:
-        yield Diagnostic(
-            "KP235",
-            Severity.ERROR,
-            "Nothing is declared",
-            f"The configuration declares no resource, and the state owns "
-            f"{len(request.state.owned)}; this looks like a lost configuration.",
-            "Run kplan destroy to delete everything, or check the folder.",
-        )
 
 
 def _untouched_targets(request: PlanRequest, findings: Findings) -> Iterator[Diagnostic]:

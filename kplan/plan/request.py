@@ -16,7 +16,7 @@ class PlanRequest:
 
     `moved`, `removed` and `imports` are those of `Refactorings`. `targets` are addresses, block
     addresses, module prefixes or glob patterns; none stands for all. `only` narrows the plan to
-    objects by kind and identity.
+    objects by kind and identity. More than `max_deletes` deletes are refused; None is no limit.
     """
 
     resources: tuple[Resource, ...]
@@ -30,6 +30,7 @@ class PlanRequest:
     removed: tuple[str, ...] = ()
     imports: tuple[Import, ...] = ()
     max_records: int = 2_000
+    max_deletes: int | None = None
     cluster: Mapping[str, str] = field(default_factory=dict)
     created_at: str = ""
 

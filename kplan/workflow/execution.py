@@ -93,7 +93,7 @@ def _outputs(made: Planned) -> dict[str, OutputValue]:
     outputs, declared = dict(made.state.outputs), output_values(made.configuration)
     for change in made.plan.outputs:
         if change.action is Action.DELETE:
-            del outputs[change.name]
+            outputs.pop(change.name, None)  # a later state may have lost it already
         elif change.action is not Action.NO_OP:
             outputs[change.name] = declared[change.name]
     return outputs

@@ -70,6 +70,7 @@ def _request(found: Opened, options: PlanOptions, ports: Ports) -> PlanRequest:
         targets=options.targets,
         only=options.only,
         is_destroy=options.is_destroy,
+        max_deletes=options.max_deletes,
         moved=configuration.refactorings.moved,
         removed=configuration.refactorings.removed,
         imports=configuration.refactorings.imports,

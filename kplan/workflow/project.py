@@ -60,10 +60,14 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What narrows or bends a plan. `only` narrows it to objects by kind and identity."""
+    """What narrows or bends a plan. `only` narrows it to objects by kind and identity.
+
+    A plan with more than `max_deletes` deletes is refused; None is no limit.
+    """
 
     targets: tuple[str, ...] = ()
     only: frozenset[tuple[str, Identity]] | None = None
     is_destroy: bool = False
     asks_broker: bool = True
+    max_deletes: int | None = None
     pace: Pace = field(default_factory=Pace)

@@ -30,12 +30,35 @@ class WhatOptions:
         bool,
         typer.Option("--resume", help="Finish an interrupted apply, without asking again."),
     ] = False
+    on_stale: Annotated[
+        str,
+        typer.Option(
+            "--on-stale",
+            metavar="WAY",
+            help="When something moved since the plan was saved: abort; skip what does not fit "
+            "any more and do the rest; or replan, and ask if the actions are others.",
+        ),
+    ] = "abort"
+    expect_checksum: Annotated[
+        str,
+        typer.Option(
+            "--expect-checksum",
+            metavar="SUM",
+            help="Plan, and carry the plan out, without asking, only if it has this checksum.",
+        ),
+    ] = ""
+    wait: Annotated[
+        bool,
+        typer.Option("--wait/--no-wait", help="Wait until every broker serves what was applied."),
+    ] = True
 
 
 @verb(
     ("kplan apply", "Plan, ask for a yes, and carry the plan out."),
     ("kplan apply release.kplan", "Carry out exactly the plan that was saved and reviewed."),
     ("kplan apply -auto-approve -input=false", "In a pipeline where the change was reviewed."),
+    ("kplan apply -expect-checksum=5c2e-91ab-07fe-1d3c", "Exactly the plan of that review."),
+    ("kplan apply -on-stale=skip release.kplan", "All of it that nobody changed meanwhile."),
     ("kplan apply -resume", "Do the rest of an apply that was interrupted or killed."),
 )
 def apply(
@@ -51,7 +74,8 @@ def apply(
     One refused item never stops its neighbours: what became of each is told at the end, and the
     state records it. The first Ctrl-C lets what is in flight settle, the second one stops at once.
     """
-    from kplan.cli.applying import Wish, carried_out  # noqa: PLC0415 - help needs none of this
+    from kplan.cli.applying import carried_out  # noqa: PLC0415 - help needs none of these
+    from kplan.cli.wish import Wish  # noqa: PLC0415
 
     wish = Wish(
         inputs,
@@ -62,5 +86,8 @@ def apply(
         is_destroy=what.destroy,
         is_resume=what.resume,
         saved=Path(what.planfile) if what.planfile else None,
+        on_stale=what.on_stale,
+        expected_checksum=what.expect_checksum,
+        waits=what.wait,
     )
     return carried_out(session, wish)

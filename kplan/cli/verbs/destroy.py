@@ -29,7 +29,8 @@ def destroy(
     Only what the state of this folder owns is deleted, and nothing that is protected by
     prevent_destroy.
     """
-    from kplan.cli.applying import Wish, carried_out  # noqa: PLC0415 - help needs none of this
+    from kplan.cli.applying import carried_out  # noqa: PLC0415 - help needs none of these
+    from kplan.cli.wish import Wish  # noqa: PLC0415
 
     wish = Wish(inputs, states, planning, answer, auto_approve=auto_approve, is_destroy=True)
     return carried_out(session, wish)

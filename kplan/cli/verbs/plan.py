@@ -1,13 +1,14 @@
 """`kplan plan`."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kplan.cli import exits
-from kplan.cli.options import AnswerOptions, InputOptions, PlanningOptions, StateOptions
+from kplan.cli.options import AnswerOptions, InputOptions, PlanningOptions, StateOptions, span_s
 from kplan.cli.progress import progress
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
@@ -20,6 +21,10 @@ class WhatOptions:
     out: Annotated[
         str, typer.Option("--out", metavar="FILE", help="Save the plan, for apply to carry out.")
     ] = ""
+    plan_ttl: Annotated[
+        str,
+        typer.Option("--plan-ttl", metavar="SPAN", help="How long a saved plan may be applied."),
+    ] = "24h"
     destroy: Annotated[
         bool, typer.Option("--destroy", help="Plan to delete everything that kplan owns here.")
     ] = False
@@ -28,6 +33,7 @@ class WhatOptions:
 @verb(
     ("kplan plan", "What apply would change."),
     ("kplan plan -out=release.kplan", "Keep the plan; `kplan apply release.kplan` does just that."),
+    ("kplan plan -max-deletes=0", "Fail where something would be deleted."),
     ("kplan plan -detailed-exitcode", "For scripts: 0 nothing to do, 2 changes, 1 error."),
     ("kplan plan -json", "One message a line, as Terraform's plan -json writes them."),
     ("kplan plan -target='kafka_topic.events[\"orders\"]'", "One resource only."),
@@ -49,6 +55,7 @@ def plan(
     from kplan.cli import showing, wiring  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.plan import plan as planned  # noqa: PLC0415
 
+    ttl = timedelta(seconds=span_s("-plan-ttl", what.plan_ttl))
     options = wiring.plan_options(planning, is_destroy=what.destroy)
     project = wiring.project(session, states, inputs)
     with progress(session.terminal) as shown:
@@ -59,7 +66,7 @@ def plan(
     else:
         showing.show_plan(session, made, planning)
     if what.out and not made.plan.has_errors:
-        showing.save(session, made, Path(what.out), ports)
+        showing.save(session, made, Path(what.out), ports, ttl)
     elif not answer.json:
         showing.advise_to_save(session, made)
     return exits.of_plan(made.plan, detailed=answer.detailed_exitcode)

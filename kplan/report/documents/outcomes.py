@@ -80,7 +80,7 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
         blocks.append(
             Paragraph(
                 f"Note: {counted(waiting, 'change')} accepted by the controller, but not seen on "
-                "every broker yet; the next plan takes this into account.",
+                "every broker yet. kplan wait waits for that; the next plan takes it into account.",
                 Tone.WARNING,
             )
         )

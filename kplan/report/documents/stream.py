@@ -52,7 +52,7 @@ def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
     imported = f"{plan.imported} to import, " if plan.imported else ""
     said = f"Plan: {imported}{added} to add, {changed} to change, {gone} to destroy."
     counts = _counts((added, changed, gone), "plan", plan.imported)
-    yield _message("change_summary", said, at, changes=counts)
+    yield _message("change_summary", said, at, changes=counts, checksum=plan.checksum)
     if plan.outputs:
         told: dict[str, Data] = {each.name: _output(each) for each in plan.outputs}
         yield _message("outputs", f"Outputs: {len(told)}", at, outputs=told)

@@ -12,7 +12,8 @@ from kplan.model.errors import ConfigError, StalePlan, UsageError, WrongCluster
 from kplan.model.outcome import Status
 from kplan.model.plan import Action, Reason
 from kplan.state.file import read_state
-from kplan.workflow.apply import Hands, apply, apply_saved
+from kplan.workflow.apply import Hands, apply
+from kplan.workflow.apply_saved import apply_saved
 from kplan.workflow.drift import drift
 from kplan.workflow.imports import import_object
 from kplan.workflow.plan import Planned, plan
@@ -143,7 +144,7 @@ def test_a_saved_plan_is_applied_as_it_was_reviewed(site: Site) -> None:
     path = site.folder / "p.kplan"
     save(site.plan(), path, site.ports)
     done = apply_saved(
-        site.project, path, PlanOptions(), site.ports, Hands(lambda _: False, site.memory)
+        site.project, path, PlanOptions(), (site.ports, Hands(lambda _: False, site.memory))
     )
     assert len(done.outcomes) == 3
     assert not site.plan().plan.has_changes
@@ -161,7 +162,7 @@ def test_outputs_become_what_a_saved_plan_said(
     path = site.folder / "p.kplan"
     save(site.plan(**given), path, site.ports)
     hands = Hands(lambda _: True, site.memory)
-    done = apply_saved(site.project, path, PlanOptions(), site.ports, hands)
+    done = apply_saved(site.project, path, PlanOptions(), (site.ports, hands))
     assert list(done.state.outputs) == left
 
 
@@ -179,7 +180,7 @@ def test_a_saved_plan_is_refused_when_what_it_stands_on_moved(site: Site, moved:
         site.cluster.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "7"}, ())])
     with pytest.raises(StalePlan):
         apply_saved(
-            site.project, path, PlanOptions(), site.ports, Hands(lambda _: True, site.memory)
+            site.project, path, PlanOptions(), (site.ports, Hands(lambda _: True, site.memory))
         )
 
 

@@ -1,0 +1,72 @@
+"""What is asked of apply and destroy, and what cannot be asked at once."""
+
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kplan.cli.options import AnswerOptions, InputOptions, PlanningOptions, StateOptions
+from kplan.model.errors import UsageError
+
+ON_STALE = ("abort", "skip", "replan")
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be carried out, and how it is approved and told.
+
+    `saved` is a plan file, and `on_stale` what to do when something moved since it was made.
+    `is_resume` asks for the rest of an apply that was interrupted, and approved before.
+    `expected_checksum` approves just the plan that has it. Without `waits` nobody looks whether
+    the brokers serve what was applied.
+    """
+
+    inputs: InputOptions = field(default_factory=InputOptions)
+    states: StateOptions = field(default_factory=StateOptions)
+    planning: PlanningOptions = field(default_factory=PlanningOptions)
+    answer: AnswerOptions = field(default_factory=AnswerOptions)
+    auto_approve: bool = False
+    is_destroy: bool = False
+    is_resume: bool = False
+    saved: Path | None = None
+    on_stale: str = ON_STALE[0]
+    expected_checksum: str = ""
+    waits: bool = True
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether somebody has to say yes to what is planned now."""
+        return not (self.is_resume or self.saved or self.auto_approve or self.expected_checksum)
+
+    def check(self) -> None:
+        """Refuse what contradicts itself. Raises UsageError."""
+        narrows = self.is_destroy or bool(self.planning.target or self.expected_checksum)
+        if self.is_resume and (self.saved or narrows):
+            raise UsageError(
+                "-resume does what was approved: leave the plan, -destroy, -target and "
+                "-expect-checksum out."
+            )
+        if self.saved and narrows:
+            raise UsageError(
+                "A saved plan is carried out as it is: leave -destroy, -target and "
+                "-expect-checksum out."
+            )
+        if self.on_stale not in ON_STALE:
+            known = ", ".join(ON_STALE)
+            raise UsageError(f"-on-stale={self.on_stale} is none of {known}.")
+        if self.on_stale != ON_STALE[0] and not self.saved:
+            raise UsageError("-on-stale goes with a saved plan; without one kplan plans anew.")
+        if self.answer.json and self.needs_approval:
+            raise UsageError("-json needs a saved plan or -auto-approve: it cannot ask.")
+
+    def again(self, *, is_resumable: bool) -> str:
+        """Write the command that goes on; values of variables may be secret and are left out."""
+        verb = ["destroy"] if self.is_destroy else ["apply"]
+        return shlex.join(
+            [
+                "kplan",
+                *(["apply", "-resume"] if is_resumable else verb),
+                *([f"-state={self.states.state}"] if self.states.state else []),
+                *(f"-var-file={each}" for each in self.inputs.var_file),
+                *(f"-var={each.partition('=')[0]}=..." for each in self.inputs.var),
+            ]
+        )

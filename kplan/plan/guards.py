@@ -1,0 +1,40 @@
+"""What a plan must not do, whoever asks for it."""
+
+from collections.abc import Iterator, Sequence
+
+from kplan.kinds.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.plan import Action, Change
+from kplan.plan.request import PlanRequest
+
+
+def guards(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnostic]:
+    """Refuse to delete what is protected, too much, or all because nothing is declared."""
+    for change in changes:
+        if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
+            yield _error(
+                "KP232",
+                f"{change.address} ({change.identity}) was declared with prevent_destroy; "
+                "the state remembers this even when the block is gone.",
+                "Declare it with prevent_destroy = false, apply, and then remove it.",
+                change,
+            )
+    if not request.resources and request.state.owned and not request.is_destroy:
+        yield _error(
+            "KP235",
+            f"The configuration declares no resource, and the state owns "
+            f"{len(request.state.owned)}; this looks like a lost configuration.",
+            "Run kplan destroy to delete everything, or check the folder.",
+        )
+    deletes = sum(1 for each in changes if each.action is Action.DELETE)
+    if request.max_deletes is not None and deletes > request.max_deletes:
+        yield _error(
+            "KP240",
+            f"{deletes} objects would be deleted, and at most {request.max_deletes} may be.",
+            "Look at what is to be destroyed; a higher -max-deletes lets it through.",
+        )
+
+
+def _error(code: str, detail: str, hint: str, change: Change | None = None) -> Diagnostic:
+    place = (None, None) if change is None else (change.address, change.declared_at)
+    return Diagnostic(code, Severity.ERROR, SUMMARIES[code], detail, hint, *place)

@@ -1,0 +1,161 @@
+"""Use case: carry out a plan that was saved and reviewed."""
+
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+
+from kplan.cluster.errors import CLIENT_STALE, client_refusal
+from kplan.kinds import KINDS
+from kplan.model.errors import PolicyDenied, StalePlan, WrongCluster
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Action, Change, Plan, Reason
+from kplan.model.state import State
+from kplan.state.file import check_same_state
+from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
+from kplan.workflow.execution import Applied, Hands, carried_out
+from kplan.workflow.freshness import Staleness, stale_changes
+from kplan.workflow.opened import Opened, opened
+from kplan.workflow.plan import Planned, planned
+from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.settled import wanted_identities
+from kplan.workflow.snapshot import read_snapshot
+
+_AGAIN = "Plan again."
+
+
+class OnStale(StrEnum):
+    """What to do when something moved since the plan was made."""
+
+    ABORT = "abort"
+    SKIP = "skip"
+    REPLAN = "replan"
+
+
+def apply_saved(
+    project: Project,
+    path: Path,
+    options: PlanOptions,
+    outside: tuple[Ports, Hands],
+    on_stale: OnStale = OnStale.ABORT,
+) -> Applied:
+    """Carry out a saved plan; it was approved when it was made.
+
+    Where something moved since: ABORT does nothing at all; SKIP refuses just the changes that do
+    not fit any more; REPLAN plans anew, and asks unless the actions are still the same.
+
+    Raises:
+        PolicyDenied: it deletes more than `options` let it.
+        StalePlan: the plan has expired or was applied before, a topic of it was created again, or
+            something moved and `on_stale` says not to go on.
+        WrongCluster: it was made for another cluster.
+
+    """
+    ports, hands = outside
+    saved = read_plan(path)
+    check_not_expired(saved.meta, ports.now())
+    with opened(project, ports) as found:
+        _check_may_be_applied(saved, found, options)
+        try:
+            made, stale = _rebound(saved, found, on_stale)
+        except StalePlan:
+            if on_stale is not OnStale.REPLAN:
+                raise
+            return _replanned(project, saved.plan, found, options, outside)
+        done = carried_out(project, found, made, options, outside)
+        refused = tuple(_refused(change, why) for change, why in stale if change.touches_cluster)
+        for outcome in refused:
+            hands.watcher.finished(outcome)
+        return replace(done, outcomes=(*done.outcomes, *refused))
+
+
+def _check_may_be_applied(saved: SavedPlan, found: Opened, options: PlanOptions) -> None:
+    """Check what no way of dealing with stale plans can make up for."""
+    deletes = saved.plan.count(Action.DELETE)
+    if options.max_deletes is not None and deletes > options.max_deletes:
+        raise PolicyDenied(
+            f"The plan deletes {deletes} objects, and at most {options.max_deletes} may be."
+        )
+    based_on, cluster_id = saved.plan.based_on, found.description.cluster_id
+    if based_on.cluster_id != cluster_id:
+        raise WrongCluster(
+            f"The plan was made for cluster {based_on.cluster_id}; this is cluster {cluster_id}."
+        )
+
+
+Stale = tuple[tuple[Change, Staleness], ...]
+
+
+def _rebound(saved: SavedPlan, found: Opened, on_stale: OnStale) -> tuple[Planned, Stale]:
+    """Put a saved plan on what is open now, without what does not fit any more."""
+    state = _same_state(saved.plan, found.state, on_stale)
+    if saved.plan.based_on.config_digest != found.configuration.digest:
+        raise StalePlan("The configuration changed since the plan was made.", _AGAIN)
+    wanted = wanted_identities(found.configuration, state)
+    snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
+    stale = stale_changes(saved.plan, state, snapshot, KINDS)
+    anew = [str(each.address) for each, why in stale if why is Staleness.RECREATED]
+    if anew or (stale and on_stale is not OnStale.SKIP):
+        names = anew or [f"{each.address} ({why})" for each, why in stale]
+        said = "Created again since the plan" if anew else "Not as the plan saw it"
+        raise StalePlan(f"{said}: {', '.join(names)}.", _AGAIN)
+    return Planned(_without(saved.plan, stale, state), found.configuration, state, snapshot), stale
+
+
+def _same_state(plan: Plan, state: State, on_stale: OnStale) -> State:
+    """Give the state to go on with: the one of the plan, or with SKIP a later one of it."""
+    based_on = plan.based_on
+    if state.serial == based_on.serial == 0:
+        return replace(state, lineage=based_on.lineage)  # neither has been written yet
+    is_later = state.lineage == based_on.lineage and state.serial > based_on.serial
+    if not (is_later and on_stale is OnStale.SKIP):
+        check_same_state(state, based_on)
+    return state
+
+
+def _without(plan: Plan, stale: Stale, state: State) -> Plan:
+    """Leave stale changes out, and with a later state what says no more than that it was so."""
+    out = {(each.kind, each.identity) for each, _ in stale}
+    is_later = state.serial != plan.based_on.serial
+
+    def stays(change: Change) -> bool:
+        is_news = change.action is not Action.NO_OP or change.reason is not Reason.NONE
+        return (change.kind, change.identity) not in out and (is_news or not is_later)
+
+    batches = (
+        replace(batch, changes=tuple(each for each in batch.changes if stays(each)))
+        for batch in plan.batches
+    )
+    return replace(
+        plan,
+        changes=tuple(each for each in plan.changes if stays(each)),
+        batches=tuple(batch for batch in batches if batch.changes),
+        based_on=replace(plan.based_on, lineage=state.lineage, serial=state.serial),
+    )
+
+
+def _refused(change: Change, why: Staleness) -> Outcome:
+    told = f"{why.value[0].upper()}{why.value[1:]}."
+    return Outcome(change, Status.FAILED, client_refusal(CLIENT_STALE, told))
+
+
+def _replanned(
+    project: Project,
+    former: Plan,
+    found: Opened,
+    options: PlanOptions,
+    outside: tuple[Ports, Hands],
+) -> Applied:
+    """Plan anew what the saved plan was about; other actions than it had must be approved."""
+    ports, hands = outside
+    options = replace(
+        options,
+        is_destroy=any(each.reason is Reason.DESTROY for each in former.changes),
+        only=None
+        if former.is_complete
+        else frozenset((each.kind, each.identity) for each in former.changes),
+    )
+    made = planned(found, options, ports)
+    is_same = made.plan.checksum == former.checksum
+    if not made.plan.is_applyable or not (is_same or hands.approve(made)):
+        return Applied(made, (), made.state, is_approved=False)
+    return carried_out(project, found, made, options, outside)

@@ -1,0 +1,71 @@
+"""Use case: wait until every broker serves what was applied without waiting for it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from kplan.apply.ledger import Ledger, Line
+from kplan.apply.pace import Means, Pace, Watcher
+from kplan.apply.visible import wait_until_visible
+from kplan.kinds import KINDS
+from kplan.kinds.schema import document, from_document, schema_fields
+from kplan.model.plan import Action, Change
+from kplan.model.state import Owned
+from kplan.state.file import write_state
+from kplan.workflow.adoption import kind_of, together
+from kplan.workflow.opened import check_no_journal, opened
+from kplan.workflow.project import Ports, Project
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """Which objects every broker was seen to serve, and which are still waited for."""
+
+    served: tuple[Owned, ...]
+    pending: tuple[Owned, ...]
+
+
+def wait(project: Project, pace: Pace, ports: Ports, watcher: Watcher) -> Waited:
+    """Wait, for `visible_s` at most, and take the mark off what is served."""
+    with opened(project, ports) as found:
+        check_no_journal(project)
+        state = found.state
+        waiting = {
+            (each.address.kind, each.identity): each
+            for each in state.owned.values()
+            if each.is_pending
+        }
+        ledger = Ledger({key: Line(_change(each), 0) for key, each in waiting.items()})
+        means = Means(found.cluster, KINDS, ports.clock, watcher, pace, is_stopped=ports.is_stopped)
+        wait_until_visible(ledger, means, ports.clock.now() + pace.visible_s)
+        served = tuple(
+            replace(each, is_pending=False, uid=ledger.lines[key].uid or each.uid)
+            for key, each in waiting.items()
+            if ledger.lines[key].is_verified
+        )
+        if served:
+            owned = together(state.owned, served)
+            write_state(project.state_path, replace(state, serial=state.serial + 1, owned=owned))
+        return Waited(served, _others(waiting.values(), served))
+
+
+def _others(waiting: Iterable[Owned], served: Iterable[Owned]) -> tuple[Owned, ...]:
+    known = {each.address for each in served}
+    return tuple(each for each in waiting if each.address not in known)
+
+
+def _change(owned: Owned) -> Change:
+    """Make the change that brings about all of the object, as if only its name had been there."""
+    kind = kind_of(owned.address)
+    names = {each.name for each in schema_fields(kind.schema) if each.is_required}
+    whole = document(owned.value)
+    bare = from_document(kind.schema, {name: whole[name] for name in names})
+    is_more = bare != owned.value and kind.identify(bare) == owned.identity
+    return Change(
+        owned.address,
+        kind.name,
+        owned.identity,
+        Action.UPDATE if is_more else Action.CREATE,
+        bare if is_more else None,
+        owned.value,
+        uid=owned.uid,
+    )

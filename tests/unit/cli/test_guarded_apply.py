@@ -1,0 +1,154 @@
+"""Apply that does what was reviewed: stale plans, checksums, limits, waiting."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.specs import ConfigAlteration
+from tests.sites import MAIN
+from tests.unit.cli.memory_desk import Desk, desk_at
+
+NEXT = MAIN.replace("86400000", "3600000")
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Desk:
+    found = desk_at(tmp_path, capsys, monkeypatch)
+    found.types("apply", "-auto-approve")
+    return found
+
+
+def checksum(shown: str) -> str:
+    found = re.search(r"checksum ([0-9a-f-]{19})", shown)
+    assert found is not None
+    return found[1]
+
+
+def altered(desk: Desk) -> None:
+    desk.cluster.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "7"})])
+
+
+# ---- stale plans
+
+
+def test_a_stale_plan_is_refused_and_says_what_moved(desk: Desk) -> None:
+    desk.write(NEXT)
+    desk.types("plan", "-out=p.kplan")
+    altered(desk)
+    err = desk.fails("apply", "-detailed-exitcode", "p.kplan", code=6)
+    assert 'kafka_topic.t["orders"] (it was changed on the cluster since the plan)' in err
+
+
+def test_skip_does_the_rest_and_tells_what_was_refused(desk: Desk) -> None:
+    desk.write(NEXT)
+    desk.types("plan", "-out=p.kplan")
+    altered(desk)
+    out = desk.types("apply", "-detailed-exitcode", "-on-stale=skip", "p.kplan", code=4)
+    assert "CLIENT_STALE: It was changed on the cluster since the plan." in out
+    assert "Apply incomplete: 1 ok, 1 failed" in out
+
+
+def test_replan_goes_on_alone_only_with_the_same_actions(desk: Desk) -> None:
+    desk.write(NEXT)
+    desk.types("plan", "-out=p.kplan")
+    desk.write(NEXT + "# nothing\n")
+    desk.types("plan", "-out=q.kplan")
+    altered(desk)
+    err = desk.fails("apply", "-detailed-exitcode", "-on-stale=replan", "q.kplan", code=6)
+    assert "there is nobody to approve it" in err
+    desk.cluster.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "86400000"})])
+    assert "Apply complete!" in desk.types("apply", "-on-stale=replan", "p.kplan")
+
+
+def test_a_plan_is_good_for_as_long_as_it_says(desk: Desk) -> None:
+    desk.write(NEXT)
+    desk.types("plan", "-out=p.kplan", "-plan-ttl=0s")
+    assert "was good until" in desk.fails("apply", "p.kplan")
+    assert "-plan-ttl=soon is no span of time" in desk.fails("plan", "-plan-ttl=soon")
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (["-on-stale=perhaps", "p.kplan"], "-on-stale=perhaps is none of abort, skip, replan."),
+        (["-on-stale=skip"], "-on-stale goes with a saved plan"),
+        (["-expect-checksum=1", "p.kplan"], "A saved plan is carried out as it is"),
+        (["-expect-checksum=1", "-resume"], "-resume does what was approved"),
+    ],
+)
+def test_what_contradicts_itself_is_refused(desk: Desk, typed: list[str], told: str) -> None:
+    assert told in desk.fails("apply", *typed)
+
+
+# ---- checksums
+
+
+def test_the_plan_of_a_review_is_applied_without_a_file(desk: Desk) -> None:
+    desk.write(NEXT)
+    reviewed = checksum(desk.types("plan"))
+    messages = [json.loads(line) for line in desk.types("plan", "-json").splitlines()]
+    assert [each["checksum"] for each in messages if each["type"] == "change_summary"] == [reviewed]
+    assert "Apply complete!" in desk.types("apply", f"-expect-checksum={reviewed}")
+    assert "No changes." in desk.types("apply", f"-expect-checksum={reviewed}")
+
+
+def test_another_plan_than_the_reviewed_one_is_shown_and_not_applied(desk: Desk) -> None:
+    desk.write(NEXT)
+    reviewed = checksum(desk.types("plan"))
+    altered(desk)
+    err = desk.fails("apply", f"-expect-checksum={reviewed}", "-detailed-exitcode", code=6)
+    assert f"{reviewed} was expected" in err
+    desk.write(NEXT)
+    assert "to change" in desk.types("plan")
+
+
+# ---- limits
+
+
+def test_more_deletes_than_allowed_are_refused_before_anything_is_done(desk: Desk) -> None:
+    desk.write(MAIN.replace(", payments = 6", ""))
+    desk.types("plan", "-max-deletes=1")
+    desk.types("plan", "-out=p.kplan")
+    for typed in (["plan"], ["apply", "-auto-approve"], ["apply", "p.kplan"]):
+        err = desk.fails(*typed, "-max-deletes=0", "-detailed-exitcode", code=3)
+        assert "at most 0 may be" in err
+    assert "payments" in desk.cluster.topics()
+    assert desk.fails("destroy", "-auto-approve", "-max-deletes=2").count("3 objects") == 1
+    desk.types("apply", "-auto-approve", "-max-deletes=1")
+    assert "payments" not in desk.cluster.topics()
+
+
+# ---- waiting
+
+
+def test_what_was_applied_without_waiting_is_waited_for_later(desk: Desk) -> None:
+    """K4-13."""
+    assert desk.types("wait") == "Nothing is waited for: every broker serves what was applied.\n"
+    desk.write(NEXT)
+    told = desk.types("apply", "-auto-approve", "-no-wait")
+    assert "2 changes accepted by the controller, but not seen on every broker yet." in " ".join(
+        told.split()
+    )
+    assert '"pending": true' in Path("state/kplan.json").read_text()
+    assert desk.types("wait", "-timeout=20s") == "Every broker serves 2 of 2 objects.\n"
+    assert '"pending": true' not in Path("state/kplan.json").read_text()
+
+
+def test_what_is_still_not_served_is_named(desk: Desk) -> None:
+    desk.write(NEXT)
+    desk.types("apply", "-auto-approve", "-no-wait")
+    altered(desk)
+    out = desk.types("wait", "-timeout=300ms", "-detailed-exitcode", code=5)
+    assert out == (
+        'Not served by every broker yet: kafka_topic.t["orders"]\n'
+        "Every broker serves 1 of 2 objects.\n"
+    )
+    assert json.loads(desk.types("wait", "-timeout=300ms", "-json", code=1)) == {
+        "served": [],
+        "pending": ['kafka_topic.t["orders"]'],
+    }
+    assert "-timeout must be greater than 0" in desk.fails("wait", "-timeout=0s")
