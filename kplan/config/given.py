@@ -28,11 +28,10 @@ _PREFIXES = ("TF_VAR_", "KPLAN_VAR_")
 class _Collector:
     """Gathers values in order of precedence: what comes later replaces what came before."""
 
-    def __init__(self, folder: Path, variables: Mapping[str, Declaration], host: Host) -> None:
+    def __init__(self, variables: Mapping[str, Declaration], host: Host) -> None:
         self.given: dict[str, Given] = {}
         self.sources: dict[str, str] = {}
         self.diagnostics: list[Diagnostic] = []
-        self._folder = folder
         self._variables = variables
         self._host = host
 
@@ -141,7 +140,7 @@ def given_values(
     folder: Path, inputs: Inputs, variables: Mapping[str, Declaration], host: Host
 ) -> tuple[Mapping[str, Given], Files]:
     """Gather the values given to the root module's variables, in Terraform's precedence."""
-    collector = _Collector(folder, variables, host)
+    collector = _Collector(variables, host)
     collector.environment(inputs.environ)
     for path in _automatic(folder):
         collector.file(path, path.name)
