@@ -1,0 +1,42 @@
+# A Connect cluster with a source of customers and a sink for orders.
+# The cluster is named by KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG.
+provider "kafka" {}
+
+variable "replication_factor" {
+  type        = number
+  default     = 1
+  description = "Copies of each partition; 3 on a cluster that matters."
+}
+
+resource "kafka_topic" "this" {
+  for_each = toset(["crm.customers", "web.orders", "web.orders.rejected"])
+
+  name               = each.value
+  partitions         = 3
+  replication_factor = var.replication_factor
+}
+
+module "connect" {
+  source = "../../modules/connect-cluster"
+
+  principal           = "User:alice"
+  group_id            = "integration"
+  replication_factor  = var.replication_factor
+  offset_partitions   = 5
+  exactly_once_source = true
+
+  connectors = {
+    crm = {
+      writes = [kafka_topic.this["crm.customers"].name]
+    }
+    warehouse = {
+      reads  = [kafka_topic.this["web.orders"].name]
+      writes = [kafka_topic.this["web.orders.rejected"].name]
+    }
+  }
+}
+
+output "worker_properties" {
+  description = "What the workers set."
+  value       = module.connect.worker_properties
+}
