@@ -35,11 +35,21 @@ class OutputValue:
 
 
 @dataclass(frozen=True, slots=True)
+class AppliedPlan:
+    """A saved plan that was applied: it is applied once. `at` is ISO 8601, `by` who or what run."""
+
+    nonce: str
+    checksum: str
+    at: str
+    by: str
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """Ownership of one cluster's objects by one configuration.
 
     `lineage` is a UUID made once; `serial` grows with every write; `cluster_id` is "" until the
-    first apply.
+    first apply. `applied_plans` holds the latest, newest last.
     """
 
     lineage: str
@@ -47,3 +57,4 @@ class State:
     cluster_id: str = ""
     owned: Mapping[Address, Owned] = field(default_factory=dict)
     outputs: Mapping[str, OutputValue] = field(default_factory=dict)
+    applied_plans: tuple[AppliedPlan, ...] = ()

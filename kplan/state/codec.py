@@ -1,20 +1,20 @@
 """The state as a JSON document, and back.
 
 Format 1, in this order: format, kplan_version, lineage, serial, cluster_id, outputs, resources,
-sha256. Resources stand in order of address, maps in order of key, so that two states differ where
-the things they describe differ.
+applied_plans if there are any, sha256. Resources stand in order of address, maps in order of key,
+so that two states differ where the things they describe differ.
 """
 
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from kplan.model.address import Address
 from kplan.model.errors import StateCorrupt, StateError
 from kplan.model.resource import Identity
-from kplan.model.state import OutputValue, Owned, State
+from kplan.model.state import AppliedPlan, OutputValue, Owned, State
 from kplan.state.sealed import is_sealed, seal
 from kplan.state.values import has_kind, value_document, value_from
 
@@ -45,6 +45,7 @@ def encode_state(state: State, kplan_version: str) -> bytes:
             "cluster_id": state.cluster_id,
             "outputs": {name: _output(each) for name, each in sorted(state.outputs.items())},
             "resources": [owned_document(each) for each in owned],
+            **_applied_plans(state),
         }
     )
 
@@ -96,6 +97,7 @@ def decode_state(data: bytes) -> State:
             cluster_id=heading.cluster_id,
             owned={each.address: each for each in owned},
             outputs={name: _output_value(each) for name, each in document["outputs"].items()},
+            applied_plans=tuple(AppliedPlan(**each) for each in document.get("applied_plans", ())),
         )
 
 
@@ -198,6 +200,12 @@ def _writer(document: Json) -> str:
 
 def _heading(document: Json) -> Heading:
     return Heading(str(document["lineage"]), int(document["serial"]), str(document["cluster_id"]))
+
+
+def _applied_plans(state: State) -> dict[str, object]:
+    """Write the saved plans that were applied; a state that never saw one is as it always was."""
+    plans = [asdict(each) for each in state.applied_plans]
+    return {"applied_plans": plans} if plans else {}
 
 
 def _output(output: OutputValue) -> dict[str, object]:

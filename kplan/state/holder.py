@@ -37,13 +37,16 @@ class Holder:
     heartbeat: str = ""
     started: str = ""
 
+    @property
+    def person(self) -> str:
+        """Who, on which machine."""
+        return f"{self.who}@{self.host}"
+
     def __str__(self) -> str:
         """Say who it is, on one line."""
         run = f", {self.ci}" if self.ci else ""
         seen = f", last seen {self.heartbeat}" if self.heartbeat else ""
-        return (
-            f"{self.op} by {self.who}@{self.host} (pid {self.pid}{run}) since {self.created}{seen}"
-        )
+        return f"{self.op} by {self.person} (pid {self.pid}{run}) since {self.created}{seen}"
 
 
 def this_run(op: str, *, ci: str = "", commit: str = "", cluster_id: str = "") -> Holder:

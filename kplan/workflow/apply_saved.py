@@ -60,7 +60,7 @@ def apply_saved(
         except StalePlan:
             if on_stale is not OnStale.REPLAN:
                 raise
-            return _replanned(project, saved.plan, found, options, outside)
+            return _replanned(project, saved, found, options, outside)
         done = carried_out(project, found, made, options, outside)
         refused = tuple(_refused(change, why) for change, why in stale if change.touches_cluster)
         for outcome in refused:
@@ -68,8 +68,16 @@ def apply_saved(
         return replace(done, outcomes=(*done.outcomes, *refused))
 
 
+def _check_not_applied(saved: SavedPlan, state: State) -> None:
+    for each in state.applied_plans:
+        if each.nonce == saved.meta.nonce:
+            by = f" by {each.by}" if each.by else ""
+            raise StalePlan(f"The plan was applied already, at {each.at}{by}.", _AGAIN)
+
+
 def _check_may_be_applied(saved: SavedPlan, found: Opened, options: PlanOptions) -> None:
     """Check what no way of dealing with stale plans can make up for."""
+    _check_not_applied(saved, found.state)
     deletes = saved.plan.count(Action.DELETE)
     if options.max_deletes is not None and deletes > options.max_deletes:
         raise PolicyDenied(
@@ -98,7 +106,8 @@ def _rebound(saved: SavedPlan, found: Opened, on_stale: OnStale) -> tuple[Planne
         names = anew or [f"{each.address} ({why})" for each, why in stale]
         said = "Created again since the plan" if anew else "Not as the plan saw it"
         raise StalePlan(f"{said}: {', '.join(names)}.", _AGAIN)
-    return Planned(_without(saved.plan, stale, state), found.configuration, state, snapshot), stale
+    plan = _without(saved.plan, stale, state)
+    return Planned(plan, found.configuration, state, snapshot, saved.meta), stale
 
 
 def _same_state(plan: Plan, state: State, on_stale: OnStale) -> State:
@@ -140,13 +149,14 @@ def _refused(change: Change, why: Staleness) -> Outcome:
 
 def _replanned(
     project: Project,
-    former: Plan,
+    saved: SavedPlan,
     found: Opened,
     options: PlanOptions,
     outside: tuple[Ports, Hands],
 ) -> Applied:
     """Plan anew what the saved plan was about; other actions than it had must be approved."""
     ports, hands = outside
+    former = saved.plan
     options = replace(
         options,
         is_destroy=any(each.reason is Reason.DESTROY for each in former.changes),
@@ -154,7 +164,7 @@ def _replanned(
         if former.is_complete
         else frozenset((each.kind, each.identity) for each in former.changes),
     )
-    made = planned(found, options, ports)
+    made = replace(planned(found, options, ports), saved=saved.meta)
     is_same = made.plan.checksum == former.checksum
     if not made.plan.is_applyable or not (is_same or hands.approve(made)):
         return Applied(made, (), made.state, is_approved=False)

@@ -9,7 +9,7 @@ from kplan.apply.pace import Means, Watcher
 from kplan.kinds import KINDS
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Plan
-from kplan.model.state import OutputValue, State
+from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.file import write_state
 from kplan.state.journal import discard_journal
 from kplan.state.journal_writer import recording
@@ -17,6 +17,8 @@ from kplan.workflow.both import Both
 from kplan.workflow.opened import Opened
 from kplan.workflow.plan import Planned, output_values
 from kplan.workflow.project import PlanOptions, Ports, Project
+
+_PLANS_KEPT = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ def carried_out(
         outcomes = carry_out(made.plan, means)
         journal.end()
         state = state_after(made.state, made.plan, outcomes, _outputs(made))
+        state = replace(state, applied_plans=_applied_plans(made, ports))
         journal.writes(state.serial)
         write_state(project.state_path, state)
     done = Applied(made, outcomes, state, is_approved=True)
@@ -82,6 +85,16 @@ def absorbed(project: Project, found: Opened, made: Planned) -> Planned:
     discard_journal(project.state_path)
     based_on = replace(made.plan.based_on, lineage=state.lineage, serial=state.serial)
     return replace(made, plan=replace(made.plan, based_on=based_on), state=state)
+
+
+def _applied_plans(made: Planned, ports: Ports) -> tuple[AppliedPlan, ...]:
+    """Remember a saved plan, so that it is applied once."""
+    if made.saved is None:
+        return made.state.applied_plans
+    by = "" if ports.holder is None else ports.holder.ci or ports.holder.person
+    at = ports.now().isoformat(timespec="seconds")
+    this = AppliedPlan(made.saved.nonce, made.saved.checksum, at, by)
+    return (*made.state.applied_plans, this)[-_PLANS_KEPT:]
 
 
 def _sendings(plan: Plan) -> int:

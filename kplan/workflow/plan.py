@@ -11,6 +11,7 @@ from kplan.model.state import OutputValue, State
 from kplan.plan.build import build_plan
 from kplan.plan.request import PlanRequest
 from kplan.policy.risk import with_risks
+from kplan.state.plan_file import PlanMeta
 from kplan.workflow.broker_check import broker_checked
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.project import PlanOptions, Ports, Project
@@ -19,12 +20,13 @@ from kplan.workflow.settled import settled_snapshot, settled_state
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan with everything it was made from."""
+    """A plan with everything it was made from. `saved` is what its file says, where it has one."""
 
     plan: Plan
     configuration: Configuration
     state: State
     snapshot: Snapshot
+    saved: PlanMeta | None = None
 
 
 def plan(project: Project, options: PlanOptions, ports: Ports) -> Planned:

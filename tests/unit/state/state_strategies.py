@@ -23,7 +23,7 @@ from kplan.model.plan import (
 )
 from kplan.model.resource import Identity
 from kplan.model.source import SourceRange
-from kplan.model.state import OutputValue, Owned, State
+from kplan.model.state import AppliedPlan, OutputValue, Owned, State
 
 # On a machine with much to do, neither drawing nor a fsync is to be timed.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -81,6 +81,7 @@ STATES = st.builds(
     cluster_id=_TEXT,
     owned=st.lists(OWNED, max_size=4).map(lambda found: {each.address: each for each in found}),
     outputs=st.dictionaries(_TEXT, OUTPUTS, max_size=3),
+    applied_plans=st.lists(st.builds(AppliedPlan, *[_TEXT] * 4), max_size=2).map(tuple),
 )
 
 RANGES = st.builds(SourceRange, _TEXT, *[st.integers(0, 999)] * 4)

@@ -12,6 +12,8 @@ from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, Topic
 from kplan.model.errors import StalePlan, WrongCluster
 from kplan.model.outcome import Status
 from kplan.state.file import read_state
+from kplan.state.plan_file import read_plan
+from kplan.workflow import execution
 from kplan.workflow.apply_saved import OnStale, apply_saved
 from kplan.workflow.execution import Applied, Hands
 from kplan.workflow.plan import Planned
@@ -252,3 +254,38 @@ def test_an_expired_plan_and_one_for_another_cluster_are_always_refused(
     other.write(NEXT)
     with pytest.raises(WrongCluster):
         applied(other, path, on_stale)
+
+
+@pytest.mark.parametrize("on_stale", list(OnStale))
+def test_a_plan_is_applied_once(site: Site, on_stale: OnStale) -> None:
+    """Even where somebody has set everything back, and a later state would do."""
+    path = saved(site)
+    applied(site, path)
+    state = read_state(site.project.state_path)
+    assert state is not None
+    assert [each.checksum for each in state.applied_plans] == [read_plan(path).meta.checksum]
+    site.write(MAIN)
+    site.apply()
+    site.write(NEXT)
+    with pytest.raises(StalePlan, match="was applied already, at 2026-01-02T00:00:00"):
+        applied(site, path, on_stale, lambda _: True)
+    assert retention(site, "payments") == "86400000"
+
+
+def test_a_plan_that_was_planned_anew_is_not_applied_again_either(site: Site) -> None:
+    path = saved(site)
+    site.write(NEXT + "# a remark\n")
+    applied(site, path, OnStale.REPLAN)
+    with pytest.raises(StalePlan, match="was applied already"):
+        applied(site, path, OnStale.REPLAN)
+
+
+def test_no_more_than_the_latest_plans_are_remembered(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "_PLANS_KEPT", 2)
+    for retention_ms in ("1", "2", "3"):
+        applied(site, saved(site, MAIN.replace("86400000", retention_ms)))
+    state = read_state(site.project.state_path)
+    assert state is not None
+    assert len(state.applied_plans) == 2
