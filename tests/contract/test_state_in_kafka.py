@@ -1,0 +1,407 @@
+"""A state in a topic of a real broker: other writers, kills, restarts, rights, sizes."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.records import Shelf
+from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.kafka.records import KafkaRecords
+from kplan.kafka.settings import ConnectionSettings
+from kplan.model.errors import KplanError, StateError, StateLocked
+from kplan.sandbox import control
+from kplan.sandbox.lifecycle import running
+from kplan.sandbox.record import Sandbox
+from kplan.sandbox.spec import SandboxSpec
+from kplan.state.codec import encode_state
+from kplan.state.file_store import FileStore
+from kplan.state.holder import this_run
+from kplan.state.record_documents import PART_BYTES
+from kplan.state.record_store import RecordStore
+from tests.contract.clusters import cleaned, connected, made, own_config, settings_of, soon
+from tests.contract.state_values import bulky, small
+
+pytestmark = pytest.mark.broker
+
+KILLS = 10
+
+
+@pytest.fixture
+def topic() -> str:
+    return f"__kplan_ct_{uuid.uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def settings(broker: Sandbox) -> ConnectionSettings:
+    return settings_of(broker, "anonymous")
+
+
+@pytest.fixture
+def cluster(settings: ConnectionSettings, topic: str) -> Iterator[Cluster]:
+    with cleaned(connected("wire", settings), topic) as found:
+        yield found
+
+
+@pytest.fixture
+def shelf(topic: str, cluster: Cluster) -> Shelf:
+    """Name a topic that is removed at the end."""
+    del cluster
+    return Shelf(topic, "shop")
+
+
+def store_of(settings: ConnectionSettings, shelf: Shelf) -> RecordStore:
+    return RecordStore(KafkaRecords(settings, shelf))
+
+
+def nobody(_: object) -> None:
+    """Hear who is waited for."""
+
+
+# ---- what is kept, and how
+
+
+def test_the_topic_is_made_so_that_it_keeps_what_is_put_there(
+    settings: ConnectionSettings, shelf: Shelf, cluster: Cluster
+) -> None:
+    store_of(settings, shelf).write(small(1))
+    soon(lambda: shelf.topic in cluster.topics())
+    found = own_config(cluster, shelf.topic)
+    assert found["cleanup.policy"] == "compact"
+    assert found["min.insync.replicas"] == "1"
+
+
+def test_on_three_brokers_it_has_three_replicas(cluster3: Sandbox, topic: str) -> None:
+    settings = settings_of(cluster3, "anonymous")
+    with cleaned(connected("wire", settings), topic) as cluster:
+        store = store_of(settings, Shelf(topic))
+        with store.held(this_run("apply"), 0, nobody):
+            store.write(small(1))
+            store.write(small(2))
+        assert store_of(settings, Shelf(topic)).read() == small(2)
+        found = cluster.topics([topic])[topic]
+        assert [len(each) for each in found.assignment] == [3]  # type: ignore[union-attr]
+        assert own_config(cluster, topic)["min.insync.replicas"] == "2"
+
+
+def test_a_state_of_five_megabytes_is_read_as_it_was_written(
+    settings: ConnectionSettings, shelf: Shelf
+) -> None:
+    held = bulky(1, count=1500, noise_bytes=900)
+    document = encode_state(held, "1.0")
+    assert len(document) > 5_000_000
+    store = store_of(settings, shelf)
+    begun = time.monotonic()
+    store.put(document)
+    written_s = time.monotonic() - begun
+    again = store_of(settings, shelf)
+    begun = time.monotonic()
+    assert again.document() == document
+    assert max(written_s, time.monotonic() - begun) < 30
+    records = KafkaRecords(settings, shelf).read() or {}
+    assert sum(name.startswith("states/0000000001/") for name in records) > 2
+    assert max(len(each) for each in records.values()) <= PART_BYTES
+
+
+def test_several_states_share_a_topic_and_do_not_see_each_other(
+    settings: ConnectionSettings, shelf: Shelf
+) -> None:
+    other = Shelf(shelf.topic, "shop2")
+    first, second = store_of(settings, shelf), store_of(settings, other)
+    with first.held(this_run("apply"), 0, nobody), second.held(this_run("apply"), 0, nobody):
+        first.write(small(1, "first"))
+        second.write(small(7, "second"))
+        first.write(small(2, "first"))
+    assert first.read() == small(2, "first")
+    assert second.read() == small(7, "second")
+
+
+def test_a_state_goes_to_the_topic_and_back_byte_by_byte(
+    settings: ConnectionSettings, shelf: Shelf, tmp_path: object
+) -> None:
+    file = FileStore(tmp_path / "kplan.json")  # type: ignore[operator]
+    document = encode_state(bulky(3), "0.9")
+    file.put(document)
+    there = store_of(settings, shelf)
+    there.put(file.document() or b"")
+    file.retire(there.place)
+    assert there.document() == document
+    file.put(there.document() or b"")
+    there.retire(file.place)
+    assert file.path.read_bytes() == document
+    with pytest.raises(StateError, match="moved to"):
+        store_of(settings, shelf).read()
+
+
+# ---- other writers
+
+
+def test_of_two_writers_the_older_one_is_shut_out(
+    settings: ConnectionSettings, shelf: Shelf
+) -> None:
+    """Fencing makes a stolen lock harmless: the run that lost it cannot write."""
+    first, thief = store_of(settings, shelf), store_of(settings, shelf)
+    first.write(small(1))
+    holder = this_run("apply")
+    with first.held(holder, 0, nobody):
+        first.write(small(2))
+        with pytest.raises(StateLocked, match=holder.id):
+            thief.held(this_run("plan"), 0, nobody).__enter__()
+        first.write(small(3))
+        thief.force_unlock(holder.id)
+        with thief.held(this_run("apply"), 0, nobody):
+            with pytest.raises(StateLocked, match="taken away from this run"):
+                first.write(small(4))
+            assert thief.read() == small(3)
+            thief.write(small(4, "thief"))
+    assert first.read() == small(4, "thief")
+    assert not first.lock_status().is_held
+
+
+def test_a_transaction_that_somebody_else_left_open_delays_a_reader_and_hides_nothing(
+    settings: ConnectionSettings, shelf: Shelf, broker: Sandbox
+) -> None:
+    """Two states share a topic: what one of them commits counts although the other hangs."""
+    store = store_of(settings, shelf)
+    store.write(small(1))
+    with half_written(broker, Shelf(shelf.topic, "other")):
+        store.write(small(2))
+        glanced = KafkaRecords(settings, shelf).glance() or {}
+        assert "states/0000000002" not in glanced
+        begun = time.monotonic()
+        assert store_of(settings, shelf).read() == small(2)
+        assert time.monotonic() - begun < 60
+
+
+# ---- kills and restarts
+
+
+def test_a_run_killed_in_the_middle_of_a_write_leaves_the_state_before_it(
+    settings: ConnectionSettings, shelf: Shelf, broker: Sandbox
+) -> None:
+    store = store_of(settings, shelf)
+    store.write(small(1))
+    with half_written(broker, shelf):
+        pass
+    with store.held(this_run("apply"), 0, nobody):
+        begun = time.monotonic()
+        assert store.read() == small(1)
+        assert time.monotonic() - begun < 10  # the claim ended what the killed run left open
+        store.write(small(2))
+    assert store_of(settings, shelf).read() == small(2)
+
+
+def test_ten_kills_at_random_moments_leave_whole_states_only(
+    settings: ConnectionSettings, shelf: Shelf, broker: Sandbox
+) -> None:
+    """Nothing that was acknowledged is lost, and nothing is half there."""
+    acknowledged, store = 0, store_of(settings, shelf)
+    for _ in range(KILLS):
+        writer = started(broker, shelf)
+        try:
+            assert writer.stdout is not None
+            said = [writer.stdout.readline()]
+            time.sleep(random.uniform(0, 0.6))
+        finally:
+            writer.kill()
+            said += (writer.communicate()[0] or "").splitlines()
+        acknowledged = max(acknowledged, *(int(each) for each in said if each.strip()))
+        with store.held(this_run("apply"), 0, nobody):
+            found = store.read()
+            assert found is not None
+            assert found.serial in {acknowledged, acknowledged + 1}
+            assert found == bulky(found.serial)
+            acknowledged = found.serial
+    assert [each.fault for each in store.history()] == [""] * len(store.history())
+
+
+def test_a_broker_that_is_killed_and_comes_back_keeps_the_state_and_the_lock(topic: str) -> None:
+    with running(SandboxSpec(heap_mb=512)) as sandbox:
+        settings = settings_of(sandbox, "anonymous")
+        store = store_of(settings, Shelf(topic))
+        store.write(small(1))
+        with store.held(this_run("apply"), 0, nobody):
+            store.write(small(2))
+            control.kill(sandbox.folder, 1)
+            control.restart(sandbox.folder, 1)
+            store.write(small(3))
+            assert store_of(settings, Shelf(topic)).lock_status().is_held
+        assert store_of(settings, Shelf(topic)).read() == small(3)
+        assert not store.lock_status().is_held
+
+
+@contextmanager
+def half_written(sandbox: Sandbox, shelf: Shelf) -> Iterator[None]:
+    """Have a process that stops inside of a transaction, and is killed at the end."""
+    writer = started(sandbox, shelf, "half")
+    try:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "half\n"
+        os.kill(writer.pid, signal.SIGKILL)
+        yield
+    finally:
+        writer.kill()
+        writer.communicate()
+
+
+def started(sandbox: Sandbox, shelf: Shelf, *how: str) -> "subprocess.Popen[str]":
+    command = [sys.executable, "-m", "tests.contract.state_writer", str(sandbox.folder)]
+    return subprocess.Popen(
+        [*command, shelf.topic, shelf.key, *how],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+# ---- rights, and topics that do not fit
+
+ALL_RIGHTS = {
+    "CREATE": ("TOPIC", "CREATE"),
+    "READ": ("TOPIC", "READ"),
+    "WRITE": ("TOPIC", "WRITE"),
+    "DESCRIBE_CONFIGS": ("TOPIC", "DESCRIBE_CONFIGS"),
+    "the transactional id": ("TRANSACTIONAL_ID", "WRITE"),
+}
+
+
+@contextmanager
+def granted(cluster: Cluster, shelf: Shelf, rights: Sequence[tuple[str, str]]) -> Iterator[None]:
+    names = {"TOPIC": shelf.topic, "TRANSACTIONAL_ID": f"kplan-state-{shelf.key}"}
+    bindings = [
+        AclBinding(kind, names[kind], "LITERAL", "User:alice", "*", operation, "ALLOW")
+        for kind, operation in rights
+    ]
+    assert set(cluster.create_acls(bindings).values()) <= {None}
+    soon(lambda: cluster.acls().issuperset(bindings))
+    yield
+    cluster.delete_acls(bindings)
+
+
+@pytest.fixture
+def guarded(sasl_broker: Sandbox, topic: str) -> Iterator[Cluster]:
+    with cleaned(connected("wire", settings_of(sasl_broker, "admin")), topic) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def alice(sasl_broker: Sandbox) -> ConnectionSettings:
+    return settings_of(sasl_broker, "alice")
+
+
+def test_with_these_rights_a_state_is_kept(
+    guarded: Cluster, alice: ConnectionSettings, topic: str
+) -> None:
+    shelf = Shelf(topic, topic)
+    with granted(guarded, shelf, list(ALL_RIGHTS.values())):
+        store = store_of(alice, shelf)
+        eventually(lambda: store.write(small(1)))
+        with store.held(this_run("apply"), 0, nobody):
+            store.write(small(2))
+        assert store.read() == small(2)
+
+
+@pytest.mark.parametrize(
+    ("lacking", "told"),
+    [
+        ("READ", "User:alice may not read the topic"),
+        ("WRITE", "WRITE and DESCRIBE on the topic"),
+        ("DESCRIBE_CONFIGS", "Whether the topic .* keeps the state cannot be told"),
+        ("the transactional id", "WRITE on the transactional id kplan-state-"),
+    ],
+)
+def test_a_right_that_is_missing_is_named(
+    guarded: Cluster, alice: ConnectionSettings, topic: str, lacking: str, told: str
+) -> None:
+    shelf = Shelf(topic, topic)
+    settings = settings_with(alice, request_s=10)
+    made(guarded, NewTopic(topic, 1, 1, config={"cleanup.policy": "compact"}))
+    rights = [each for name, each in ALL_RIGHTS.items() if name not in {lacking, "CREATE"}]
+    with granted(guarded, shelf, rights):
+        begun = time.monotonic()
+        with pytest.raises(StateError, match=told) as refused:
+            store_of(settings, shelf).write(small(1))
+        assert time.monotonic() - begun < 10
+        assert refused.value.hint
+
+
+def test_without_the_right_to_create_the_topic_the_way_out_is_told(
+    guarded: Cluster, alice: ConnectionSettings, topic: str
+) -> None:
+    """Kafka does not tell a topic that is hidden from one that is not there."""
+    del guarded
+    with pytest.raises(StateError, match="User:alice may not read"):
+        store_of(alice, Shelf(topic)).write(small(1))
+
+
+def test_a_plan_without_lock_needs_no_right_to_write(
+    guarded: Cluster, alice: ConnectionSettings, sasl_broker: Sandbox, topic: str
+) -> None:
+    shelf = Shelf(topic, topic)
+    store_of(settings_of(sasl_broker, "admin"), shelf).write(small(1))
+    with granted(guarded, shelf, [ALL_RIGHTS["READ"]]):
+        store = store_of(alice, shelf)
+        eventually(store.read)
+        with store.held(None, 0, nobody):
+            assert store.read() == small(1)
+
+
+@pytest.mark.parametrize(
+    ("config", "partitions", "told"),
+    [
+        ({}, 1, "would forget the state: its cleanup.policy is delete"),
+        ({"cleanup.policy": "compact,delete"}, 1, "would forget the state"),
+        ({"cleanup.policy": "compact"}, 3, "3 partitions"),
+    ],
+)
+def test_a_topic_that_does_not_keep_a_state_is_refused(
+    settings: ConnectionSettings,
+    shelf: Shelf,
+    cluster: Cluster,
+    *,
+    config: Mapping[str, str],
+    partitions: int,
+    told: str,
+) -> None:
+    made(cluster, NewTopic(shelf.topic, partitions, 1, config=config))
+    with pytest.raises(StateError, match=told):
+        store_of(settings, shelf).write(small(1))
+
+
+def test_a_topic_with_small_records_is_told(
+    settings: ConnectionSettings, shelf: Shelf, cluster: Cluster
+) -> None:
+    config = {"cleanup.policy": "compact", "max.message.bytes": "1000"}
+    made(cluster, NewTopic(shelf.topic, 1, 1, config=config))
+    with pytest.raises(StateError, match="does not take records as large"):
+        store_of(settings, shelf).write(bulky(1, count=10))
+
+
+def settings_with(found: ConnectionSettings, *, request_s: float) -> ConnectionSettings:
+    from dataclasses import replace
+
+    from kplan.kafka.settings import Timeouts, seconds
+
+    return replace(found, timeouts=Timeouts(seconds(5), seconds(request_s)))
+
+
+def eventually(action: object) -> None:
+    """Try until the brokers know about rights that were just granted."""
+    end = time.monotonic() + 15
+    while True:
+        try:
+            action()  # type: ignore[operator]
+        except KplanError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.2)
+        else:
+            return
