@@ -91,7 +91,8 @@ class Ledger:
         line.note = note or line.note
         if change.action is Action.REPLACE and not line.steps_left and line.started is not None:
             # From the send of the delete to the answer of the add: the access gap is no longer.
-            line.note = f"without access for at most {(now - line.started) * 1000:.0f} ms"
+            gap = f"without access for at most {(now - line.started) * 1000:.0f} ms"
+            line.note = "never without access" if change.adds_first else gap
         return line
 
     def fail(self, change: Change, now: float, status: Status, refusal: Refusal) -> Line:

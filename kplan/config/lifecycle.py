@@ -16,9 +16,11 @@ def lifecycle(plan: Blueprint, block: ast.Block, scope: Scope) -> Lifecycle:
 
     """
     arguments = {each.name: each for each in block.attributes}
+    adds_first = "create_before_destroy"
     return Lifecycle(
         flag(arguments, "prevent_destroy", scope, default=False),
         _ignored(arguments.get("ignore_changes"), plan, scope),
+        flag(arguments, adds_first, scope, default=False) if adds_first in arguments else None,
     )
 
 

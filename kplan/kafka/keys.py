@@ -33,6 +33,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 ARGUMENTS: Mapping[str, Setting | None] = {
+    "acl_order": None,
     "bootstrap_servers": Setting.SERVERS,
     "ca_cert": Setting.CA,
     "ca_cert_file": Setting.CA,
@@ -53,7 +54,8 @@ ARGUMENTS: Mapping[str, Setting | None] = {
     "timeout": Setting.TIMEOUT_S,
     "tls_enabled": Setting.TLS,
 }
-"""Arguments of Terraform's `provider "kafka"` block, and two of our own: config, properties_file.
+"""Arguments of Terraform's `provider "kafka"` block, and some of our own: acl_order, config and
+properties_file.
 
 None: read elsewhere, or of use only with a mechanism that is refused. Versions are negotiated, so
 `kafka_version` is of no use.

@@ -17,7 +17,10 @@ from kplan.model.snapshot import Live, Reading
 DELETE = Step(10, "delete_acls")
 SWAP_OUT = Step(20, "delete_acls")
 SWAP_IN = Step(21, "create_acls")
+ADDED_FIRST = Step(24, "create_acls")
+DELETED_THEN = Step(25, "delete_acls")
 ADD = Step(30, "create_acls")
+DELETED_LAST = Step(35, "delete_acls")
 
 RESOURCE_TYPES: Mapping[str, str] = {
     "TOPIC": "Topic",
@@ -150,14 +153,18 @@ class AclKind:
         return iter(())
 
     def steps(self, change: Change) -> tuple[Step, ...]:
-        """Pure deletes first, then replacements pair by pair, then pure adds."""
+        """Pure deletes first, then replacements pair by pair, then pure adds.
+
+        With `adds_first` the pair is turned round, and a pure delete goes last: access that is to
+        be kept is never missing.
+        """
         match change.action:
             case Action.CREATE:
                 return (ADD,)
             case Action.DELETE:
-                return (DELETE,)
+                return (DELETED_LAST,) if change.adds_first else (DELETE,)
             case Action.REPLACE:
-                return (SWAP_OUT, SWAP_IN)
+                return (ADDED_FIRST, DELETED_THEN) if change.adds_first else (SWAP_OUT, SWAP_IN)
             case _:
                 return ()
 
@@ -208,6 +215,15 @@ class AclKind:
             if (change.after is None or _binding(change.after) in listed)
             and (change.before is None or _binding(change.before) not in listed)
         }
+
+
+def may_overlap(before: object, after: object | None) -> bool:
+    """Whether an ACL may go after the one that replaces it has come: only Allow and Allow.
+
+    A Deny is never kept longer, or brought earlier, than Kafka's own order has it (KIP-4).
+    """
+    sides = (before,) if after is None else (before, after)
+    return all(isinstance(each, Acl) and each.acl_permission_type == "Allow" for each in sides)
 
 
 def _spelled(word: str, choices: Collection[str]) -> str:

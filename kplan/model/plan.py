@@ -86,7 +86,8 @@ class Change:
 
     `before` is None exactly for CREATE, `after` exactly for DELETE and FORGET. For REPLACE the
     identity is that of `after`. `uid` is the topic id that the plan saw, "" where there is none:
-    apply touches no other incarnation. `previous` is the address before a move.
+    apply touches no other incarnation. `previous` is the address before a move. With `adds_first`
+    what goes is deleted after what comes is there.
     """
 
     address: Address
@@ -104,6 +105,7 @@ class Change:
     risk: Risk = Risk.SAFE
     notes: tuple[str, ...] = ()
     sensitive: frozenset[Path] = frozenset()
+    adds_first: bool = False
 
     @property
     def touches_cluster(self) -> bool:

@@ -16,10 +16,14 @@ Path = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Lifecycle:
-    """The `lifecycle` block. An ignored path covers everything below it; `()` covers all."""
+    """The `lifecycle` block. An ignored path covers everything below it; `()` covers all.
+
+    `create_before_destroy` is None where nothing is said.
+    """
 
     prevent_destroy: bool = False
     ignore_changes: tuple[Path, ...] = ()
+    create_before_destroy: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

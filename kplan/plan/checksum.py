@@ -29,7 +29,5 @@ def _line(change: Change) -> str:
     before, after = (
         None if value is None else document(value) for value in (change.before, change.after)
     )
-    return json.dumps(
-        [str(change.address), change.identity, change.action, change.uid, before, after],
-        sort_keys=True,
-    )
+    parts = [str(change.address), change.identity, change.action, change.uid, before, after]
+    return json.dumps([*parts, "adds first"] if change.adds_first else parts, sort_keys=True)

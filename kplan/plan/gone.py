@@ -1,5 +1,6 @@
 """The owned side: what becomes of objects that nobody declares any more."""
 
+from kplan.kinds.acl import may_overlap
 from kplan.kinds.base import ResourceKind
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change, Reason
@@ -44,6 +45,7 @@ def _change(
         uid=live.uid if live else "",
         is_protected=owned.is_protected,
         previous=owned.address if owned.address != address else None,
+        adds_first=request.adds_first and may_overlap(before, None),
     )
 
 

@@ -19,6 +19,7 @@ class Ownership:
     `renamed` holds the addresses whose owned object lives on under a name that nobody declares any
     more, while the address now declares an object that kplan does not own. `blocked` holds moves
     that found another object at their end. `imports` are those at addresses that own nothing yet.
+    `adds_first` is that of the request.
     """
 
     by_address: dict[Address, Owned]
@@ -27,6 +28,7 @@ class Ownership:
     renamed: dict[Address, Owned]
     blocked: tuple[tuple[Owned, Address], ...]
     imports: dict[Address, Import]
+    adds_first: bool
 
 
 def ownership(request: PlanRequest, kind: ResourceKind, reading: Reading) -> Ownership:
@@ -52,4 +54,6 @@ def ownership(request: PlanRequest, kind: ResourceKind, reading: Reading) -> Own
         for each in request.imports
         if each.address not in by_address and not request.is_destroy
     }
-    return Ownership(by_address, by_identity, declared, renamed, blocked, imports)
+    return Ownership(
+        by_address, by_identity, declared, renamed, blocked, imports, request.adds_first
+    )

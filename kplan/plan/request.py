@@ -17,6 +17,7 @@ class PlanRequest:
     `moved`, `removed` and `imports` are those of `Refactorings`. `targets` are addresses, block
     addresses, module prefixes or glob patterns; none stands for all. `only` narrows the plan to
     objects by kind and identity. More than `max_deletes` deletes are refused; None is no limit.
+    With `adds_first` ACLs that replace others come before those go, where nothing speaks against.
     """
 
     resources: tuple[Resource, ...]
@@ -31,6 +32,7 @@ class PlanRequest:
     imports: tuple[Import, ...] = ()
     max_records: int = 2_000
     max_deletes: int | None = None
+    adds_first: bool = False
     cluster: Mapping[str, str] = field(default_factory=dict)
     created_at: str = ""
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from kplan.kinds.acl import may_overlap
 from kplan.kinds.base import Problem, ResourceKind
 from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
@@ -98,7 +99,10 @@ def _change(
     renamed = owners.renamed.get(resource.address)
     if renamed is not None:
         before = reading.objects[renamed.identity].value
-        return _built(kind, resource, (before, resource.value), Action.REPLACE, renamed)
+        made = _built(kind, resource, (before, resource.value), Action.REPLACE, renamed)
+        own = resource.lifecycle.create_before_destroy
+        asked = owners.adds_first if own is None else own
+        return replace(made, adds_first=asked and may_overlap(before, resource.value))
     owned = owners.by_identity.get(resource.identity)
     if live is None:
         return _built(kind, resource, (None, resource.value), Action.CREATE, owned)

@@ -68,6 +68,8 @@ def _acl_findings(change: Change, before: Acl) -> Iterator[Finding]:
         yield Risk.REVIEW, f"KP2302 {before.acl_principal} may gain what this Deny withheld"
     elif change.action is Action.DELETE:
         yield Risk.REVIEW, f"KP2301 {before.acl_principal} loses this permission"
+    elif change.action is Action.REPLACE and change.adds_first:
+        yield Risk.SAFE, f"KP2304 {before.acl_principal} has both for the moment between: no gap"
     elif change.action is Action.REPLACE:
         yield (
             Risk.REVIEW,

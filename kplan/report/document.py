@@ -31,6 +31,7 @@ class Mark(StrEnum):
     CHANGE = "~"
     REMOVE = "-"
     REPLACE = "-/+"
+    SWAP = "+/-"
     FORGET = "."
     ALARM = "!"
 

@@ -9,13 +9,14 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.specs import ClusterDescription
 from kplan.config.load import Configuration, load
 from kplan.kinds import KINDS
-from kplan.model.diagnostic import has_errors
+from kplan.model.diagnostic import has_errors, in_order
 from kplan.model.errors import ConfigError, StateError
 from kplan.model.state import State
 from kplan.state.file import check_same_cluster, new_state, read_state
 from kplan.state.holder import Holder
 from kplan.state.journal import Journal, fold, journal_path, read_journal
 from kplan.state.lock import locked
+from kplan.workflow.acl_order import order_problems
 from kplan.workflow.project import Ports, Project
 
 
@@ -68,8 +69,9 @@ def loaded(project: Project) -> Configuration:
 
     """
     configuration = load(project.folder, project.inputs, KINDS)
-    if has_errors(configuration.diagnostics):
-        raise ConfigError(configuration.diagnostics, configuration.sources)
+    problems = in_order([*configuration.diagnostics, *order_problems(configuration)])
+    if has_errors(problems):
+        raise ConfigError(problems, configuration.sources)
     return configuration
 
 

@@ -12,6 +12,7 @@ from kplan.plan.build import build_plan
 from kplan.plan.request import PlanRequest
 from kplan.policy.risk import with_risks
 from kplan.state.plan_file import PlanMeta
+from kplan.workflow.acl_order import adds_first
 from kplan.workflow.broker_check import broker_checked
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.project import PlanOptions, Ports, Project
@@ -73,6 +74,7 @@ def _request(found: Opened, options: PlanOptions, ports: Ports) -> PlanRequest:
         only=options.only,
         is_destroy=options.is_destroy,
         max_deletes=options.max_deletes,
+        adds_first=adds_first(configuration),
         moved=configuration.refactorings.moved,
         removed=configuration.refactorings.removed,
         imports=configuration.refactorings.imports,

@@ -46,15 +46,20 @@ def settled_state(found: Opened, snapshot: Snapshot) -> State:
     done = [
         (change, outcome)
         for change in journal.changes
-        if key(change) in journal.unsettled and (outcome := _seen(change, snapshot)) is not None
+        if key(change) in journal.unsettled
+        and (outcome := _seen(change, found.state, snapshot)) is not None
     ]
     return replace(found.state, owned=owned_after(found.state.owned, done))
 
 
-def _seen(change: Change, snapshot: Snapshot) -> Outcome | None:
+def _seen(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:
+    """Say that a change came about: what comes is there, and what it replaces is gone."""
     reading = snapshot.readings.get(change.kind)
     live = None if reading is None else reading.objects.get(change.identity)
-    if live is None or change.after is None:
+    if reading is None or live is None or change.after is None:
+        return None
+    replaced = state.owned.get(change.previous or change.address)
+    if replaced and replaced.identity != change.identity and replaced.identity in reading.objects:
         return None
     kind = next(each for each in KINDS if each.name == change.kind)
     before, after = kind.aligned(live.value, change.after)

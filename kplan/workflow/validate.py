@@ -7,6 +7,7 @@ from kplan.config.load import Configuration, load
 from kplan.kafka.resolve import connection_settings
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, in_order
+from kplan.workflow.acl_order import order_problems
 from kplan.workflow.project import Project
 
 _OF_THE_BLOCK = frozenset({"KP301", "KP302", "KP305", "KP306"})
@@ -16,7 +17,8 @@ _OF_THE_BLOCK = frozenset({"KP301", "KP302", "KP305", "KP306"})
 def validate(project: Project) -> Configuration:
     """Load the configuration with all of its diagnostics; never raises for what they can say."""
     found = load(project.folder, project.inputs, KINDS)
-    problems = [*found.diagnostics, *_provider_mistakes(found, project)]
+    mistakes = (*_provider_mistakes(found, project), *order_problems(found))
+    problems = [*found.diagnostics, *mistakes]
     return replace(found, diagnostics=in_order(problems))
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from kplan.kinds.acl import Acl
 from kplan.model.plan import Action, Change
 from kplan.report.document import Item, Line, Row, Table, TableRow, faint, line, strong
-from kplan.report.documents.changes import MARKS, comments, item, remarks
+from kplan.report.documents.changes import comments, item, mark_of, remarks
 
 _WORDS = ((Action.DELETE, "to destroy"), (Action.REPLACE, "to replace"), (Action.CREATE, "to add"))
 
@@ -20,7 +20,7 @@ def acl_tables(changes: Sequence[Change]) -> Iterator[Table]:
     for principal, group in groupby(ordered, key=lambda each: _acl(each).acl_principal):
         members = list(group)
         yield Table(
-            tuple(TableRow(_cells(each), MARKS[each.action]) for each in members),
+            tuple(TableRow(_cells(each), mark_of(each)) for each in members),
             title=(*title, Row(line(strong(principal)))),
             foot=(*_remarks(members), Row(line(faint(f"net: {_net(members)}")), column=8)),
             column=8,
@@ -36,7 +36,7 @@ def acl_item(change: Change) -> Item:
     return Item(
         str(change.address),
         comments=tuple(comments(change)),
-        rows=(Row(text, MARKS[change.action]),),
+        rows=(Row(text, mark_of(change)),),
         remarks=tuple(remarks(change)),
     )
 
@@ -49,6 +49,7 @@ def access_gaps(changes: Iterable[Change]) -> tuple[str, ...]:
                 change.before.acl_principal
                 for change in changes
                 if change.action is Action.REPLACE
+                and not change.adds_first
                 and isinstance(change.before, Acl)
                 and change.before.acl_permission_type == "Allow"
             }
@@ -70,9 +71,20 @@ def _title(changes: Sequence[Change]) -> Line:
         (sum(1 for each in changes if each.action is action), word) for action, word in _WORDS
     ]
     said = ", ".join(f"{count:,} {word}" for count, word in counts if count)
-    is_mixed = any(count for count, _ in counts[:2]) and bool(counts[2][0] or counts[1][0])
-    order = " (destroys are sent before adds)" if is_mixed else ""
-    return line(strong("# kafka_acl"), f": {said}{order}")
+    return line(strong("# kafka_acl"), f": {said}{_order(changes)}")
+
+
+def _order(changes: Sequence[Change]) -> str:
+    """Say what is sent first, where both sorts of requests are."""
+    gone = [each for each in changes if each.before is not None]
+    if not gone or all(each.after is None for each in changes):
+        return ""
+    late = sum(1 for each in gone if each.adds_first)
+    if not late:
+        return " (destroys are sent before adds)"
+    if late == len(gone):
+        return " (adds are sent before destroys)"
+    return f" (destroys are sent before adds, but for {late:,} of them)"
 
 
 def _cells(change: Change) -> tuple[Line, ...]:

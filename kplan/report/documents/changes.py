@@ -27,6 +27,14 @@ MARKS: Mapping[Action, Mark] = {
     Action.NO_OP: Mark.NONE,
 }
 _INSIDE = 8
+
+
+def mark_of(change: Change) -> Mark:
+    """Give the mark of a change; a replacement tells which of the two comes first."""
+    is_swap = change.action is Action.REPLACE and change.adds_first
+    return Mark.SWAP if is_swap else MARKS[change.action]
+
+
 _UNSAID = frozenset(
     {
         Reason.NONE,
@@ -92,7 +100,7 @@ def _body(change: Change) -> Iterator[Row]:
     if change.action in {Action.FORGET, Action.NO_OP}:
         return
     name = f"resource {quoted(change.address.kind)} {quoted(change.address.name)} {{"
-    yield Row(line(name), MARKS[change.action])
+    yield Row(line(name), mark_of(change))
     if change.before is None or change.after is None:
         yield from rows(tuple(_whole(change)), _INSIDE)
     else:

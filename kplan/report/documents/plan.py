@@ -21,13 +21,14 @@ from kplan.report.document import (
 )
 from kplan.report.documents.acl_table import access_gaps, acl_item, acl_tables, is_acl
 from kplan.report.documents.body import ABSENT, SENSITIVE, Entry, Verbatim, rows
-from kplan.report.documents.changes import MARKS, item
+from kplan.report.documents.changes import item, mark_of
 from kplan.report.documents.drift import drift_rows
 from kplan.report.documents.units import counted
 
 NO_CHANGES = "No changes. Your infrastructure matches the configuration."
 _MAX_NAMES = 20
 _MAX_DRIFT = 20
+_SWAP = "create replacement and then destroy"
 _LEGEND: Mapping[Action, str] = {
     Action.DELETE: "destroy",
     Action.REPLACE: "destroy and then create replacement",
@@ -98,7 +99,11 @@ def _legend(shown: Sequence[Change]) -> Iterator[Block]:
     used = {each.action for each in shown} & _LEGEND.keys()
     if not used:
         return
-    symbols = [Row(line(word), MARKS[action]) for action, word in _LEGEND.items() if action in used]
+    symbols = [
+        Row(line(_SWAP if mark is Mark.SWAP else word), mark)
+        for action, word in _LEGEND.items()
+        for mark in sorted({mark_of(each) for each in shown if each.action is action})
+    ]
     if any(each.risk is not Risk.SAFE for each in shown):
         symbols.append(Row(line("look twice"), Mark.ALARM))
     yield Rows(tuple(symbols), title=line("Symbols:"))

@@ -63,9 +63,10 @@ def change_data(change: Change, declared: frozenset[str]) -> dict[str, Data]:
 
 def _change(change: Change) -> Data:
     is_new = change.action in {Action.CREATE, Action.REPLACE}
+    is_swap = change.action is Action.REPLACE and change.adds_first
     hidden = change.sensitive | {each.path for each in change.attributes if each.sensitive}
     found: dict[str, Data] = {
-        "actions": ACTIONS[change.action],
+        "actions": ACTIONS[change.action][:: -1 if is_swap else 1],
         "before": attributes(change.kind, change.before, hidden),
         "after": attributes(change.kind, change.after, hidden, has_id=not is_new),
         "after_unknown": {"id": True} if is_new else {},

@@ -26,6 +26,7 @@ _MARK_TONES: Mapping[Mark, Tone] = {
     Mark.CHANGE: Tone.CHANGE,
     Mark.REMOVE: Tone.REMOVE,
     Mark.REPLACE: Tone.REMOVE,
+    Mark.SWAP: Tone.ADD,
     Mark.FORGET: Tone.FAINT,
     Mark.ALARM: Tone.DANGER,
 }
@@ -35,6 +36,7 @@ MARK_WORDS: Mapping[Mark, str] = {
     Mark.CHANGE: "change:",
     Mark.REMOVE: "remove:",
     Mark.REPLACE: "replace:",
+    Mark.SWAP: "add, then remove:",
     Mark.FORGET: "forget:",
     Mark.ALARM: "caution:",
 }
@@ -70,6 +72,8 @@ def lead(mark: Mark, column: int, look: Look) -> str:
     if mark is Mark.NONE:
         return " " * column
     room = " " * max(0, column - 1 - len(mark.value))
-    if mark is Mark.REPLACE and look.colour:
-        return f"{room}\x1b[31m-{_RESET}/\x1b[32m+{_RESET} "
+    if mark in {Mark.REPLACE, Mark.SWAP} and look.colour:
+        signs = (f"\x1b[31m-{_RESET}", f"\x1b[32m+{_RESET}")
+        first, second = signs if mark is Mark.REPLACE else signs[::-1]
+        return f"{room}{first}/{second} "
     return f"{room}{toned(mark.value, _MARK_TONES[mark], look)} "

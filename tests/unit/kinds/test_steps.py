@@ -1,5 +1,7 @@
 """The global order of requests: one table, pinned here (K4-45)."""
 
+from dataclasses import replace
+
 from kplan.kinds import KINDS
 from kplan.kinds.acl import AclKind
 from kplan.kinds.topic import TopicKind
@@ -10,7 +12,10 @@ ORDER = """\
 10 delete_acls          kafka_acl delete
 20 delete_acls          kafka_acl replace
 21 create_acls          kafka_acl replace
+24 create_acls          kafka_acl replace, adds first
+25 delete_acls          kafka_acl replace, adds first
 30 create_acls          kafka_acl create
+35 delete_acls          kafka_acl delete, adds first
 40 create_topics        kafka_topic create
 50 alter_topic_configs  kafka_topic update
 60 create_partitions    kafka_topic update
@@ -35,10 +40,13 @@ def change(action: Action, kind: str) -> Change:
 
 def test_the_order_of_all_requests_is_this() -> None:
     rows = sorted(
-        (step, f"{kind.name} {action}")
-        for kind in KINDS
-        for action in Action
-        for step in kind.steps(change(action, kind.name))
+        {
+            step: f"{kind.name} {action}{said}"
+            for said, adds_first in ((", adds first", True), ("", False))
+            for kind in KINDS
+            for action in Action
+            for step in kind.steps(replace(change(action, kind.name), adds_first=adds_first))
+        }.items()
     )
     table = "".join(f"{step.rank} {step.name:<20} {what}\n" for step, what in rows)
     assert table == ORDER

@@ -1,0 +1,36 @@
+"""In which order ACLs that replace each other go and come: `acl_order` of the provider block."""
+
+from collections.abc import Iterator
+
+from kplan.config.load import Configuration, Provider
+from kplan.kafka.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity
+
+ARGUMENT = "acl_order"
+ADD_FIRST, DELETE_FIRST = "add_first", "delete_first"
+
+
+def adds_first(configuration: Configuration) -> bool:
+    """Whether the provider block without an alias asks for adds before deletes."""
+    return any(
+        each.arguments.get(ARGUMENT) == ADD_FIRST
+        for each in configuration.providers
+        if each.alias is None
+    )
+
+
+def order_problems(configuration: Configuration) -> Iterator[Diagnostic]:
+    """Find provider blocks that ask for an order that there is not."""
+    for block in configuration.providers:
+        if block.arguments.get(ARGUMENT) not in {None, ADD_FIRST, DELETE_FIRST}:
+            yield _problem(block)
+
+
+def _problem(block: Provider) -> Diagnostic:
+    return Diagnostic(
+        "KP302",
+        Severity.ERROR,
+        SUMMARIES["KP302"],
+        f'"{ARGUMENT}" is "{DELETE_FIRST}" or "{ADD_FIRST}".',
+        subject=block.ranges.get(ARGUMENT),
+    )

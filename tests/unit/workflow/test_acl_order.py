@@ -1,0 +1,105 @@
+"""`acl_order = "add_first"`: access that is kept is never missing for a moment."""
+
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.model.errors import ConfigError
+from kplan.workflow.validate import validate
+from tests.sites import MAIN, Site
+
+ADD_FIRST = MAIN.replace('127.0.0.1:1"] }', '127.0.0.1:1"]\n acl_order = "add_first" }')
+SWAPPED = '"Read"', '"Write"'
+LIFECYCLE = (
+    'acl_permission_type = "Allow"',
+    ('acl_permission_type = "Allow"\n lifecycle { create_before_destroy = %s }'),
+)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path, MemoryCluster())
+
+
+def held_between(site: Site, before: str, after: str) -> set[str]:
+    """Apply one configuration after the other; give what was held at the second request."""
+    site.write(before)
+    site.apply()
+    site.write(after)
+    seen: list[set[str]] = []
+    for call in ("create_acls", "delete_acls"):
+        site.cluster.before(
+            call,
+            lambda: seen.append({each.operation for each in site.cluster.another_admin().acls()}),
+        )
+    done = site.apply()
+    assert not site.plan().plan.has_changes
+    assert len(done.outcomes) == 1
+    return seen[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        (MAIN, set()),
+        (ADD_FIRST, {"READ", "WRITE"}),
+        (MAIN.replace(LIFECYCLE[0], LIFECYCLE[1] % "true"), {"READ", "WRITE"}),
+        (ADD_FIRST.replace(LIFECYCLE[0], LIFECYCLE[1] % "false"), set()),
+        (ADD_FIRST.replace('"Allow"', '"Deny"'), set()),
+    ],
+)
+def test_what_is_held_between_the_two_requests(site: Site, text: str, held: set[str]) -> None:
+    """K4-45, decision 0003."""
+    assert held_between(site, text, text.replace(*SWAPPED)) == held
+
+
+def test_the_outcome_says_that_access_was_never_missing(site: Site) -> None:
+    site.write(ADD_FIRST)
+    site.apply()
+    site.write(ADD_FIRST.replace(*SWAPPED))
+    (outcome,) = site.apply().outcomes
+    assert outcome.note == "never without access"
+
+
+def test_a_delete_whose_successor_stands_in_another_block_waits_for_it(site: Site) -> None:
+    site.write(ADD_FIRST)
+    site.apply()
+    site.write(ADD_FIRST.replace('"kafka_acl" "read"', '"kafka_acl" "write"').replace(*SWAPPED))
+    steps = [batch.step.name for batch in site.plan().plan.batches]
+    assert steps == ["create_acls", "delete_acls"]
+    site.write(MAIN.replace('"kafka_acl" "read"', '"kafka_acl" "write"').replace(*SWAPPED))
+    assert [batch.step.name for batch in site.plan().plan.batches] == steps[::-1]
+
+
+def test_an_apply_killed_between_the_two_is_brought_to_the_goal(site: Site) -> None:
+    class Killed(BaseException):
+        pass
+
+    def strike() -> None:
+        raise Killed
+
+    site.write(ADD_FIRST)
+    site.apply()
+    site.write(ADD_FIRST.replace(*SWAPPED))
+    site.cluster.before("delete_acls", strike)
+    with pytest.raises(Killed):
+        site.apply()
+    site.cluster.heal()
+    assert len(site.cluster.acls()) == 2
+    site.apply()
+    assert {each.operation for each in site.cluster.acls()} == {"WRITE"}
+    assert not site.plan().plan.has_changes
+
+
+def test_an_order_that_there_is_not_is_told_without_a_cluster(site: Site) -> None:
+    site.write(ADD_FIRST.replace("add_first", "first_add"))
+    (problem,) = validate(site.project).diagnostics
+    assert (problem.code, problem.detail) == (
+        "KP302",
+        '"acl_order" is "delete_first" or "add_first".',
+    )
+    assert problem.subject is not None
+    assert problem.subject.line == 3
+    with pytest.raises(ConfigError):
+        site.plan()
