@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 
 PROC = Path("/proc")
 POLL_S = 0.02
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class State(StrEnum):
@@ -56,13 +58,25 @@ def spawn(command: tuple[str, ...], output: Path) -> Process:
 
 @contextmanager
 def signals_held() -> Iterator[None]:
-    """Let signals wait for the end of the block, so that no process is started and then lost."""
-    held = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, held)
+    """Let signals wait for the end of the block, so that no process is started and then lost.
+
+    They are kept by handlers: a mask would hold this thread only, and a drawing progress bar is
+    another one that the system may pick.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python hands signals to the main thread alone
+        return
+    kept: list[int] = []
+    before = {
+        number: signal.signal(number, lambda found, _: kept.append(found)) for number in _ENDING
+    }
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+        for found in kept:
+            signal.raise_signal(found)
 
 
 def state(process: Process) -> State:
