@@ -56,10 +56,10 @@ class Actor:
         with _heard():
             self._send(self._producer(properties or {}), topics)
 
-    def transact(self, name: str, *topics: str, properties: Properties | None = None) -> None:
+    def transact(self, name: str, *topics: str) -> None:
         """Write a record to each topic in a transaction."""
         with _heard():
-            producer = self._transactional(name, properties or {})
+            producer = self._transactional(name, {})
             producer.begin_transaction()
             self._send(producer, topics)
             producer.commit_transaction(WITHIN_S)
