@@ -85,6 +85,8 @@ SUMMARIES: Mapping[str, str] = {
     "KP132": "Invalid address",
     "KP133": "Resource type mismatch",
     "KP134": "Duplicate import configuration",
+    "KP135": "Invalid state block",
+    "KP136": "State key left to its default",
     "KP184": "Ambiguous move statements",
     "KP185": "Cyclic dependency in move statements",
     "KP186": "Moved object still exists",

@@ -49,6 +49,7 @@ TERRAFORM = Shape(
     ("required_version", "experiments"),
     blocks=("required_providers", "backend", "cloud", "provider_meta"),
 )
+STATE = Shape(("backend", "topic", "key", "replication_factor"), ("backend",))
 MOVED = Shape(("from", "to"), ("from", "to"))
 REMOVED = Shape(("from",), ("from",), ("lifecycle",))
 IMPORT = Shape(("to", "id", "for_each", "provider"), ("to", "id"))
@@ -61,6 +62,7 @@ _SHAPES: Mapping[str, Shape] = {
     "module": MODULE,
     "provider": PROVIDER,
     "terraform": TERRAFORM,
+    "state": STATE,
     "moved": MOVED,
     "removed": REMOVED,
     "import": IMPORT,
@@ -118,6 +120,7 @@ class Declared:
     resources: dict[tuple[str, str], Declaration] = field(default_factory=dict)
     providers: list[Declaration] = field(default_factory=list)
     settings: list[Declaration] = field(default_factory=list)
+    states: list[Declaration] = field(default_factory=list)
     refactorings: list[Declaration] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     left_out: set[tuple[str, str]] = field(default_factory=set)
@@ -268,6 +271,15 @@ def _keep_settings(result: Declared, found: Declaration) -> None:
             result.diagnostics.append(warning("KP195", subject, told))
 
 
+def _keep_state(result: Declared, found: Declaration) -> None:
+    if result.states:
+        first = result.states[0].place
+        told = f"There is another state block, at {first}; a configuration has one state."
+        related = (("declared first", first),)
+        result.diagnostics.append(error("KP128", found.place, told, related=related))
+    result.states.append(found)
+
+
 def _keep_refactoring(result: Declared, found: Declaration) -> None:
     result.refactorings.append(found)
 
@@ -280,6 +292,7 @@ _KEEP: Mapping[str, Callable[[Declared, Declaration], None]] = {
     "module": _keep_module,
     "provider": _keep_provider,
     "terraform": _keep_settings,
+    "state": _keep_state,
     "moved": _keep_refactoring,
     "removed": _keep_refactoring,
     "import": _keep_refactoring,

@@ -35,13 +35,18 @@ class Files:
     has_lost: bool = False
 
 
+def configuration_files(folder: Path) -> list[Path]:
+    """List the configuration files of a folder by name; raises OSError."""
+    return sorted(each for each in folder.iterdir() if _is_configuration(each))
+
+
 def read_folder(folder: Path, prefix: str = "", cache: TreeCache | None = None) -> Files:
     """Read and parse the configuration files of a folder, sorted by name.
 
     `prefix` stands before their names wherever these are shown.
     """
     try:
-        names = sorted(each.name for each in folder.iterdir() if _is_configuration(each))
+        names = [each.name for each in configuration_files(folder)]
     except OSError as failure:
         told = f"The folder {folder} cannot be read: {failure.strerror}."
         return Files(diagnostics=(error("KP118", None, told),), has_lost=True)

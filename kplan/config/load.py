@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from kplan.config.inputs import Inputs
@@ -13,6 +14,7 @@ from kplan.config.problem import Failure, error
 from kplan.config.providers import Provider, providers
 from kplan.config.refactorings import refactorings
 from kplan.config.room import room_to_work
+from kplan.config.state_block import state_shelf
 from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import has_sensitive
 from kplan.kinds.base import ResourceKind
@@ -56,6 +58,7 @@ def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configu
         root = open_folder(folder, inputs, kinds)
         module, ledger = root.module, root.run.ledger
         module.work_out()
+        ledger.attempt(partial(state_shelf, module, ledger))
         evaluated = providers(module, ledger, [kind.name for kind in kinds])
         shown = outputs(module, ledger)
         resources = tuple(_resources(module))

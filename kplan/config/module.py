@@ -178,7 +178,8 @@ class Module:
         """List the arguments whose references must be declared."""
         for local in self.declared.locals.values():
             yield local.attribute, local.origin
-        for found in (*self.declared.outputs.values(), *self.declared.providers):
+        declared = self.declared
+        for found in (*declared.outputs.values(), *declared.providers, *declared.states):
             yield from _attributes_of(found, found.block, ("depends_on",))
         for found in self.declared.resources.values():
             yield from _attributes_of(found, found.block, ("provider",))

@@ -1,0 +1,4 @@
+state {
+  backend = "file"
+  topic   = "__kplan_state"
+}
