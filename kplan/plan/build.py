@@ -36,7 +36,7 @@ def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resourc
     findings = _findings(request, snapshot, kinds)
     chosen = [each for each in findings.changes if _is_chosen(request, each)]
     changes = tuple(sorted(chosen, key=_display_key))
-    outputs = () if request.is_narrowed else output_changes(request)
+    outputs = output_changes(request) if _is_whole(request, findings) else ()
     diagnostics = in_order(
         [*findings.diagnostics, *guards(request, changes), *_untouched_targets(request, findings)]
     )
@@ -53,7 +53,7 @@ def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resourc
         outputs=outputs,
         diagnostics=diagnostics,
         unread=_unread(request, snapshot),
-        is_complete=not (request.is_narrowed or _unread(request, snapshot)),
+        is_complete=not (request.targets or request.only or _unread(request, snapshot)),
         checksum=checksum(changes, outputs),
         cluster=request.cluster,
         created_at=request.created_at,
@@ -63,6 +63,13 @@ def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resourc
 def _is_chosen(request: PlanRequest, change: Change) -> bool:
     named = request.only is None or (change.kind, change.identity) in request.only
     return named and is_targeted(change.address, request.targets)
+
+
+def _is_whole(request: PlanRequest, findings: Findings) -> bool:
+    """Whether nothing is left undone; outputs speak of all that is declared."""
+    return all(
+        each.action is Action.NO_OP or _is_chosen(request, each) for each in findings.changes
+    )
 
 
 def _findings(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> Findings:

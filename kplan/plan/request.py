@@ -36,11 +36,6 @@ class PlanRequest:
     cluster: Mapping[str, str] = field(default_factory=dict)
     created_at: str = ""
 
-    @property
-    def is_narrowed(self) -> bool:
-        """Whether a part of the changes only is asked for; outputs are left alone then."""
-        return bool(self.targets) or self.only is not None
-
 
 def is_targeted(address: Address, targets: tuple[str, ...]) -> bool:
     """Whether the targets let the address through; no targets let all through."""

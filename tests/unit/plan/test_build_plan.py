@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from kplan.cluster.errors import refusal
+from kplan.kinds.acl import Acl
+from kplan.kinds.topic import Topic
 from kplan.model.plan import Action, Plan, Reason
 from kplan.model.snapshot import Reading, Snapshot
 from kplan.model.state import OutputValue
@@ -302,12 +304,16 @@ def test_targets_narrow_the_plan_and_say_so() -> None:
     assert not plan.is_complete
 
 
-def test_a_narrowed_plan_leaves_outputs_alone() -> None:
+@pytest.mark.parametrize("of", [topic(), acl()])
+def test_a_plan_that_leaves_something_out_leaves_outputs_alone(of: Topic | Acl) -> None:
+    """Outputs speak of all that is declared; a resumed apply that ends it all writes them."""
     held = state(owned(ORDERS, topic(), ID), outputs={"a": OutputValue("1")})
-    for narrowed in ({"targets": (ORDERS,)}, {"only": frozenset([("kafka_topic", "orders")])}):
-        plan = plan_of([], held, snapshot([(topic(), ID)]), is_destroy=True, **narrowed)
-        assert [each.action for each in plan.changes] == [Action.DELETE]
-        assert plan.outputs == ()
+    resources = [resource(ORDERS, topic()), resource("kafka_acl.a", acl())]
+    key = "kafka_acl" if isinstance(of, Acl) else "kafka_topic"
+    for narrowed in ({"targets": (f"{key}.*",)}, {"only": frozenset([(key, identity(of))])}):
+        plan = plan_of(resources, held, snapshot([(topic(), ID)]), **narrowed)
+        assert [each.kind for each in plan.changes] == [key]
+        assert bool(plan.outputs) is isinstance(of, Acl)
 
 
 @pytest.mark.parametrize(

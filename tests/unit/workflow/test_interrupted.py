@@ -72,7 +72,7 @@ def test_an_apply_killed_at_any_request_is_resumed_to_the_goal(
     journal = read_journal(site.project.state_path)
     assert journal is not None
     resumed(site)
-    assert site.plan().plan.batches == ()
+    assert not site.plan().plan.has_changes
     assert not journal_path(site.project.state_path).exists()
     live = set(site.cluster.topics())
     assert {each.identity for each in owned_objects(site.project)} >= live
@@ -102,6 +102,16 @@ def test_a_resumed_destroy_creates_nothing(site: Site) -> None:
     resumed(site)
     assert site.cluster.topics() == {}
     assert site.cluster.acls() == frozenset()
+
+
+def test_what_was_to_be_deleted_and_is_declared_again_is_left_alone_by_resume(site: Site) -> None:
+    site.apply()
+    site.write(MAIN.replace(", payments = 6", ""))
+    assert killed(site, "delete_topics", after=False)
+    site.write(MAIN)
+    resumed(site)
+    assert "payments" in site.cluster.topics()
+    assert not site.plan().plan.has_changes
 
 
 def test_resume_does_what_was_approved_and_nothing_more(site: Site) -> None:

@@ -22,6 +22,8 @@ from kplan.workflow.saved import save
 from kplan.workflow.states import move, owned_objects, remove
 from tests.sites import MAIN, Site
 
+NEXT = MAIN.replace('"Read"', '"Write"').replace("86400000", "3600000")
+
 
 @pytest.fixture
 def site(tmp_path: Path) -> Site:
@@ -158,7 +160,7 @@ def test_outputs_become_what_a_saved_plan_said(
     site: Site, given: dict[str, Any], left: list[str]
 ) -> None:
     site.apply()
-    site.write(MAIN.replace('"Read"', '"Write"') + 'output "more" { value = 1 }')
+    site.write(NEXT + 'output "more" { value = 1 }')
     path = site.folder / "p.kplan"
     save(site.plan(**given), path, site.ports)
     hands = Hands(lambda _: True, site.memory)
