@@ -182,6 +182,7 @@ def change_line(change: Change) -> dict[str, object]:
         "declared_at": plain(change.declared_at),
         "is_protected": change.is_protected,
         "previous": plain(change.previous),
+        "reason": change.reason,
     }
     return {"change": found}
 

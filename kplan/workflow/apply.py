@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kplan.kinds import KINDS
 from kplan.model.errors import StalePlan, UsageError
-from kplan.model.plan import Action, Change, Plan
+from kplan.model.plan import Change, Plan, Reason
 from kplan.workflow.execution import Applied, Hands, absorbed, carried_out
 from kplan.workflow.opened import opened
 from kplan.workflow.plan import planned
@@ -42,7 +42,7 @@ def resume(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -
         options = replace(
             options,
             only=frozenset((each.kind, each.identity) for each in approved),
-            is_destroy=all(each.action is Action.DELETE for each in approved),
+            is_destroy=any(each.reason is Reason.DESTROY for each in approved),
         )
         made = planned(found, options, ports)
         if made.plan.has_errors:
