@@ -39,6 +39,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "import": ("adopt:adopt", "Take over objects that exist on the cluster."),
     "lock status": ("lock:status", "Tell who holds the lock of the state."),
     "force-unlock": ("force_unlock:force_unlock", "Remove the lock that a dead run left behind."),
+    "schema": ("schema:schema", "Describe the blocks and attributes that kplan knows."),
     "sandbox start": ("sandbox:start", "Start a real Apache Kafka on this machine."),
     "sandbox stop": ("sandbox:stop", "Stop the sandbox."),
     "sandbox status": ("sandbox:status", "Tell whether the sandbox runs, and how to reach it."),

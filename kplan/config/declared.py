@@ -54,7 +54,7 @@ MOVED = Shape(("from", "to"), ("from", "to"))
 REMOVED = Shape(("from",), ("from",), ("lifecycle",))
 IMPORT = Shape(("to", "id", "for_each", "provider"), ("to", "id"))
 
-_SHAPES: Mapping[str, Shape] = {
+SHAPES: Mapping[str, Shape] = {
     "variable": VARIABLE,
     "locals": LOCALS,
     "output": OUTPUT,
@@ -67,7 +67,9 @@ _SHAPES: Mapping[str, Shape] = {
     "removed": REMOVED,
     "import": IMPORT,
 }
-_TOP_LEVEL = (*_SHAPES, "resource")
+"""Every block that may stand at the top, but for `resource`."""
+
+_TOP_LEVEL = (*SHAPES, "resource")
 _NAMED = frozenset({"variable", "output", "module", "check"})
 _CONDITIONS = frozenset({"validation", "precondition", "assert"})
 
@@ -150,7 +152,7 @@ def declared(items: Iterable[ast.Item], known: Known, *, has_lost: bool) -> Decl
         found = Declaration(name, item.origin, block, names, item.is_broken)
         if block.type == "resource":
             _resource(result, found, known.kinds, foreign)
-        elif block.type in _SHAPES:
+        elif block.type in SHAPES:
             _block(result, found)
         else:
             unknown.append(found)
@@ -183,7 +185,7 @@ def _stray(origin: Origin, attribute: ast.Attribute) -> Diagnostic:
 
 
 def _block(result: Declared, found: Declaration) -> None:
-    shape = _SHAPES[found.block.type]
+    shape = SHAPES[found.block.type]
     problems = list(label_problems(found.block, found.origin, shape))
     if found.is_broken:
         problems = []  # what broke it has been told
@@ -192,6 +194,7 @@ def _block(result: Declared, found: Declaration) -> None:
         problems.extend(_inner_problems(found))
     result.diagnostics.extend(problems)
     if len(found.block.labels) != shape.labels:
+        result.has_lost = True
         return
     if found.block.type in _NAMED and (bad := list(_name_problems(found, found.block.labels[0]))):
         result.diagnostics.extend(bad)

@@ -78,3 +78,9 @@ def _read(descriptor: int) -> bytes:
         return os.read(descriptor, 4096)
     except OSError:  # how Linux tells that the other side of a terminal is gone
         return b""
+
+
+def test_the_schema_is_written_without_a_configuration(tmp_path: Path) -> None:
+    ran = kplan(tmp_path, "schema")
+    assert (ran.code, ran.err) == (0, "")
+    assert "kafka_topic" in json.loads(ran.out)["$defs"]

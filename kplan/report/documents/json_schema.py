@@ -4,7 +4,7 @@ JSON Schema draft 2020-12. A value may be a template, and converts as in HCL, so
 beside every other type.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from kplan.kinds.base import ResourceKind
@@ -55,52 +55,45 @@ def json_schema(
     kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute], shapes: Mapping[str, Shape]
 ) -> Data:
     """Describe a `*.tf.json` file: `shapes` are its blocks, but for resources and providers."""
-    blocks = {name: _labelled(_shaped(shapes[name]), shapes[name].labels) for name in shapes}
-    blocks["provider"] = _object({"kafka": _one_or_many(_reference("provider"))})
-    blocks["resource"] = _object({each.name: _labelled(_reference(each.name)) for each in kinds})
+    bodies = {
+        **{name: _shaped(shapes[name]) for name in shapes},
+        **{each.name: _kind(each) for each in kinds},
+        "provider": _provider(provider),
+    }
+    blocks = {
+        **{name: _labelled(name, shapes[name].labels) for name in shapes},
+        "resource": _one_or_many(_object({each.name: _labelled(each.name) for each in kinds})),
+        "provider": _one_or_many(_object({"kafka": _labelled("provider", 0)})),
+    }
     return {
         "$schema": DRAFT,
         "title": "kplan configuration in JSON syntax (*.tf.json)",
-        **_object({"//": _COMMENT, **{name: blocks[name] for name in sorted(blocks)}}),
-        "$defs": {
-            **_VALUES,
-            "provider": _body(provider, (), {"alias": Attribute("Name of a further cluster.")}),
-            **{each.name: _kind(each) for each in sorted(kinds, key=lambda kind: kind.name)},
-        },
+        **_object(blocks),
+        "$defs": {**_VALUES, **{name: bodies[name] for name in sorted(bodies)}},
     }
 
 
 def _kind(kind: ResourceKind) -> Data:
     fields = schema_fields(kind.schema)
-    body = _body(
-        {each.name: each.attribute for each in fields},
-        [each.name for each in fields if each.is_required],
-        {},
-    )
-    defaults = {each.name: each.default for each in fields if isinstance(each.default, str | int)}
-    properties = {
-        name: {**each, **({"default": defaults[name]} if name in defaults else {})}
-        for name, each in body["properties"].items()
-    }
-    meta = {name: {"description": doc} for name, doc in META.items()}
-    first = (kind.schema.__doc__ or "").partition("\n")[0]
-    return {"description": first, **body, "properties": {**properties, **meta}}
+    properties: dict[str, Data] = {name: {"description": doc} for name, doc in META.items()}
+    for each in fields:
+        told = _property(each.attribute)
+        if isinstance(each.default, str | int):
+            told["default"] = each.default
+        properties[each.name] = told
+    body = _object(properties, [each.name for each in fields if each.is_required])
+    return {"description": (kind.schema.__doc__ or "").partition("\n")[0], **body}
 
 
-def _body(
-    attributes: Mapping[str, Attribute], required: Iterable[str], more: Mapping[str, Attribute]
-) -> dict[str, Data]:
-    found = {**more, **attributes}
-    properties = {name: _property(found[name]) for name in sorted(found)}
-    return _object({"//": _COMMENT, **properties}, required)
+def _provider(arguments: Mapping[str, Attribute]) -> Data:
+    properties: dict[str, Data] = {name: _property(arguments[name]) for name in arguments}
+    return _object({**properties, "alias": {"description": "Name of a further cluster."}})
 
 
 def _property(attribute: Attribute) -> dict[str, Data]:
     if attribute.choices:  # in any case of letters, so they are offered and not demanded
-        return {
-            "description": attribute.doc,
-            "anyOf": [{"enum": list(attribute.choices)}, _reference("string")],
-        }
+        choices: Data = {"enum": list(attribute.choices)}
+        return {"description": attribute.doc, "anyOf": [choices, _reference("string")]}
     return {"description": attribute.doc, **_typed(attribute.type)}
 
 
@@ -119,12 +112,11 @@ def _or_expression(schema: Data) -> dict[str, Data]:
     return {"anyOf": [schema, _reference("expression"), {"type": "null"}]}
 
 
-_COMMENT: Data = {"description": "A comment."}
-_TEMPLATE: Data = {"type": "string", "pattern": r"[$%]\{"}
+_TEMPLATE: Mapping[str, Data] = {"type": "string", "pattern": r"[$%]\{"}
 _NULL: Data = {"type": "null"}
 _NUMERAL = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _VALUES: Mapping[str, Data] = {
-    "expression": {"description": "A template whose value has the type.", **dict(_TEMPLATE)},  # type: ignore[arg-type]
+    "expression": {"description": "A template whose value has the type.", **_TEMPLATE},
     "string": {"type": ["string", "number", "boolean", "null"]},
     "number": {
         "anyOf": [{"type": "number"}, {"type": "string", "pattern": _NUMERAL}, _TEMPLATE, _NULL]
@@ -137,25 +129,24 @@ def _reference(name: str) -> dict[str, Data]:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _object(properties: Mapping[str, Data], required: Iterable[str] = ()) -> dict[str, Data]:
-    needed = list(required)
+def _object(properties: Mapping[str, Data], required: Sequence[str] = ()) -> dict[str, Data]:
+    comment: Data = {"description": "A comment."}
     return {
         "type": "object",
-        "properties": dict(properties),
-        **({"required": needed} if needed else {}),
+        "properties": {"//": comment, **{name: properties[name] for name in sorted(properties)}},
+        **({"required": sorted(required)} if required else {}),
         "additionalProperties": False,
     }
 
 
 def _shaped(shape: Shape) -> Data:
-    names = ("//", *shape.arguments, *shape.blocks)
-    found = _object({name: {} for name in names}, shape.required)
+    found = _object({name: {} for name in (*shape.arguments, *shape.blocks)}, shape.required)
     return {**found, "additionalProperties": True} if shape.is_open else found
 
 
-def _labelled(body: Data, labels: int = 1) -> Data:
+def _labelled(name: str, labels: int = 1) -> Data:
     """Put a body behind its labels; at every level one may stand for many."""
-    found = _one_or_many(body)
+    found = _one_or_many(_reference(name))
     for _ in range(labels):
         found = _one_or_many({"type": "object", "additionalProperties": found})
     return found

@@ -83,7 +83,9 @@ def reference(kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute]) 
         parts += [f'## `resource "{kind.name}"`', _doc(kind), _table(rows)]
     meta = [(name, "", "", doc) for name, doc in META.items()]
     parts += ["## In every resource block", _table(meta)]
-    arguments = [(name, provider[name].type, "", _told(provider[name])) for name in sorted(provider)]
+    arguments = [
+        (name, provider[name].type, "", _told(provider[name])) for name in sorted(provider)
+    ]
     parts += ['## `provider "kafka"`', _table(arguments)]
     return "\n\n".join(parts) + "\n"
 

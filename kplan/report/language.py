@@ -1,0 +1,26 @@
+"""The other door of the room: documents about the configuration language itself."""
+
+from collections.abc import Mapping, Sequence
+
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.schema import Attribute
+from kplan.report.documents import json_schema, schema
+from kplan.report.documents.json_schema import Shape
+from kplan.report.formats.json_text import json_text
+
+
+def json_schema_text(
+    kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute], shapes: Mapping[str, Shape]
+) -> str:
+    """Write the JSON Schema of a configuration in JSON syntax; `shapes` are its other blocks."""
+    return json_text(json_schema.json_schema(kinds, provider, shapes))
+
+
+def provider_schema_json(kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute]) -> str:
+    """Write what `terraform providers schema -json` writes."""
+    return json_text(schema.provider_schema(kinds, provider))
+
+
+def reference_markdown(kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute]) -> str:
+    """Write the reference of attributes as a Markdown page."""
+    return schema.reference(kinds, provider)

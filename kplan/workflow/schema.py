@@ -1,0 +1,25 @@
+"""Use case: say what a configuration may hold, for editors, for tools and for people."""
+
+from kplan.config.declared import SHAPES
+from kplan.kafka.provider_schema import PROVIDER
+from kplan.kinds import KINDS
+from kplan.report import language
+
+_TYPED = "provider"
+"""The block whose arguments have types, as those of resources have."""
+
+
+def json_schema() -> str:
+    """Give the JSON Schema of files in JSON syntax; `$defs` holds one schema for each kind."""
+    others = {name: shape for name, shape in SHAPES.items() if name != _TYPED}
+    return language.json_schema_text(KINDS, PROVIDER, others)
+
+
+def provider_schema() -> str:
+    """Give the schemas of kinds and provider as `terraform providers schema -json` gives them."""
+    return language.provider_schema_json(KINDS, PROVIDER)
+
+
+def reference() -> str:
+    """Give the reference of attributes as a Markdown page."""
+    return language.reference_markdown(KINDS, PROVIDER)
