@@ -14,7 +14,7 @@ from kplan.model.plan import Change, Plan
 from kplan.model.standing import Standing
 from kplan.model.state import OutputValue, Owned, State
 from kplan.report.data import as_data
-from kplan.report.documents import drift, owned, schema, states, stream
+from kplan.report.documents import drift, owned, states, stream
 from kplan.report.documents.diagnostics import diagnostics_document
 from kplan.report.documents.drift import Coverage
 from kplan.report.documents.outcomes import outcome_words, outcomes_document
