@@ -9,6 +9,7 @@ from kplan.cli.options import PlanningOptions
 from kplan.cli.problems import tell, timestamp
 from kplan.cli.session import Session
 from kplan.model.diagnostic import Diagnostic
+from kplan.model.outcome import Status
 from kplan.model.plan import Plan
 from kplan.report import views
 from kplan.report.documents.drift import Coverage
@@ -68,14 +69,14 @@ def save(session: Session, made: Planned, path: Path, ports: Ports, ttl: timedel
 
 
 def show_outcomes(session: Session, done: Applied, again: str) -> None:
-    """Sum up an apply, and show the outputs; `again` goes on where it stopped."""
+    """Sum up an apply, and show the outputs of a whole one; `again` goes on where it stopped."""
     terminal = session.terminal
     terminal.talk("\n")
     imported = done.planned.plan.imported
     terminal.data(
         views.apply_text(done.outcomes, terminal.data_look, again=again, imported=imported)
     )
-    if done.state.outputs:
+    if done.state.outputs and all(each.status is Status.APPLIED for each in done.outcomes):
         terminal.data(f"\nOutputs:\n\n{views.outputs_text(done.state.outputs, terminal.data_look)}")
 
 

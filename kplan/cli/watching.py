@@ -31,6 +31,7 @@ class ApplyWatcher:
         self._signals = signals
         self._look = replace(look, colour=False)
         self._is_large = False
+        self._settled: int | None = None
 
     def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Hear of changes that are about to be sent."""
@@ -49,8 +50,11 @@ class ApplyWatcher:
 
     def settling(self, waiting: int, total: int) -> None:
         """Hear how many applied changes are not served by every broker yet."""
-        self._progress.stage("Waiting until every broker serves the changes", total)
-        self._progress.advance(total - waiting)
+        if self._settled is None:
+            self._progress.stage("Waiting until every broker serves the changes", total)
+            self._settled = 0
+        self._progress.advance(total - waiting - self._settled)
+        self._settled = total - waiting
 
 
 class StreamWatcher(ApplyWatcher):

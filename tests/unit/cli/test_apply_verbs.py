@@ -74,3 +74,11 @@ def test_the_old_name_of_a_moved_resource_is_given_up(desk: Desk) -> None:
         "state", "mv", "kafka_acl.read", "kafka_acl.r"
     )
     assert "kafka_acl.r\n" in desk.types("state", "list")
+
+
+def test_outputs_are_shown_of_an_apply_that_did_all(desk: Desk) -> None:
+    """Shown below a failure they would look like its result, as Terraform knows."""
+    desk.cluster.refuse("POLICY_VIOLATION", on="orders", call="create_topics", times=1)
+    shown = desk.types("apply", "-auto-approve", "-broker-validate=false", code=1)
+    assert "Outputs:" not in shown.partition("outcome ")[2]
+    assert "\nOutputs:\n\nnames = [" in desk.types("apply", "-auto-approve")

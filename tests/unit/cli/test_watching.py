@@ -103,10 +103,13 @@ def test_a_stream_holds_the_start_and_the_end_of_every_change() -> None:
 
 
 def test_waiting_for_brokers_is_a_stage_of_its_own() -> None:
+    """One that begins once: its time is that of the whole wait."""
     told = Told()
-    ApplyWatcher(told, Signals(), PLAIN).settling(2, 10)
+    watcher = ApplyWatcher(told, Signals(), PLAIN)
+    for waiting in (10, 2, 2, 1):
+        watcher.settling(waiting, 10)
     assert told.stages == [("Waiting until every broker serves the changes", 10)]
-    assert told.done == 8
+    assert told.done == 9
 
 
 def test_the_start_of_a_sandbox_counts_jars_and_nodes() -> None:
