@@ -11,6 +11,7 @@ from kplan.cli.session import Session
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.outcome import Status
 from kplan.model.plan import Plan
+from kplan.model.state import State
 from kplan.report import views
 from kplan.report.documents.drift import Coverage
 from kplan.workflow import saved
@@ -76,8 +77,20 @@ def show_outcomes(session: Session, done: Applied, again: str) -> None:
     terminal.data(
         views.apply_text(done.outcomes, terminal.data_look, again=again, imported=imported)
     )
-    if done.state.outputs and all(each.status is Status.APPLIED for each in done.outcomes):
-        terminal.data(f"\nOutputs:\n\n{views.outputs_text(done.state.outputs, terminal.data_look)}")
+    if all(each.status is Status.APPLIED for each in done.outcomes):
+        terminal.data(_outputs(session, done.state))
+
+
+def state_text(session: Session, state: State) -> str:
+    """Write what is owned, and the outputs."""
+    owned = views.state_show_text(tuple(state.owned.values()), session.terminal.data_look)
+    return owned + _outputs(session, state)
+
+
+def _outputs(session: Session, state: State) -> str:
+    if not state.outputs:
+        return ""
+    return f"\nOutputs:\n\n{views.outputs_text(state.outputs, session.terminal.data_look)}"
 
 
 def show_drift(session: Session, found: Drifted, *, is_json: bool) -> None:

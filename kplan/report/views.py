@@ -130,9 +130,14 @@ def state_show_text(objects: Sequence[Owned], look: Look) -> str:
     return text(owned.owned_objects(objects), look)
 
 
-def state_json(objects: Sequence[Owned]) -> str:
+def owned_json(objects: Sequence[Owned]) -> str:
     """Write owned objects as a JSON list."""
     return json_text(owned.owned_data(objects))
+
+
+def state_json(state: State) -> str:
+    """Write a whole state as `terraform show -json` does."""
+    return json_text(owned.state_data(state))
 
 
 def history_text(versions: Sequence[Version], look: Look) -> str:

@@ -76,7 +76,8 @@ def test_outputs_and_state_can_be_looked_at(place: Place) -> None:
         'kafka_topic.t["b"]',
     ]
     assert names[0] in place.run("state", "show", 'kafka_topic.t["a"]')
-    assert len(json.loads(place.run("show", "-json"))) == 3
+    shown = json.loads(place.run("show", "-json"))["values"]
+    assert len(shown["root_module"]["resources"]) == 3
     assert names[1] in place.run("show")
 
 

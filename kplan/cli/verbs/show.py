@@ -14,6 +14,7 @@ from kplan.cli.verb import verb
 @verb(
     ("kplan show", "What kplan owns here, as last applied."),
     ("kplan show release.kplan", "A saved plan, as it was shown."),
+    ("kplan show -json", "The state as Terraform's show -json writes one."),
     ("kplan show -json release.kplan", "A saved plan as Terraform's show -json writes one."),
 )
 def show(
@@ -27,16 +28,17 @@ def show(
     json_: Json = False,
 ) -> int:
     """Show the state, or a saved plan. No cluster is asked."""
-    from kplan.cli import showing, wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.cli import showing  # noqa: PLC0415 - help needs none of these
+    from kplan.model.state import State  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
+    from kplan.state.file import read_state  # noqa: PLC0415
     from kplan.state.plan_file import read_plan  # noqa: PLC0415
-    from kplan.workflow.states import owned_objects  # noqa: PLC0415
 
     if planfile:
         plan = read_plan(Path(planfile)).plan
         text = views.plan_json(plan) if json_ else showing.plan_text(session, plan, group=group)
     else:
-        owned, look = owned_objects(wiring.project(session, states)), session.terminal.data_look
-        text = views.state_json(owned) if json_ else views.state_show_text(owned, look)
+        state = read_state(states.path(session.environ)) or State("")
+        text = views.state_json(state) if json_ else showing.state_text(session, state)
     session.terminal.data(text or "The state is empty: nothing has been applied here yet.")
     return Exit.DONE

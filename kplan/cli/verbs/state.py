@@ -47,7 +47,7 @@ def show(session: Session, address: Address, states: StateOptions, *, json_: Jso
 
     found, terminal = owned_objects(project(session, states), (address,)), session.terminal
     look = terminal.data_look
-    terminal.data(views.state_json(found) if json_ else views.state_show_text(found, look))
+    terminal.data(views.owned_json(found) if json_ else views.state_show_text(found, look))
     return Exit.DONE
 
 

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from kplan.kinds.schema import document
 from kplan.model.errors import UsageError
-from kplan.model.state import OutputValue, Owned
+from kplan.model.state import OutputValue, Owned, State
 from kplan.report.data import Data, as_data
 from kplan.report.document import Document, Row, Rows, faint, line, strong
 from kplan.report.documents.notation import hcl, hcl_lines, quoted
-from kplan.report.documents.terraform import attributes, place
+from kplan.report.documents.terraform import TERRAFORM_VERSION, attributes, place, values
 
 
 def owned_list(owned: Sequence[Owned]) -> Document:
@@ -48,20 +48,30 @@ def _facts(owned: Owned) -> list[str]:
 
 def owned_data(owned: Sequence[Owned]) -> Data:
     """Write objects under the provider's attribute names."""
-    return [
-        {
-            **place(each.address),
-            "values": attributes(each.address.kind, each.value, frozenset()),
-            "kplan": {
-                "identity": str(each.identity),
-                "uid": each.uid,
-                "protected": each.is_protected,
-                "pending": each.is_pending,
-                "declared_at": each.declared_at,
-            },
-        }
-        for each in owned
-    ]
+    return [_data(each) for each in owned]
+
+
+def state_data(state: State) -> Data:
+    """Write a state as `terraform show -json` does, for the tools that read that."""
+    found = {"format_version": "1.0", "terraform_version": TERRAFORM_VERSION}
+    placed = [(address, _data(each)) for address, each in state.owned.items()]
+    return {**found, "values": values(placed, outputs_data(state.outputs))}
+
+
+def _data(owned: Owned) -> dict[str, Data]:
+    return {
+        **place(owned.address),
+        "schema_version": 0,
+        "values": attributes(owned.address.kind, owned.value, frozenset()),
+        "sensitive_values": {},
+        "kplan": {
+            "identity": str(owned.identity),
+            "uid": owned.uid,
+            "protected": owned.is_protected,
+            "pending": owned.is_pending,
+            "declared_at": owned.declared_at,
+        },
+    }
 
 
 def outputs_document(outputs: Mapping[str, OutputValue]) -> Document:
@@ -87,7 +97,7 @@ def output_document(output: OutputValue) -> Document:
     return Document((Rows(tuple(Row(line(each), column=0) for each in lines)),))
 
 
-def outputs_data(outputs: Mapping[str, OutputValue]) -> Data:
+def outputs_data(outputs: Mapping[str, OutputValue]) -> dict[str, Data]:
     """Write every output with its type, as `terraform output -json` does."""
     return {
         name: {

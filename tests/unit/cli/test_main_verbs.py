@@ -74,6 +74,15 @@ def test_the_state_is_empty_until_something_is_applied(desk: Desk) -> None:
     assert "objects owned: 3" in desk.types("init", "-upgrade")
 
 
+def test_the_whole_state_is_shown_with_its_outputs(desk: Desk) -> None:
+    assert json.loads(desk.types("show", "-json"))["values"]["root_module"] == {}
+    desk.types("apply", "-auto-approve")
+    assert "\nOutputs:\n\nnames = [\n" in desk.types("show")
+    values = json.loads(desk.types("show", "-json"))["values"]
+    assert len(values["root_module"]["resources"]) == 3
+    assert values["outputs"]["names"]["value"] == ["orders", "payments"]
+
+
 def test_one_output_needs_a_name_that_is_there(desk: Desk) -> None:
     desk.write('output "one" {\n  value = 1\n}\noutput "l" {\n  value = ["a"]\n}\n', "o.tf")
     desk.types("apply", "-auto-approve")

@@ -1,6 +1,7 @@
 """Drift, owned objects and outputs, told."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -111,7 +112,7 @@ def test_an_owned_object_is_shown_in_hcl_with_what_else_is_known() -> None:
 
 
 def test_owned_objects_as_json_carry_the_providers_attributes() -> None:
-    (found,) = json.loads(views.state_json([owned("kafka_acl.a", acl())]))
+    (found,) = json.loads(views.owned_json([owned("kafka_acl.a", acl())]))
     assert found["address"] == "kafka_acl.a"
     assert found["values"]["id"] == "User:app|*|Read|Allow|Topic|orders|Literal"
     assert found["kplan"]["protected"] is False
@@ -123,6 +124,23 @@ OUTPUTS = {
     "long": OutputValue("one\ntwo\n", "string"),
     "pw": OutputValue(None, "string", is_sensitive=True),
 }
+
+
+def test_a_state_as_json_has_the_shape_that_terraforms_tools_read() -> None:
+    """Resources in the tree of their modules, beside the outputs."""
+    held = state(owned("module.pay.kafka_acl.a", acl()), owned("kafka_topic.t", topic()))
+    found = json.loads(views.state_json(replace(held, outputs=OUTPUTS)))
+    assert found["format_version"] == "1.0"
+    assert found["terraform_version"]
+    assert found["values"]["outputs"]["name"] == {
+        "sensitive": False,
+        "type": "string",
+        "value": "x",
+    }
+    root = found["values"]["root_module"]
+    assert [each["address"] for each in root["resources"]] == ["kafka_topic.t"]
+    (module,) = root["child_modules"]
+    assert module["resources"][0]["values"]["acl_principal"] == "User:app"
 
 
 def test_outputs_are_written_as_terraform_writes_them() -> None:
