@@ -10,9 +10,6 @@ from kplan.kinds import KINDS
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
-from kplan.state.file import write_state
-from kplan.state.journal import discard_journal
-from kplan.state.journal_writer import recording
 from kplan.workflow.both import Both
 from kplan.workflow.opened import Opened
 from kplan.workflow.plan import Planned, output_values
@@ -54,7 +51,7 @@ def carried_out(
     """Carry an approved plan out, and write the state once."""
     ports, hands = outside
     made = absorbed(project, found, made)
-    with recording(project.state_path, made.plan) as journal:
+    with project.store.recording(made.plan) as journal:
         means = Means(
             found.cluster,
             KINDS,
@@ -69,10 +66,10 @@ def carried_out(
         state = state_after(made.state, made.plan, outcomes, _outputs(made))
         state = replace(state, applied_plans=_applied_plans(made, ports))
         journal.writes(state.serial)
-        write_state(project.state_path, state)
+        project.store.write(state)
     done = Applied(made, outcomes, state, is_approved=True)
     if not done.is_resumable:
-        discard_journal(project.state_path)
+        project.store.discard_journal()
     return done
 
 
@@ -81,8 +78,8 @@ def absorbed(project: Project, found: Opened, made: Planned) -> Planned:
     if found.journal is None:
         return made
     state = replace(made.state, serial=made.state.serial + 1)
-    write_state(project.state_path, state)
-    discard_journal(project.state_path)
+    project.store.write(state)
+    project.store.discard_journal()
     based_on = replace(made.plan.based_on, lineage=state.lineage, serial=state.serial)
     return replace(made, plan=replace(made.plan, based_on=based_on), state=state)
 

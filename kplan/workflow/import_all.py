@@ -15,7 +15,6 @@ from kplan.model.errors import UsageError
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Live, Snapshot
 from kplan.model.state import Owned, State
-from kplan.state.file import write_state
 from kplan.workflow.adoption import adopted, together
 from kplan.workflow.generation import declarable, generated
 from kplan.workflow.opened import Opened, check_no_journal, loaded, opened
@@ -64,7 +63,7 @@ def import_all(project: Project, file: Path, prefix: str, ports: Ports) -> Impor
         text = _text(found.configuration, snapshot, chosen, file.name)
         owned = _owned(project, file, text, (snapshot, chosen)) if text else ()
         if owned:
-            write_state(project.state_path, _state(found, owned))
+            project.store.write(_state(found, owned))
         return Imported(text, owned, tuple(left_out), snapshot.unread)
 
 

@@ -11,7 +11,6 @@ from kplan.model.resource import Identity, Lifecycle, Resource
 from kplan.model.snapshot import Snapshot
 from kplan.model.source import SourceRange
 from kplan.model.state import Owned
-from kplan.state.file import write_state
 from kplan.workflow.adoption import adopted, together
 from kplan.workflow.opened import Opened, check_no_journal, opened
 from kplan.workflow.project import Ports, Project
@@ -49,8 +48,7 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
         owned = tuple(each for each in sorted_out if isinstance(each, Owned))
         if owned:
             state = found.state
-            write_state(
-                project.state_path,
+            project.store.write(
                 replace(
                     state,
                     serial=state.serial + 1,

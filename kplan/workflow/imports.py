@@ -6,7 +6,6 @@ from kplan.model.address import Address
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity, Resource
 from kplan.model.state import Owned
-from kplan.state.file import write_state
 from kplan.workflow.adoption import adopted, kind_of, together
 from kplan.workflow.opened import Opened, check_no_journal, opened
 from kplan.workflow.project import Ports, Project
@@ -30,8 +29,7 @@ def import_object(project: Project, address: str, identity: str, ports: Ports) -
         _check_free(found, resource.address, identity)
         owned = _live(found, resource, Identity(identity))
         state = found.state
-        write_state(
-            project.state_path,
+        project.store.write(
             replace(
                 state,
                 serial=state.serial + 1,

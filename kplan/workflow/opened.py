@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 
 from kplan.cluster.port import Cluster
@@ -12,10 +12,9 @@ from kplan.kinds import KINDS
 from kplan.model.diagnostic import has_errors, in_order
 from kplan.model.errors import ConfigError, StateError
 from kplan.model.state import State
-from kplan.state.file import check_same_cluster, new_state, read_state
+from kplan.state.file import check_same_cluster, new_state
 from kplan.state.holder import Holder
-from kplan.state.journal import Journal, fold, journal_path, read_journal
-from kplan.state.lock import locked
+from kplan.state.journal import Journal, fold
 from kplan.workflow.acl_order import order_problems
 from kplan.workflow.project import Ports, Project
 
@@ -49,7 +48,7 @@ def opened(project: Project, ports: Ports) -> Iterator[Opened]:
     ports.progress.stage("Reading configuration")
     configuration = loaded(project)
     with lock(project, ports):
-        journal = read_journal(project.state_path)
+        journal = project.store.journal()
         state = state_of(project)
         if journal is not None:
             state, unsettled = fold(state, journal)
@@ -76,8 +75,25 @@ def loaded(project: Project) -> Configuration:
 
 
 def state_of(project: Project) -> State:
-    """Read the state, or begin a new one where there is none yet."""
-    return read_state(project.state_path) or new_state(str(uuid.uuid4()))
+    """Read the state, or begin a new one where there is none yet; raises as `stored`."""
+    return stored(project) or new_state(str(uuid.uuid4()))
+
+
+def stored(project: Project) -> State | None:
+    """Read the state; None where nothing was ever applied.
+
+    Raises:
+        StateError: it is still in the file, although the configuration names another place.
+
+    """
+    store = project.store
+    found = store.read()
+    if found is None and store.place != project.file.place and project.file.read() is not None:
+        raise StateError(
+            f"There is no state in {store.place}; it is still in {project.file.place}.",
+            "Move it there: kplan state migrate -to kafka",
+        )
+    return found
 
 
 def check_no_journal(project: Project) -> None:
@@ -87,7 +103,7 @@ def check_no_journal(project: Project) -> None:
         StateError: one was.
 
     """
-    if journal_path(project.state_path).exists():
+    if project.store.has_journal():
         raise StateError(
             "An apply was interrupted, and what it did is not in the state yet.",
             "Finish it first: kplan apply -resume",
@@ -101,12 +117,7 @@ def lock(project: Project, ports: Ports) -> Iterator[None]:
     def waiting(holder: Holder) -> None:
         ports.progress.note(f"Waiting for the state lock, held by {holder}")
 
-    held = (
-        nullcontext()
-        if ports.holder is None
-        else locked(project.state_path, ports.holder, ports.lock_timeout_s, waiting)
-    )
-    with held:
+    with project.store.held(ports.holder, ports.lock_timeout_s, waiting):
         yield
 
 

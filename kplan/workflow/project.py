@@ -10,16 +10,39 @@ from kplan.apply.pace import Clock, Pace
 from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration, Inputs
 from kplan.model.resource import Identity
+from kplan.state.file_store import FileStore
 from kplan.state.holder import Holder
+from kplan.state.store import StateStore
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A folder of configuration with the state that belongs to it."""
+    """A folder of configuration with the state that belongs to it.
+
+    `remote` gives the place of a state that is not kept in the file, as the state block says; it
+    is asked when the state is first needed, and gives the same place every time.
+    """
 
     folder: Path
     state_path: Path
     inputs: Inputs
+    remote: Callable[[], StateStore | None] | None = None
+
+    @property
+    def file(self) -> FileStore:
+        """The file for the state, whether it is kept there or not."""
+        return FileStore(self.state_path)
+
+    @property
+    def store(self) -> StateStore:
+        """Where the state is kept.
+
+        Raises:
+            ConfigError: what the configuration says about it is wrong.
+
+        """
+        found = None if self.remote is None else self.remote()
+        return self.file if found is None else found
 
 
 class Progress(Protocol):

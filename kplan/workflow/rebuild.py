@@ -12,11 +12,9 @@ from kplan.model.errors import StateCorrupt
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import Owned, State
 from kplan.plan.drift import unmanaged
-from kplan.state.file import check_same_cluster, new_state, read_state, write_state
-from kplan.state.history import newest_serial
-from kplan.state.journal import discard_journal
+from kplan.state.file import check_same_cluster, new_state
 from kplan.workflow.adoption import adopted, together
-from kplan.workflow.opened import check_no_journal, loaded, lock
+from kplan.workflow.opened import check_no_journal, loaded, lock, stored
 from kplan.workflow.project import Ports, Project
 from kplan.workflow.settled import wanted_identities
 from kplan.workflow.snapshot import read_snapshot
@@ -59,19 +57,16 @@ def rebuild(project: Project, ports: Ports, approve: Callable[[Proposal], bool])
         proposal = replace(_proposal(configuration, state, snapshot), fault=fault)
         if not approve(proposal):
             return False
-        write_state(
-            project.state_path,
-            replace(proposal.state, serial=newest_serial(project.state_path) + 1),
-        )
+        project.store.write(replace(proposal.state, serial=project.store.newest_serial() + 1))
         if before is None:
-            discard_journal(project.state_path)  # of the state that is lost
+            project.store.discard_journal()  # of the state that is lost
         return True
 
 
 def _before(project: Project) -> tuple[State | None, str]:
     """Give the state to add to, if there is one, or why it cannot be read."""
     try:
-        state = read_state(project.state_path)
+        state = stored(project)
     except StateCorrupt as damaged:
         return None, damaged.detail
     if state is not None:

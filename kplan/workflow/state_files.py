@@ -7,9 +7,7 @@ from kplan.model.errors import StateCorrupt, StateError, UsageError, WrongCluste
 from kplan.model.history import Differences, differences
 from kplan.model.state import State
 from kplan.state.codec import decode_state
-from kplan.state.file import read_state, write_state
-from kplan.state.history import backup_state, newest_serial
-from kplan.workflow.opened import check_no_journal, lock
+from kplan.workflow.opened import check_no_journal, lock, stored
 from kplan.workflow.project import Ports, Project
 
 
@@ -29,9 +27,10 @@ def pull(project: Project) -> bytes:
         StateCorrupt: the file is damaged.
 
     """
-    if read_state(project.state_path) is None:
-        raise UsageError(f"There is no state yet: {project.state_path} does not exist.")
-    return project.state_path.read_bytes()
+    found = None if stored(project) is None else project.store.document()
+    if found is None:
+        raise UsageError(f"There is no state yet in {project.store.place}.")
+    return found
 
 
 def push(project: Project, source: Path, data: bytes, ports: Ports, *, is_forced: bool) -> Replaced:
@@ -59,9 +58,7 @@ def push(project: Project, source: Path, data: bytes, ports: Ports, *, is_forced
 def restored(project: Project, serial: int) -> Replaced:
     """Tell what `restore` would do."""
     current = _current(project, may_be_damaged=True)
-    return _replaced(
-        _following(project, backup_state(project.state_path, serial), current), current
-    )
+    return _replaced(_following(project, project.store.earlier(serial), current), current)
 
 
 def restore(project: Project, serial: int, ports: Ports) -> Replaced:
@@ -74,7 +71,7 @@ def restore(project: Project, serial: int, ports: Ports) -> Replaced:
     with lock(project, ports):
         check_no_journal(project)
         current = _current(project, may_be_damaged=True)
-        backup = backup_state(project.state_path, serial)
+        backup = project.store.earlier(serial)
         return _put(project, _following(project, backup, current), current)
 
 
@@ -87,7 +84,7 @@ def _decoded(source: Path, data: bytes) -> State:
 
 def _current(project: Project, *, may_be_damaged: bool) -> State | None:
     try:
-        return read_state(project.state_path)
+        return stored(project)
     except StateCorrupt:
         if may_be_damaged:
             return None
@@ -96,7 +93,7 @@ def _current(project: Project, *, may_be_damaged: bool) -> State | None:
 
 def _following(project: Project, state: State, current: State | None) -> State:
     lineage = state.lineage if current is None else current.lineage
-    return replace(state, lineage=lineage, serial=newest_serial(project.state_path) + 1)
+    return replace(state, lineage=lineage, serial=project.store.newest_serial() + 1)
 
 
 def _check_later(pushed: State, current: State) -> None:
@@ -122,7 +119,7 @@ def _check_later(pushed: State, current: State) -> None:
 
 def _put(project: Project, state: State, current: State | None) -> Replaced:
     if state != current:
-        write_state(project.state_path, state)
+        project.store.write(state)
     return _replaced(state, current)
 
 

@@ -7,8 +7,7 @@ from dataclasses import replace
 from kplan.model.address import Address
 from kplan.model.errors import UsageError
 from kplan.model.state import Owned, State
-from kplan.state.file import read_state, write_state
-from kplan.workflow.opened import check_no_journal, lock, state_of
+from kplan.workflow.opened import check_no_journal, lock, state_of, stored
 from kplan.workflow.project import Ports, Project
 
 
@@ -19,7 +18,7 @@ def owned_objects(project: Project, addresses: tuple[str, ...] = ()) -> tuple[Ow
         UsageError: a name fits nothing.
 
     """
-    state = read_state(project.state_path) or State("")
+    state = stored(project) or State("")
     if not addresses:
         return tuple(state.owned.values())
     return tuple(each for address in addresses for each in _found(state, address))
@@ -30,7 +29,7 @@ def remove(project: Project, addresses: tuple[str, ...], ports: Ports) -> tuple[
     with _changing(project, ports) as state:
         gone = tuple(each for address in addresses for each in _found(state, address))
         kept = {at: each for at, each in state.owned.items() if each not in gone}
-        write_state(project.state_path, replace(state, serial=state.serial + 1, owned=kept))
+        project.store.write(replace(state, serial=state.serial + 1, owned=kept))
     return gone
 
 
@@ -52,7 +51,7 @@ def move(project: Project, source: str, target: str, ports: Ports) -> tuple[Addr
         owned = dict(state.owned)
         owned[new] = replace(owned.pop(old), address=new)
         ordered = dict(sorted(owned.items(), key=lambda item: item[0].sort_key))
-        write_state(project.state_path, replace(state, serial=state.serial + 1, owned=ordered))
+        project.store.write(replace(state, serial=state.serial + 1, owned=ordered))
     return old, new
 
 

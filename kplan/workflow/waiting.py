@@ -10,7 +10,6 @@ from kplan.kinds import KINDS
 from kplan.kinds.schema import document, from_document, schema_fields
 from kplan.model.plan import Action, Change
 from kplan.model.state import Owned
-from kplan.state.file import write_state
 from kplan.workflow.adoption import kind_of, together
 from kplan.workflow.opened import check_no_journal, opened
 from kplan.workflow.project import Ports, Project
@@ -44,7 +43,7 @@ def wait(project: Project, pace: Pace, ports: Ports, watcher: Watcher) -> Waited
         )
         if served:
             owned = together(state.owned, served)
-            write_state(project.state_path, replace(state, serial=state.serial + 1, owned=owned))
+            project.store.write(replace(state, serial=state.serial + 1, owned=owned))
         return Waited(served, _others(waiting.values(), served))
 
 
