@@ -11,7 +11,8 @@ from kplan.cluster.specs import AclBinding, NewTopic
 from kplan.config.format.formatter import format_text
 from kplan.kinds import KINDS
 from kplan.model.errors import StateError, UsageError
-from kplan.workflow.generation import BlockNames, generated
+from kplan.workflow.blocks import BlockNames
+from kplan.workflow.generation import generated
 from kplan.workflow.import_all import Imported, import_all
 from kplan.workflow.states import owned_objects
 from tests.sites import MAIN, Site
@@ -172,3 +173,25 @@ def test_blocks_have_names_of_their_own() -> None:
 def test_attributes_left_to_their_default_are_left_out() -> None:
     text = generated({"kafka_topic": [topic("t", replica_assignment=((1,),))]}, KINDS, {}, "f.tf")
     assert text == 'resource "kafka_topic" "t" {\n  name = "t"\n}\n'
+
+
+def test_many_topics_that_are_alike_share_a_block(site: Site) -> None:
+    """Ten thousand topics are a map and one block (plan-apply.md 4.2)."""
+    compact = {"cleanup.policy": "compact"}
+    site.cluster.seed([NewTopic(f"x{number:03}", 2, 1) for number in range(60)])
+    site.cluster.seed([NewTopic(f"y{n:03}", n % 3 + 1, 1, config=compact) for n in range(60)])
+    site.cluster.seed([], [binding("User:app", "READ", f"x{n:03}") for n in range(30)])
+    site.cluster.seed([], [binding("User:app", "WRITE", f"y{n:03}") for n in range(30)])
+    text = imported(site).text
+    assert not site.plan().plan.has_changes
+    assert text.count("resource ") < 20
+    for part in (
+        'resource "kafka_topic" "topics_rf_1" {\n  for_each = toset([\n    "x000",\n',
+        'resource "kafka_topic" "topics_rf_1_cleanup_policy_compact" {\n  for_each = {\n',
+        '    "y000" = 1\n    "y001" = 2\n',
+        'resource "kafka_topic" "shop_orders" {\n  name ',
+        'resource "kafka_acl" "app_topic_read" {\n  for_each = toset([\n    "x000",\n',
+        'resource "kafka_acl" "app_topic_write" {',
+    ):
+        assert part in text
+    assert format_text(text, "f.tf") == text
