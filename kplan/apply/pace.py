@@ -36,7 +36,7 @@ class Pace:
     first_pause_s: float = 0.2
     max_pause_s: float = 5.0
     settle_s: float = 20.0
-    visible_s: float = 120.0
+    visible_s: float = 300.0
     total_s: float = 3_600.0
     waits_for_visibility: bool = True
 

@@ -119,7 +119,7 @@ def _told(session: Session, wish: Wish, done: Applied) -> int:
             showing.show_outcomes(session, done, wish.again(is_resumable=done.is_resumable))
         if session.signals.number:
             return exits.of_signal(session.signals.number)
-        return exits.of_outcomes(made.plan, done.outcomes, detailed=detailed)
+        return exits.of_outcomes(made.plan, done.outcomes, detailed=detailed, waited=wish.waits)
     if made.plan.is_applyable:
         return Exit.ERROR  # somebody looked at it and did not say yes
     _show(session, wish, made)

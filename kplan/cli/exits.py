@@ -1,6 +1,6 @@
 """What the process answers to its caller: the one table of exit codes."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
@@ -42,14 +42,19 @@ def of_plan(plan: "Plan", *, detailed: bool) -> Exit:
     return Exit.CHANGES if detailed and plan.has_changes else Exit.DONE
 
 
-def of_outcomes(plan: "Plan", outcomes: Iterable["Outcome"], *, detailed: bool) -> Exit:
+def of_outcomes(
+    plan: "Plan", outcomes: Sequence["Outcome"], *, detailed: bool, waited: bool = False
+) -> Exit:
     """Tell the worst that became of a plan; an unknown outcome is worse than a failed one.
 
-    What could not be read was not done: it counts as failed (K4-51).
+    What could not be read was not done: it counts as failed (K4-51). What was waited for and is
+    not seen on every broker is not known to be there (K4-49, design law 10).
     """
     from kplan.model.outcome import Status  # noqa: PLC0415 - as above
 
     met = {outcome.status for outcome in outcomes}
+    if waited and any(each.status is Status.APPLIED and not each.is_verified for each in outcomes):
+        met.add(Status.UNKNOWN)
     if plan.unread:
         met.add(Status.FAILED)
     if met <= {Status.APPLIED}:

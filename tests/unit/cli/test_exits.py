@@ -72,6 +72,16 @@ def test_the_worst_outcome_decides(met: list[Status], code: Exit) -> None:
     assert exits.of_outcomes(plan(), outcomes, detailed=False) is short
 
 
+def test_what_was_waited_for_in_vain_is_no_success() -> None:
+    """K4-49, S17: exit 0 means that every broker serves the new state."""
+    seen = Outcome(CHANGE, Status.APPLIED, is_verified=True)
+    late = Outcome(CHANGE, Status.APPLIED)
+    assert exits.of_outcomes(plan(), [seen], detailed=True, waited=True) is Exit.DONE
+    assert exits.of_outcomes(plan(), [seen, late], detailed=True, waited=True) is Exit.UNKNOWN
+    assert exits.of_outcomes(plan(), [seen, late], detailed=False, waited=True) is Exit.ERROR
+    assert exits.of_outcomes(plan(), [seen, late], detailed=True, waited=False) is Exit.DONE
+
+
 def test_what_could_not_be_read_is_never_a_success() -> None:
     """K4-41, K4-51: nothing was planned from it, so nothing was done for it."""
     blind = replace(plan(CHANGE), unread={"kafka_acl": "no authorizer"})
