@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from kplan.cluster.specs import ClusterDescription
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import in_order
@@ -63,6 +64,14 @@ def output_values(configuration: Configuration) -> dict[str, OutputValue]:
     }
 
 
+def _address(description: ClusterDescription) -> str:
+    """Name one broker by what people call it; that is easier to tell apart than cluster ids."""
+    if not description.brokers:
+        return ""
+    first = min(description.brokers, key=lambda each: each.id)
+    return f"{first.host}:{first.port}"
+
+
 def _request(found: Opened, options: PlanOptions, ports: Ports) -> PlanRequest:
     configuration, description = found.configuration, found.description
     return PlanRequest(
@@ -79,6 +88,7 @@ def _request(found: Opened, options: PlanOptions, ports: Ports) -> PlanRequest:
         removed=configuration.refactorings.removed,
         imports=configuration.refactorings.imports,
         cluster={
+            "at": _address(description),
             "brokers": str(len(description.brokers)),
             "id": description.cluster_id,
             "principal": description.principal,

@@ -76,6 +76,7 @@ def _header(plan: Plan) -> Line:
     about = [based_on.cluster_id] * (name != based_on.cluster_id)
     about += [f"Kafka {found['version']}"] if found.get("version") else []
     parts = [f"({', '.join(about)})"] if about else []
+    parts += [f"at {found['at']}"] if found.get("at") else []
     parts += [f"as {found['principal']}"] if found.get("principal") else []
     config = f"   config {based_on.config_digest[:7]}" if based_on.config_digest else ""
     return line(

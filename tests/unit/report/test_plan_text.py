@@ -82,7 +82,12 @@ def one_of_each() -> Plan:
         live,
         config_digest="9f31c2aabbcc",
         moved=(("kafka_topic.before", "kafka_topic.after"),),
-        cluster={"alias": "prod-eu", "principal": "User:kplan", "version": "4.1"},
+        cluster={
+            "alias": "prod-eu",
+            "at": "kafka-1:9092",
+            "principal": "User:kplan",
+            "version": "4.1",
+        },
     )
     return with_risks(replace(plan, cluster={**plan.cluster, "asked": "3", "refused": "0"}))
 
@@ -110,7 +115,7 @@ def update(before: dict[str, str], after: dict[str, str], live: Snapshot | None 
 def test_the_first_line_names_the_cluster_and_what_the_plan_is_based_on() -> None:
     first = shown(one_of_each()).split("\n")[0]
     assert first == (
-        "Cluster prod-eu (bWVtb3J5LWNsdXN0ZXItMQ, Kafka 4.1) as User:kplan"
+        "Cluster prod-eu (bWVtb3J5LWNsdXN0ZXItMQ, Kafka 4.1) at kafka-1:9092 as User:kplan"
         "   config 9f31c2a   state serial 1"
     )
     assert shown(nothing()).startswith("Cluster bWVtb3J5LWNsdXN0ZXItMQ   state serial 1\n")
