@@ -36,6 +36,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "Compare the state with the cluster, object by object.",
     ),
     "state rebuild": ("state_cluster:rebuild", "Make a state anew from what is declared and live."),
+    "state migrate": (
+        "state_migrate:migrate",
+        "Move the state to a topic of the cluster, or back.",
+    ),
     "import": ("adopt:adopt", "Take over objects that exist on the cluster."),
     "lock status": ("lock:status", "Tell who holds the lock of the state."),
     "force-unlock": ("force_unlock:force_unlock", "Remove the lock that a dead run left behind."),

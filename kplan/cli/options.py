@@ -74,7 +74,7 @@ class StateOptions:
         typer.Option(
             "--state",
             metavar="FILE",
-            help="The state file; KPLAN_STATE names another default.",
+            help="The state file, whatever a state block says; KPLAN_STATE names another default.",
             show_default=STATE,
         ),
     ] = ""

@@ -3,9 +3,11 @@
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 from kplan.cli.environment import ci_commit, ci_run
+from kplan.cli.keeping import remote_store
 from kplan.cli.options import InputOptions, PlanningOptions, StateOptions
 from kplan.cli.problems import tell
 from kplan.cli.progress import Progress
@@ -37,16 +39,15 @@ def project(session: Session, states: StateOptions, inputs: InputOptions | None 
         UsageError: a `-var` is not of the form NAME=VALUE.
 
     """
-    given = inputs or InputOptions()
-    return Project(
-        Path.cwd(),
-        states.path(session.environ),
-        Inputs(
-            variables=tuple(_variables(given.var)),
-            var_files=tuple(Path(each) for each in given.var_file),
-            environ=session.environ,
-        ),
+    options = inputs or InputOptions()
+    given = Inputs(
+        variables=tuple(_variables(options.var)),
+        var_files=tuple(Path(each) for each in options.var_file),
+        environ=session.environ,
     )
+    # A file that is named on the command line is meant, whatever the state block says.
+    remote = None if states.state else cache(lambda: remote_store(given, session.environ))
+    return Project(Path.cwd(), states.path(session.environ), given, remote)
 
 
 def ports(session: Session, verb: str, states: StateOptions, progress: Progress) -> Ports:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import StateOptions
+from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
@@ -14,6 +14,7 @@ from kplan.cli.verb import verb
 def force_unlock(
     session: Session,
     lock_id: Annotated[str, typer.Argument(metavar="LOCK_ID", help="The id of the lock.")],
+    inputs: InputOptions,
     states: StateOptions,
     *,
     force: Annotated[
@@ -25,9 +26,9 @@ def force_unlock(
     Give the id that the error told; a lock with another id stays. A run that is alive loses its
     lock, so make sure that it is dead.
     """
-    from kplan.state.lock import force_unlock as unlocked  # noqa: PLC0415 - help needs it not
+    from kplan.cli.wiring import project  # noqa: PLC0415 - help needs it not
 
     del force
-    holder = unlocked(states.path(session.environ), lock_id)
+    holder = project(session, states, inputs).store.force_unlock(lock_id)
     session.terminal.data(f"The lock is removed. It was held by {holder}.")
     return Exit.DONE

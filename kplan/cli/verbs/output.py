@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import Json, StateOptions
+from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 from kplan.model.errors import UsageError
@@ -20,6 +20,7 @@ from kplan.model.state import OutputValue
 )
 def output(
     session: Session,
+    inputs: InputOptions,
     states: StateOptions,
     name: Annotated[str, typer.Argument(metavar="[NAME]", help="One output only.")] = "",
     *,
@@ -32,10 +33,11 @@ def output(
 
     A sensitive output is never kept in the state, so its value cannot be shown.
     """
-    from kplan.report import views  # noqa: PLC0415 - help needs none of these
-    from kplan.state.file import read_state  # noqa: PLC0415
+    from kplan.cli.wiring import project  # noqa: PLC0415 - help needs none of these
+    from kplan.report import views  # noqa: PLC0415
+    from kplan.workflow.opened import stored  # noqa: PLC0415
 
-    state, look = read_state(states.path(session.environ)), session.terminal.data_look
+    state, look = stored(project(session, states, inputs)), session.terminal.data_look
     outputs = state.outputs if state else {}
     if raw:
         session.terminal.data(views.output_raw(_one(name, outputs)), end="")

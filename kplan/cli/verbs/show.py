@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import Group, Json, StateOptions
+from kplan.cli.options import Group, InputOptions, Json, StateOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
@@ -19,6 +19,7 @@ from kplan.cli.verb import verb
 )
 def show(
     session: Session,
+    inputs: InputOptions,
     states: StateOptions,
     planfile: Annotated[
         str, typer.Argument(metavar="[PLANFILE]", help="A plan saved by `kplan plan -out`.")
@@ -27,18 +28,18 @@ def show(
     group: Group = None,
     json_: Json = False,
 ) -> int:
-    """Show the state, or a saved plan. No cluster is asked."""
-    from kplan.cli import showing  # noqa: PLC0415 - help needs none of these
+    """Show the state, or a saved plan. No cluster is asked, unless it keeps the state."""
+    from kplan.cli import showing, wiring  # noqa: PLC0415 - help needs none of these
     from kplan.model.state import State  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
-    from kplan.state.file import read_state  # noqa: PLC0415
     from kplan.state.plan_file import read_plan  # noqa: PLC0415
+    from kplan.workflow.opened import stored  # noqa: PLC0415
 
     if planfile:
         plan = read_plan(Path(planfile)).plan
         text = views.plan_json(plan) if json_ else showing.plan_text(session, plan, group=group)
     else:
-        state = read_state(states.path(session.environ)) or State("")
+        state = stored(wiring.project(session, states, inputs)) or State("")
         text = views.state_json(state) if json_ else showing.state_text(session, state)
     session.terminal.data(text or "The state is empty: nothing has been applied here yet.")
     return Exit.DONE

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import Json, StateOptions
+from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.progress import progress
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
@@ -23,6 +23,7 @@ Addresses = Annotated[
 )
 def list_(
     session: Session,
+    inputs: InputOptions,
     states: StateOptions,
     addresses: Annotated[
         list[str] | None, typer.Argument(metavar="[ADDRESS]...", help="Only these, or of blocks.")
@@ -33,19 +34,26 @@ def list_(
     from kplan.report.views import state_list_text  # noqa: PLC0415
     from kplan.workflow.states import owned_objects  # noqa: PLC0415
 
-    owned = owned_objects(project(session, states), tuple(addresses or ()))
+    owned = owned_objects(project(session, states, inputs), tuple(addresses or ()))
     session.terminal.data(state_list_text(owned))
     return Exit.DONE
 
 
 @verb(("kplan state show 'kafka_topic.events[\"orders\"]'", "What was applied last."))
-def show(session: Session, address: Address, states: StateOptions, *, json_: Json = False) -> int:
+def show(
+    session: Session,
+    address: Address,
+    inputs: InputOptions,
+    states: StateOptions,
+    *,
+    json_: Json = False,
+) -> int:
     """Show one resource as last applied."""
     from kplan.cli.wiring import project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
     from kplan.workflow.states import owned_objects  # noqa: PLC0415
 
-    found, terminal = owned_objects(project(session, states), (address,)), session.terminal
+    found, terminal = owned_objects(project(session, states, inputs), (address,)), session.terminal
     look = terminal.data_look
     terminal.data(views.owned_json(found) if json_ else views.state_show_text(found, look))
     return Exit.DONE
@@ -58,6 +66,7 @@ def mv(
     session: Session,
     source: Address,
     target: Annotated[str, typer.Argument(metavar="NEW", help="The address from now on.")],
+    inputs: InputOptions,
     states: StateOptions,
 ) -> int:
     """Give a resource another address. Nothing on the cluster is touched."""
@@ -66,7 +75,7 @@ def mv(
 
     with progress(session.terminal) as shown:
         ports = wiring.ports(session, "state mv", states, shown)
-        old, new = move(wiring.project(session, states), source, target, ports)
+        old, new = move(wiring.project(session, states, inputs), source, target, ports)
     session.terminal.data(f"Moved {old} to {new}.")
     return Exit.DONE
 
@@ -78,6 +87,7 @@ def mv(
 def rm(
     session: Session,
     addresses: Addresses,
+    inputs: InputOptions,
     states: StateOptions,
     *,
     dry_run: Annotated[
@@ -91,7 +101,7 @@ def rm(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.states import owned_objects, remove  # noqa: PLC0415
 
-    project, wanted = wiring.project(session, states), tuple(addresses)
+    project, wanted = wiring.project(session, states, inputs), tuple(addresses)
     with progress(session.terminal) as shown:
         ports = wiring.ports(session, "state rm", states, shown)
         gone = owned_objects(project, wanted) if dry_run else remove(project, wanted, ports)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import Json, StateOptions
+from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.progress import progress
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
@@ -16,12 +16,12 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would be
 
 
 @verb(("kplan state pull", "Redirect it into a file to keep a copy."))
-def pull(session: Session, states: StateOptions) -> int:
+def pull(session: Session, inputs: InputOptions, states: StateOptions) -> int:
     """Write the state to stdout, once it has proved to be whole."""
     from kplan.cli.wiring import project  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.state_files import pull as pulled  # noqa: PLC0415
 
-    session.terminal.data(pulled(project(session, states)).decode("utf-8", "surrogatepass"))
+    session.terminal.data(pulled(project(session, states, inputs)).decode("utf-8", "surrogatepass"))
     return Exit.DONE
 
 
@@ -33,6 +33,7 @@ def pull(session: Session, states: StateOptions) -> int:
 def push(
     session: Session,
     file: Annotated[str, typer.Argument(metavar="FILE", help="The state; - is stdin.")],
+    inputs: InputOptions,
     states: StateOptions,
     *,
     force: Annotated[
@@ -52,7 +53,7 @@ def push(
     data = _bytes(file)
     with progress(session.terminal) as shown:
         ports = wiring.ports(session, "state push", states, shown)
-        project = wiring.project(session, states)
+        project = wiring.project(session, states, inputs)
         found = pushed(project, Path(file), data, ports, is_forced=force)
     look = session.terminal.data_look
     session.terminal.data(replaced_text(found.state, found.differences, look))
@@ -63,15 +64,17 @@ def push(
     ("kplan state history", "When the state was written, and what each write changed."),
     ("kplan state history -json", "The same for scripts, with every address."),
 )
-def history(session: Session, states: StateOptions, *, json_: Json = False) -> int:
+def history(
+    session: Session, inputs: InputOptions, states: StateOptions, *, json_: Json = False
+) -> int:
     """List the state and its backups.
 
     The last 20 states before the current one are kept beside it.
     """
-    from kplan.report import views  # noqa: PLC0415 - help needs none of these
-    from kplan.state.history import history as versions  # noqa: PLC0415
+    from kplan.cli.wiring import project  # noqa: PLC0415 - help needs none of these
+    from kplan.report import views  # noqa: PLC0415
 
-    found = versions(states.path(session.environ))
+    found = project(session, states, inputs).store.history()
     look = session.terminal.data_look
     told = views.history_json(found) if json_ else views.history_text(found, look)
     session.terminal.data(told or "There is no state yet.")
@@ -85,6 +88,7 @@ def history(session: Session, states: StateOptions, *, json_: Json = False) -> i
 def restore(
     session: Session,
     serial: Annotated[int, typer.Argument(metavar="SERIAL", help="One of `state history`.")],
+    inputs: InputOptions,
     states: StateOptions,
     *,
     dry_run: DryRun = False,
@@ -98,7 +102,7 @@ def restore(
     from kplan.report.views import replaced_text  # noqa: PLC0415
     from kplan.workflow import state_files  # noqa: PLC0415
 
-    project = wiring.project(session, states)
+    project = wiring.project(session, states, inputs)
     with progress(session.terminal) as shown:
         ports = wiring.ports(session, "state restore", states, shown)
         found = (

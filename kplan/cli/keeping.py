@@ -1,0 +1,44 @@
+"""Where the state of the current folder is kept, as its state block says."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from kplan.cluster.records import Shelf
+from kplan.config.inputs import Inputs
+from kplan.config.load import load
+from kplan.config.providers import Provider
+from kplan.config.state_block import keeping
+from kplan.kinds import KINDS
+from kplan.model.errors import ConfigError
+from kplan.state.record_store import RecordStore
+
+
+def remote_store(inputs: Inputs, environ: Mapping[str, str]) -> RecordStore | None:
+    """Give the place on the cluster; None where the state is in a file. Nothing is asked yet.
+
+    Raises:
+        ConfigError: the state block, or the connection, cannot be made out.
+
+    """
+    folder = Path.cwd()
+    found = keeping(folder, inputs, KINDS)
+    if not found.is_known:
+        configuration = load(folder, inputs, KINDS)
+        raise ConfigError(configuration.diagnostics, configuration.sources)
+    if found.shelf is None:
+        return None
+    return _opened(found.shelf, found.providers, inputs, environ)
+
+
+def _opened(
+    shelf: Shelf, providers: tuple[Provider, ...], inputs: Inputs, environ: Mapping[str, str]
+) -> RecordStore:
+    from kplan.kafka.records import KafkaRecords  # noqa: PLC0415 - heavy, and only needed here
+    from kplan.kafka.resolve import connection_settings  # noqa: PLC0415
+
+    block = next((each for each in providers if each.alias is None), None)
+    resolved = connection_settings(block, environ, folder=Path.cwd())
+    if resolved.settings is None:
+        sources = load(Path.cwd(), inputs, KINDS).sources
+        raise ConfigError(resolved.diagnostics, sources)
+    return RecordStore(KafkaRecords(resolved.settings, shelf))

@@ -1,0 +1,55 @@
+"""Use case: move the state from the file to the cluster, or back."""
+
+from dataclasses import dataclass
+
+from kplan.model.errors import StateError, UsageError
+from kplan.model.state import State
+from kplan.state.codec import decode_state
+from kplan.state.holder import Holder
+from kplan.state.store import StateStore
+from kplan.workflow.project import Ports
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """A state that was moved."""
+
+    state: State
+    source: str
+    target: str
+
+
+def migrate(source: StateStore, target: StateStore, ports: Ports) -> Migrated:
+    """Move the state, byte by byte; where it was a note says where it is.
+
+    The earlier states stay where they are. A move that was killed is finished by moving again.
+
+    Raises:
+        UsageError: there is no state to move.
+        StateError: an apply was interrupted, or the target holds another state, or a later one.
+
+    """
+
+    def waiting(holder: Holder) -> None:
+        ports.progress.note(f"Waiting for the state lock, held by {holder}")
+
+    with (
+        source.held(ports.holder, ports.lock_timeout_s, waiting),
+        target.held(ports.holder, ports.lock_timeout_s, waiting),
+    ):
+        _check_no_journal(source)
+        _check_no_journal(target)
+        document = source.document()
+        if document is None:
+            raise UsageError(f"There is no state in {source.place} to move.")
+        target.put(document)
+        source.retire(target.place)
+    return Migrated(decode_state(document), source.place, target.place)
+
+
+def _check_no_journal(store: StateStore) -> None:
+    if store.has_journal():
+        raise StateError(
+            f"An apply was interrupted, and left its journal at {store.place}.",
+            "Finish it first: kplan apply -resume",
+        )
