@@ -84,3 +84,10 @@ def test_the_schema_is_written_without_a_configuration(tmp_path: Path) -> None:
     ran = kplan(tmp_path, "schema")
     assert (ran.code, ran.err) == (0, "")
     assert "kafka_topic" in json.loads(ran.out)["$defs"]
+
+
+def test_the_graph_is_drawn_in_two_languages(folder: Path) -> None:
+    ran = kplan(folder, "graph")
+    assert (ran.code, ran.err) == (0, "")
+    assert '"kafka_topic.orders" -> "var.size";' in ran.out
+    assert "kafka_topic_orders --> var_size" in kplan(folder, "graph", "-format=mermaid").out
