@@ -147,6 +147,7 @@ class Module:
             self._module_node(name).work_out()
         for name in self.declared.outputs:
             ledger.attempt(partial(self.output, name))
+            ledger.attempt(partial(self.is_sensitive_output, name))
         for check in self.declared.checks.values():
             ledger.report(failed(check.block, ASSERTION, self.scope(check.origin)))
 

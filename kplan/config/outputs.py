@@ -39,9 +39,9 @@ def outputs(module: Module, ledger: Ledger) -> tuple[Output, ...]:
         declaration = module.declared.outputs[name]
         try:
             value = module.output(name)
+            is_sensitive = module.is_sensitive_output(name)
         except Failure:
             continue
-        is_sensitive = module.is_sensitive_output(name)
         if has_sensitive(value) and not is_sensitive:
             told = f'The output "{name}" holds a sensitive value and is not marked sensitive.'
             hint = "Add sensitive = true, or use nonsensitive() if it is no secret."

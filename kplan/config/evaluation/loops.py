@@ -42,7 +42,7 @@ def for_expression(node: ast.For, scope: Scope, evaluate: Evaluate) -> Value:
         raise Failure(dict.fromkeys(diagnostics))
     if node.key is None:
         return mark(tuple(value for _, value in kept), sensitive=marked)
-    return mark(_object(node, node.key, kept, scope), sensitive=marked)
+    return mark(_object(node, node.key, kept, scope, is_secret=marked), sensitive=marked)
 
 
 def _pairs(
@@ -78,7 +78,12 @@ def _key(node: ast.Node | None, scope: Scope, evaluate: Evaluate) -> tuple[str, 
 
 
 def _object(
-    node: ast.For, key_node: ast.Node, kept: list[tuple[str, Value]], scope: Scope
+    node: ast.For,
+    key_node: ast.Node,
+    kept: list[tuple[str, Value]],
+    scope: Scope,
+    *,
+    is_secret: bool,
 ) -> dict[str, Value]:
     if node.is_grouping:
         groups: dict[str, list[Value]] = {}
@@ -88,7 +93,8 @@ def _object(
     result: dict[str, Value] = {}
     for key, value in kept:
         if key in result:
-            told = f'Two items of this "for" expression have the key "{key}".'
+            same = "same key" if is_secret else f'key "{key}"'
+            told = f'Two items of this "for" expression have the {same}.'
             hint = "If that is meant, group the values by key: write ... behind the value."
             fault = Misuse("KP160", told, hint)
             raise failure(fault, key_node, scope.quiet(), lambda *_: None)

@@ -98,7 +98,7 @@ def _formatted(template: str, at: Timestamp) -> Iterator[str]:
             yield _VERBS[text](at)
         else:
             rule = f": {_RULES[text[0]]}" if text[0] in _RULES else ""
-            raise Refusal(f'invalid date format verb "{text}"{rule}', argument=0)
+            raise Refusal("invalid date format verb {}", f'"{text}"{rule}', argument=0)
 
 
 def timeadd(time: str, duration: str) -> str:

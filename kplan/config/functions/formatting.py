@@ -89,7 +89,8 @@ def _line(template: str, row: Sequence[Value], turn: int) -> str:
     try:
         return format_text(template, *row)
     except Refusal as refusal:
-        raise Refusal(f"error on format iteration {turn}: {refusal.reason}") from None
+        reason = f"error on format iteration {turn}: {refusal.reason}"
+        raise Refusal(reason, *refusal.shown) from None
 
 
 @lru_cache(maxsize=_REMEMBERED)
@@ -117,7 +118,7 @@ def _unreadable(template: str, start: int) -> Refusal:
     offset = _bytes(template[:end])
     if end >= len(template):
         return Refusal(f"invalid format string starting at offset {offset}")
-    return Refusal(f"unrecognized format character '{template[end]}' at offset {offset}")
+    return Refusal(f"unrecognized format character {{}} at offset {offset}", f"'{template[end]}'")
 
 
 def _spec(match: re.Match[str]) -> Spec:
@@ -162,8 +163,8 @@ def _used(parts: Sequence[str | Spec], count: int) -> list[int]:
 
 def _filled(spec: Spec, value: Value) -> str:
     if spec.verb not in "vstq" + _INTEGER_VERBS + _FLOAT_VERBS:
-        reason = f"unsupported format verb '{spec.verb}' in \"{spec.text}\" at offset {spec.offset}"
-        raise Refusal(reason)
+        reason = f"unsupported format verb {{}} in {{}} at offset {spec.offset}"
+        raise Refusal(reason, f"'{spec.verb}'", f'"{spec.text}"')
     if spec.verb == "v":
         return _as_is(spec, value)
     if value is None:

@@ -1,0 +1,4 @@
+output "flag" {
+  value     = 1
+  sensitive = "maybe"
+}
