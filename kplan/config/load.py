@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kplan.config.inputs import Inputs
 from kplan.config.module import Module
-from kplan.config.opening import open_folder
+from kplan.config.opening import Root, open_folder
 from kplan.config.outputs import Output, outputs
 from kplan.config.problem import Failure, error
 from kplan.config.providers import Provider, providers
@@ -56,6 +56,12 @@ def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configu
     """Load the configuration in a folder. What a user can fix is among the diagnostics."""
     with room_to_work():
         root = open_folder(folder, inputs, kinds)
+    return configured(root, inputs, kinds)
+
+
+def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configuration:
+    """Work out everything that an opened folder declares."""
+    with room_to_work():
         module, ledger = root.module, root.run.ledger
         module.work_out()
         ledger.attempt(partial(state_shelf, module, ledger))
