@@ -1,6 +1,7 @@
 """Reading files for the file functions, and what they must never read."""
 
 import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -62,15 +63,18 @@ class FileAccess:
         """
         path = self.path(text)
         try:
-            if path.is_dir():
-                raise FileRefused(f"read {text or '.'}: is a directory")
-            if path.stat().st_size > MAX_BYTES:
-                raise FileRefused(f"{text} is larger than {MAX_BYTES} bytes")
-            data = path.read_bytes()
+            mode = path.stat().st_mode
+            if not stat.S_ISREG(mode):
+                sort = "is a directory" if stat.S_ISDIR(mode) else "is no regular file"
+                raise FileRefused(f"read {text or '.'}: {sort}")
+            with path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
         except FileNotFoundError:
             raise
         except OSError as error:
             raise FileRefused(f"open {text}: {(error.strerror or str(error)).lower()}") from None
+        if len(data) > MAX_BYTES:
+            raise FileRefused(f"{text} is larger than {MAX_BYTES} bytes")
         if _OWN_FILE.match(data):
             raise FileRefused(_OWN)
         return data

@@ -8,6 +8,10 @@ from typing import Final, TypeAlias
 MAX_FILES: Final = 100_000
 """Files and folders that one search may look at."""
 
+_MAX_STARS: Final = 3
+"""Stars in a part that has choices too: each takes the search over all places once more."""
+
+_STAR: Final = "[^/]*"
 _ANY_NAME: Final = re.compile(".*", re.DOTALL)
 _CLASS: Final = re.compile(r"\[(\^?)((?:\\.|[^\]\\])+)\]")
 
@@ -39,7 +43,16 @@ _Part: TypeAlias = "str | re.Pattern[str]"
 def _compiled(part: str) -> _Part:
     if part == "**" or not any(each in part for each in "*?[{\\"):
         return part
-    return re.compile(_written(part), re.DOTALL)
+    written = _written(part)
+    if "{" not in part:
+        # What stands between two stars is best found where it comes first: no way back is needed.
+        *inner, last = written.split(_STAR)
+        first, *between = inner or [last]
+        written = first + "".join(f"(?>{_STAR}?{each})" for each in between)
+        written += f"{_STAR}{last}" if inner else ""
+    elif written.count(_STAR) > _MAX_STARS:
+        raise GlobError(f"more than {_MAX_STARS} stars beside a choice in braces")
+    return re.compile(written, re.DOTALL)
 
 
 def _written(part: str) -> str:
@@ -58,7 +71,7 @@ def _written(part: str) -> str:
 
 def _piece(part: str, position: int, character: str, depth: int) -> tuple[str, int]:
     if character == "*":
-        return "[^/]*", 1
+        return _STAR, 1
     if character == "?":
         return "[^/]", 1
     if character == "[":
