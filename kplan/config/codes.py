@@ -104,4 +104,11 @@ SUMMARIES: Mapping[str, str] = {
     "KP197": "Resource postcondition failed",
     "KP198": "Module output value precondition failed",
     "KP199": "Check block assertion failed",
+    # tests
+    "KP701": "Test assertion failed",
+    "KP702": "Missing expected failure",
+    "KP703": "Invalid command keyword",
+    "KP704": "Invalid expect_failures reference",
+    "KP705": "Invalid test cluster",
+    "KP706": "Change failed",
 }
