@@ -98,19 +98,26 @@ def retire(path: Path, moved_to_place: str) -> None:
 
     """
     target = real_path(path)
-    data = target.read_bytes()
+    serial = decode_heading(_read(path) or b"").serial
     try:
-        keep_backup(target, str(decode_heading(data).serial))
+        keep_backup(target, str(serial))
         write_atomically(target, encode_moved(moved_to_place, kplan_version()))
     except OSError as failure:
         raise StateError(f"{target} cannot be written: {failure.strerror}.") from failure
 
 
 def unretire(path: Path) -> None:
-    """Remove the note that a state was moved away, if there is one: it comes back."""
-    data = _read(path)
-    if data is not None and moved_to(data):
-        real_path(path).unlink()
+    """Remove the note that a state was moved away, if there is one: it comes back.
+
+    Raises:
+        StateError: the note cannot be removed.
+
+    """
+    if moved_to(_read(path) or b""):
+        try:
+            real_path(path).unlink()
+        except OSError as failure:
+            raise StateError(f"{path} cannot be replaced: {failure.strerror}.") from failure
 
 
 def check_free_space(path: Path, changes: int = 0) -> None:

@@ -173,7 +173,7 @@ class RecordStore:
         def step(view: View) -> Changes:
             if self._seen not in (_NOT_READ, view.get(CURRENT)):
                 raise StateError(f"{self.place} was written meanwhile by another run.")
-            previous = _undamaged(before, view)
+            previous = _whole(before, view)
             if previous is not None:
                 if previous.sha256 == digest:
                     return {}
@@ -198,9 +198,12 @@ class RecordStore:
         self._seen = taken.get(CURRENT, self._seen)
 
 
-def _undamaged(before: Callable[[View], Manifest | None], view: View) -> Manifest | None:
+def _whole(before: Callable[[View], Manifest | None], view: View) -> Manifest | None:
     """Give the state that is to be replaced; one that is damaged stands in nobody's way."""
     try:
-        return before(view)
+        manifest = before(view)
+        if manifest is not None:
+            documents.document(view, manifest)
     except StateCorrupt:
         return None
+    return manifest

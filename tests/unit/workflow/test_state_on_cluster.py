@@ -1,0 +1,210 @@
+"""The use cases where the state is kept on the cluster: nothing about them is different."""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory_records import MemoryRecords
+from kplan.cluster.specs import TopicRef
+from kplan.model.address import Address
+from kplan.model.errors import StateError, StateLocked, UsageError
+from kplan.state.holder import this_run
+from kplan.state.record_store import RecordStore
+from kplan.workflow.apply import Hands, resume
+from kplan.workflow.migration import migrate
+from kplan.workflow.plan import Planned
+from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.rebuild import rebuild
+from kplan.workflow.state_files import pull, push, restore
+from kplan.workflow.states import move, owned_objects, remove
+from kplan.workflow.verification import verify
+from tests.sites import MAIN, Site
+
+NEXT = MAIN.replace('"Read"', '"Write"').replace("86400000", "3600000").replace("payments = 6", "")
+CALLS = ("create_acls", "create_topics", "delete_acls", "delete_topics", "alter_topic_configs")
+
+
+@dataclass(slots=True)
+class RemoteSite(Site):
+    """A site whose runs share nothing but the cluster."""
+
+    records: MemoryRecords = field(default_factory=MemoryRecords)
+
+    @property
+    def project(self) -> Project:
+        store = RecordStore(self.records.another())
+        return replace(Site(self.folder, self.cluster).project, remote=lambda: store)
+
+    @property
+    def ports(self) -> Ports:
+        return replace(Site(self.folder, self.cluster).ports, holder=this_run("apply"))
+
+    def owned(self) -> list[str]:
+        return [str(each.address) for each in owned_objects(self.project)]
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RemoteSite:
+    monkeypatch.chdir(tmp_path)  # a state that cannot be written would be left here
+    found = RemoteSite(tmp_path, MemoryCluster())
+    found.write(MAIN)
+    return found
+
+
+ALL = ["kafka_acl.read", 'kafka_topic.t["orders"]', 'kafka_topic.t["payments"]']
+
+
+def test_the_main_job_leaves_nothing_on_the_disk(site: RemoteSite) -> None:
+    assert len(site.plan().plan.changes) == 3
+    assert site.records.glance() is None  # a plan leaves nothing on the cluster either
+    site.apply()
+    assert not site.plan().plan.has_changes
+    assert site.owned() == ALL
+    site.write(NEXT)
+    site.apply()
+    assert site.owned() == ALL[:2]
+    site.apply(is_destroy=True)
+    assert site.owned() == []
+    assert [each.name for each in site.folder.iterdir()] == ["main.tf"]
+    left = {name.partition("/")[0] for name in site.records.glance() or ()}
+    assert left == {"state", "states"}
+
+
+def test_every_use_case_on_the_state_works_there(site: RemoteSite) -> None:
+    site.apply()
+    move(site.project, ALL[0], "kafka_acl.other", site.ports)
+    remove(site.project, ("kafka_topic.t",), site.ports)
+    assert site.owned() == ["kafka_acl.other"]
+    restore(site.project, 1, site.ports)
+    assert site.owned() == ALL
+    document = pull(site.project)
+    push(site.project, Path("-"), document, site.ports, is_forced=True)
+    assert [each.serial for each in site.project.store.history()] == [1, 2, 3, 4, 5]
+    site.cluster.delete_topics([TopicRef("orders")])
+    standings = verify(site.project, site.ports).standings
+    assert standings[Address("kafka_topic", "t", "orders")] == "gone"
+
+
+def test_a_damaged_state_is_made_anew(site: RemoteSite) -> None:
+    site.apply()
+    assert site.records.kept.records is not None
+    del site.records.kept.records["states/0000000001/0000"]
+    with pytest.raises(StateError, match="1 of the 1 parts of serial 1 are missing"):
+        site.plan()
+    assert rebuild(site.project, site.ports, lambda _: True)
+    assert site.owned() == ALL
+
+
+class Killed(BaseException):
+    """Ends a run."""
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_an_apply_killed_at_any_request_is_resumed_to_the_goal(site: RemoteSite, call: str) -> None:
+    if call.startswith(("delete", "alter")):
+        site.apply()
+        site.write(NEXT)
+
+    def strike() -> None:
+        raise Killed
+
+    def approve(_: Planned) -> bool:
+        site.cluster.before(call, strike)
+        return True
+
+    with pytest.raises(Killed):
+        site.apply(approve)
+    site.cluster.heal()
+    assert site.project.store.has_journal()
+    with pytest.raises(StateError, match="interrupted"):
+        remove(site.project, ("kafka_acl.read",), site.ports)
+    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.memory))
+    assert not site.plan().plan.has_changes
+    assert not site.project.store.has_journal()
+
+
+def test_a_run_whose_lock_is_taken_away_stops_before_its_next_request(site: RemoteSite) -> None:
+    def approve(_: Planned) -> bool:
+        site.cluster.before("create_topics", steal)
+        return True
+
+    def steal() -> None:
+        thief = RecordStore(site.records.another())
+        holder = thief.lock_status().holder
+        assert holder is not None
+        thief.force_unlock(holder.id)
+
+    with pytest.raises(StateLocked, match="taken away from this run"):
+        site.apply(approve)
+    assert len(site.cluster.topics()) == 2  # what was in flight; it is in the journal
+    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.memory))
+    assert site.owned() == ALL
+
+
+# ---- from the file to the cluster, and back
+
+
+def test_a_state_that_is_still_in_the_file_is_not_overlooked(site: RemoteSite) -> None:
+    """A block was added and nothing moved: to begin anew would give everything up."""
+    local = Site(site.folder, site.cluster)
+    local.apply()
+    for use in (site.plan, site.apply, site.owned):
+        with pytest.raises(StateError, match="still in") as told:
+            use()
+        assert told.value.hint == "Move it there: kplan state migrate -to kafka"
+
+
+def test_a_state_moves_both_ways_and_stays_what_it_is(site: RemoteSite) -> None:
+    local = Site(site.folder, site.cluster)
+    local.apply()
+    document = local.project.state_path.read_bytes()
+    done = migrate(local.project.store, site.project.store, site.ports)
+    assert (done.state.serial, len(done.state.owned)) == (1, 3)
+    assert pull(site.project) == document
+    assert not site.plan().plan.has_changes
+    with pytest.raises(StateError, match="moved to the topic __kplan_state") as told:
+        local.plan()
+    assert "state block" in told.value.hint
+    site.write(NEXT)
+    site.apply()
+    later = pull(site.project)
+    migrate(site.project.store, local.project.store, site.ports)
+    assert local.project.state_path.read_bytes() == later
+    assert not local.plan().plan.has_changes
+    with pytest.raises(StateError, match="moved to"):
+        site.plan()
+    assert [each.serial for each in local.project.store.history()] == [1, 2]
+
+
+def test_a_move_that_was_killed_is_finished_by_moving_again(site: RemoteSite) -> None:
+    local = Site(site.folder, site.cluster)
+    local.apply()
+    document = local.project.store.document()
+    assert document is not None
+    site.project.store.put(document)
+    migrate(local.project.store, site.project.store, site.ports)
+    assert pull(site.project) == document
+
+
+def test_only_a_whole_state_without_a_journal_moves_and_never_over_another(
+    site: RemoteSite, tmp_path: Path
+) -> None:
+    local = Site(site.folder, site.cluster)
+    with pytest.raises(UsageError, match="no state in"):
+        migrate(local.project.store, site.project.store, site.ports)
+    local.apply()
+    other = RemoteSite(tmp_path, MemoryCluster())
+    other.project.store.put(local.project.store.document() or b"")
+    foreign = Site(tmp_path / "foreign", MemoryCluster())
+    foreign.folder.mkdir()
+    foreign.write(MAIN)
+    foreign.apply()
+    with pytest.raises(StateError, match="holds another state"):
+        migrate(foreign.project.store, other.project.store, site.ports)
+    assert foreign.project.store.read() is not None
+    with local.project.store.recording(local.plan().plan):
+        pass
+    with pytest.raises(StateError, match="interrupted"):
+        migrate(local.project.store, site.project.store, site.ports)
