@@ -41,3 +41,11 @@ def test_a_file_pattern_of_many_stars_is_searched_without_going_back(tmp_path: P
 def test_choices_beside_many_stars_are_refused(tmp_path: Path) -> None:
     (told,) = of_local(tmp_path, 'fileset(".", "*a*b*c*{d,e}")').diagnostics
     assert "more than 3 stars" in told.detail
+
+
+@pytest.mark.parametrize("typo", ["local_nme_731", "ocal_name_731", "local_name_7a31"])
+def test_one_of_thousands_of_names_is_suggested(tmp_path: Path, typo: str) -> None:
+    names = "".join(f"  local_name_{number} = 1\n" for number in range(3000))
+    text = f'locals {{\n{names}}}\noutput "it" {{\n  value = local.{typo}\n}}\n'
+    (told,) = loaded(tmp_path, {"main.tf": text}).diagnostics
+    assert told.hint.startswith('Did you mean "local_name_')
