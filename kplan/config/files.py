@@ -99,8 +99,16 @@ def _is_configuration(path: Path) -> bool:
         and not name.startswith(".")
         and not name.endswith(("~", *_OTHER_TOOLS))
         and name not in _OTHER_NAMES
-        and path.is_file()
+        and is_meant(path)
     )
+
+
+def is_meant(path: Path) -> bool:
+    """Whether a name is that of a file to read.
+
+    A link that leads nowhere is one, and an error: what it declared would be deleted.
+    """
+    return path.is_file() or not path.exists()
 
 
 def read_text(path: Path, name: str) -> str | Diagnostic:

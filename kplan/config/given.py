@@ -7,7 +7,7 @@ from pathlib import Path
 from kplan.config.declared import Declaration
 from kplan.config.evaluation.misuse import meant
 from kplan.config.evaluation.scope import Scope
-from kplan.config.files import Files, read_text
+from kplan.config.files import Files, is_meant, read_text
 from kplan.config.functions.host import Host
 from kplan.config.inputs import Inputs
 from kplan.config.names import NoNames
@@ -160,5 +160,5 @@ def _automatic(folder: Path) -> Iterator[Path]:
         yield from sorted(
             each
             for each in folder.iterdir()
-            if each.name.endswith((".auto.tfvars", ".auto.tfvars.json")) and each.is_file()
+            if each.name.endswith((".auto.tfvars", ".auto.tfvars.json")) and is_meant(each)
         )

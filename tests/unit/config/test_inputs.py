@@ -185,3 +185,12 @@ def test_a_value_from_the_command_line_has_the_form_of_every_other_string(tmp_pa
     """Composed letters, and no half of a surrogate pair (which is how Python shows stray bytes)."""
     inputs = Inputs((("x", "e\u0301\udcff", "-var"),))
     assert value_of_x(tmp_path, {}, inputs) == "\xe9\ufffd"
+
+
+@pytest.mark.parametrize("name", ["more.tf", "more.auto.tfvars"])
+def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path, name: str) -> None:
+    """Read as nothing, it would have all that it declared deleted."""
+    (tmp_path / name).symlink_to("gone")
+    (tmp_path / "folder.tf").mkdir()
+    found = loaded(tmp_path, {"main.tf": "locals {}"})
+    assert [each.code for each in found.diagnostics] == ["KP118"]
