@@ -24,6 +24,9 @@ _UNKNOWN_TOPIC = 3
 _SOON = frozenset({5, 6, 7, 9, 13, 56, 74, 75, 76, 78, 100, 103})
 
 
+_OPEN = "a transaction of another writer is open; one of a killed run ends within 40 s"
+
+
 class _Later(Exception):  # noqa: N818 - an answer, not a fault
     """To be asked again in a moment; says why."""
 
@@ -37,6 +40,7 @@ class Table:
         self._topic_id: str | None = None
         self._is_made = False
         self._next = 0
+        self._end: int | None = None
         self._values: dict[bytes, bytes] = {}
 
     def made(self) -> None:
@@ -56,9 +60,9 @@ class Table:
 
         """
         deadline = Deadline.after(self._settings.timeouts.request_s)
-        end: int | None = None
+        self._end = None
         with closing(Gateway(self._settings)) as gateway:
-            while end is None or self._next < end:
+            while self._end is None or self._next < self._end:
                 try:
                     page = self._page(gateway)
                 except _Later as later:
@@ -66,10 +70,10 @@ class Table:
                     continue
                 if page is None:
                     return None
-                if end is None:
-                    end = page.high_watermark if waits else page.last_stable_offset
-                if not self._take(page) and self._next < end:
-                    self._pause(deadline, "a transaction of another writer is open")
+                if self._end is None:
+                    self._end = page.high_watermark if waits else page.last_stable_offset
+                if not self._take(page) and self._next < self._end:
+                    self._pause(deadline, _OPEN)
         return dict(self._values)
 
     def _page(self, gateway: Gateway) -> Message | None:
@@ -136,6 +140,7 @@ class Table:
 
     def _start(self, offset: int) -> None:
         self._next = offset
+        self._end = None
         self._values = {}
 
     def _partition(self, gateway: Gateway, leader: Endpoint, api: Api, request: Message) -> Message:
@@ -179,8 +184,7 @@ class Table:
             time.sleep(min(_PAUSE_S, deadline.left_s()))
         except TimedOut:
             raise ClusterError(
-                f"The topic {self._topic} cannot be read to its end: {why.rstrip('.')}.",
-                "A transaction that a killed run left open ends by itself within 40 s.",
+                f"The topic {self._topic} cannot be read to its end: {why.rstrip('.')}."
             ) from None
 
 

@@ -144,9 +144,8 @@ def test_an_open_transaction_is_waited_for_unless_a_glance_is_enough() -> None:
 def test_a_transaction_that_does_not_end_is_told_in_time() -> None:
     with reading(timeout_s=1) as (broker, table):
         broker.on(batches.FETCH, fetched(end=4, stable=0))
-        with pytest.raises(ClusterError, match="a transaction of another writer is open") as told:
+        with pytest.raises(ClusterError, match="a transaction of another writer is open"):
             table.read(waits=True)
-    assert "40 s" in told.value.hint
 
 
 def test_a_topic_that_is_not_there_is_told_apart_from_one_that_is_hidden() -> None:
@@ -189,6 +188,17 @@ def test_a_topic_that_was_made_anew_is_read_from_its_start() -> None:
         assert table.read(waits=True) == {b"a": b"1"}
         broker.on(messages.METADATA, metadata(broker, topic_id=OTHER_ID))
         broker.on(batches.FETCH, fetched(batch(0, {"b": "2"}), end=1))
+        assert table.read(waits=True) == {b"b": b"2"}
+
+
+def test_a_topic_that_is_made_anew_while_it_is_read_ends_where_the_new_one_does() -> None:
+    with reading() as (broker, table):
+        broker.on(
+            batches.FETCH,
+            fetched(batch(0, {"a": "1"}), end=900),
+            fetched(batch(0, {"b": "2"}), end=1),
+        )
+        broker.on(messages.METADATA, metadata(broker), metadata(broker, topic_id=OTHER_ID))
         assert table.read(waits=True) == {b"b": b"2"}
 
 
