@@ -67,8 +67,8 @@ def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Con
         ledger.attempt(partial(state_shelf, module, ledger))
         evaluated = providers(module, ledger, [kind.name for kind in kinds])
         shown = outputs(module, ledger)
-        resources = tuple(_resources(module))
-        ledger.report(_declared_twice(resources, kinds))
+        resources = tuple(resources_of(module))
+        ledger.report(declared_twice(resources, kinds))
         refactored = refactorings(module, resources, ledger)
     return Configuration(
         resources,
@@ -82,7 +82,8 @@ def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Con
     )
 
 
-def _resources(module: Module) -> Iterator[Resource]:
+def resources_of(module: Module) -> Iterator[Resource]:
+    """Give the resources that have values, here and in called modules, by address."""
     found: list[Resource] = []
     for node in module.resources():
         try:
@@ -97,7 +98,7 @@ def _resources(module: Module) -> Iterator[Resource]:
     yield from sorted(found, key=lambda each: each.address.sort_key)
 
 
-def _declared_twice(
+def declared_twice(
     resources: Sequence[Resource], kinds: Sequence[ResourceKind]
 ) -> Iterator[Diagnostic]:
     """Find objects that two resources declare, and those that get in each other's way (K4-04)."""

@@ -5,11 +5,15 @@ from collections.abc import Mapping, Sequence
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import Attribute
 from kplan.model.graph import Graph
-from kplan.report.documents import json_schema, schema
+from kplan.model.testing import Grade, RunResult
+from kplan.report.documents import json_schema, schema, tests
 from kplan.report.documents.json_schema import Shape
 from kplan.report.formats.dot import dot
-from kplan.report.formats.json_text import json_text
+from kplan.report.formats.json_text import json_line, json_text, ndjson_text
+from kplan.report.formats.junit import junit_xml
 from kplan.report.formats.mermaid import mermaid
+from kplan.report.formats.text import line_text
+from kplan.report.look import Look
 
 
 def json_schema_text(
@@ -37,3 +41,47 @@ def graph_dot(graph: Graph) -> str:
 def graph_mermaid(graph: Graph) -> str:
     """Write a graph for Mermaid."""
     return mermaid(graph)
+
+
+def result_file_line(path: str, grade: Grade | None, look: Look) -> str:
+    """Say how far a test file is; without a grade it has just begun."""
+    return line_text(tests.file_words(path, grade), look)
+
+
+def result_run_line(result: RunResult, look: Look) -> str:
+    """Say what became of a run."""
+    return line_text(tests.run_words(result), look)
+
+
+def result_summary_line(results: Sequence[RunResult], look: Look) -> str:
+    """Count what became of the runs."""
+    return line_text(tests.summary_words(results), look)
+
+
+def result_abstract_json(names: Mapping[str, Sequence[str]], at: str) -> str:
+    """Write the message that names all files and runs; `at` is the time."""
+    return json_line(tests.abstract_message(names, at))
+
+
+def result_file_json(path: str, grade: Grade | None, at: str) -> str:
+    """Write the message that a file begins, or what became of it."""
+    return json_line(tests.file_message(path, grade, at))
+
+
+def result_run_json(
+    result: RunResult, sources: Mapping[str, str], at: str, *, has_plan: bool = False
+) -> str:
+    """Write the messages of a run; with `has_plan` that of its plan too."""
+    found = tests.run_messages(result, sources, at)
+    plan = tests.plan_message(result, at) if has_plan else None
+    return ndjson_text([*found, plan] if plan else found)
+
+
+def result_summary_json(results: Sequence[RunResult], at: str) -> str:
+    """Write the message with the counts."""
+    return json_line(tests.summary_message(results, at))
+
+
+def result_junit(results: Sequence[RunResult], sources: Mapping[str, str]) -> str:
+    """Write the results as JUnit XML."""
+    return junit_xml(results, sources)

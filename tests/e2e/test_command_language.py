@@ -91,3 +91,21 @@ def test_the_graph_is_drawn_in_two_languages(folder: Path) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert '"kafka_topic.orders" -> "var.size";' in ran.out
     assert "kafka_topic_orders --> var_size" in kplan(folder, "graph", "-format=mermaid").out
+
+
+def test_tests_run_in_memory_and_report_to_ci(folder: Path) -> None:
+    text = 'run "r" {\n  assert {\n    condition     = kafka_topic.orders.partitions == 3\n'
+    text += '    error_message = "No."\n  }\n}\n'
+    (folder / "orders.kptest.hcl").write_text(text, encoding="utf-8")
+    ran = kplan(folder, "test", "-junit-xml=report.xml")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.endswith("Success! 1 passed, 0 failed.\n")
+    assert 'failures="0"' in (folder / "report.xml").read_text(encoding="utf-8")
+    ran = kplan(folder, "test", "-var=size=4")
+    assert ran.code == 1
+    assert "Test assertion failed" in ran.err
+    assert {path.name for path in folder.iterdir()} == {
+        "main.tf",
+        "orders.kptest.hcl",
+        "report.xml",
+    }

@@ -26,14 +26,15 @@ _WORDS: Mapping[Action, tuple[str, str, str]] = {
 }
 
 
-def _message(sort: str, said: str, at: str, level: str = "info", **more: Data) -> Message:
+def message(sort: str, said: str, at: str, level: str = "info", **more: Data) -> Message:
+    """Make a message; `sort` is its type, `said` what a person would read, `at` the time."""
     head = {"@level": level, "@message": said, "@module": "kplan.ui", "@timestamp": at}
     return {**head, **more, "type": sort}
 
 
 def version_message(at: str) -> Message:
     """Say first which kplan speaks which version of the protocol."""
-    return _message("version", f"kplan {VERSION}", at, kplan=VERSION, ui=UI_VERSION)
+    return message("version", f"kplan {VERSION}", at, kplan=VERSION, ui=UI_VERSION)
 
 
 def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
@@ -41,26 +42,26 @@ def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
     declared = frozenset(each.address.block for each in plan.changes if each.after is not None)
     for each in plan.drift:
         said = f"{each.address}: Drift detected ({_WORDS[each.action][0]})"
-        yield _message("resource_drift", said, at, change=_change(each, declared))
+        yield message("resource_drift", said, at, change=_change(each, declared))
     for each in plan.changes:
         if each.action is not Action.NO_OP or each.reason.is_import:
             said = f"{each.address}: Plan to {_word(each)}"
-            yield _message("planned_change", said, at, change=_change(each, declared))
+            yield message("planned_change", said, at, change=_change(each, declared))
     replaced = plan.count(Action.REPLACE)
     added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
     changed = plan.count(Action.UPDATE)
     imported = f"{plan.imported} to import, " if plan.imported else ""
     said = f"Plan: {imported}{added} to add, {changed} to change, {gone} to destroy."
     counts = _counts((added, changed, gone), "plan", plan.imported)
-    yield _message("change_summary", said, at, changes=counts, checksum=plan.checksum)
+    yield message("change_summary", said, at, changes=counts, checksum=plan.checksum)
     if plan.outputs:
         told: dict[str, Data] = {each.name: _output(each) for each in plan.outputs}
-        yield _message("outputs", f"Outputs: {len(told)}", at, outputs=told)
+        yield message("outputs", f"Outputs: {len(told)}", at, outputs=told)
 
 
 def plan_message(plan: Plan, at: str) -> Message:
     """Tell the whole plan in one message: the keys are those of `show -json`."""
-    return {**plan_data(plan), **_message("plan", "The plan as kplan show -json writes it", at)}
+    return {**plan_data(plan), **message("plan", "The plan as kplan show -json writes it", at)}
 
 
 def _word(change: Change) -> str:
@@ -72,7 +73,7 @@ def start_message(change: Change, at: str) -> Message:
     """Tell that a change is being sent."""
     action, begun, _ = _WORDS[change.action]
     hook: Data = {"resource": _resource(change), "action": action}
-    return _message("apply_start", f"{change.address}: {begun}", at, hook=hook)
+    return message("apply_start", f"{change.address}: {begun}", at, hook=hook)
 
 
 def outcome_messages(outcome: Outcome, at: str) -> Iterator[Message]:
@@ -81,7 +82,7 @@ def outcome_messages(outcome: Outcome, at: str) -> Iterator[Message]:
         yield _ended(outcome, at)
     level = "info" if outcome.status is Status.APPLIED else "error"
     said = f"{outcome.change.address}: {item_status(outcome)}"
-    yield _message("apply_item", said, at, level, item=item_data(outcome))
+    yield message("apply_item", said, at, level, item=item_data(outcome))
 
 
 def _ended(outcome: Outcome, at: str) -> Message:
@@ -95,9 +96,9 @@ def _ended(outcome: Outcome, at: str) -> Message:
     }
     if outcome.status is Status.APPLIED:
         said = f"{change.address}: {done} after {seconds}s"
-        return _message("apply_complete", said, at, hook=hook)
+        return message("apply_complete", said, at, hook=hook)
     said = f"{change.address}: {action.capitalize()} errored after {seconds}s"
-    return _message("apply_errored", said, at, "error", hook=hook)
+    return message("apply_errored", said, at, "error", hook=hook)
 
 
 def summary_message(outcomes: Sequence[Outcome], at: str) -> Message:
@@ -109,7 +110,7 @@ def summary_message(outcomes: Sequence[Outcome], at: str) -> Message:
     word = "complete!" if len(done) == len(outcomes) else "incomplete:"
     said = f"Apply {word} Resources: {added} added, {changed} changed, {gone} destroyed."
     statuses = [each.status for each in outcomes]
-    return _message(
+    return message(
         "change_summary",
         said,
         at,
@@ -123,7 +124,7 @@ def diagnostic_message(each: Diagnostic, sources: Mapping[str, str], at: str) ->
     level = "error" if each.is_error else "warn"
     (found,) = diagnostics_data([each], sources)
     said = f"{each.severity.value.capitalize()}: {each.summary}"
-    return _message("diagnostic", said, at, level, diagnostic=found)
+    return message("diagnostic", said, at, level, diagnostic=found)
 
 
 def item_status(outcome: Outcome) -> str:

@@ -1,0 +1,66 @@
+"""Carrying tests out, and telling of each run as soon as it ends."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kplan.cli.problems import tell, timestamp
+from kplan.cli.terminal import Terminal
+from kplan.model.testing import RunResult, worst
+from kplan.report import language, views
+from kplan.workflow.testing import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """How results are told: as text or as messages, with what was planned or without."""
+
+    terminal: Terminal
+    is_json: bool
+    is_verbose: bool
+
+    def carry_out(self, suite: Suite) -> tuple[RunResult, ...]:
+        """Run all tests."""
+        if self.is_json:
+            self.terminal.data(language.result_abstract_json(suite.names, timestamp()))
+        tell(suite.diagnostics, self.terminal, is_stream=self.is_json, sources=suite.sources)
+        results: list[RunResult] = []
+        for script in suite.scripts:
+            self._file(script.name, None)
+            of_file: list[RunResult] = []
+            for each in suite.results(script, time.monotonic):
+                of_file.append(each)
+                self._run(each, suite)
+            self._file(script.name, of_file)
+            results += of_file
+        self._summary(results)
+        return tuple(results)
+
+    def _file(self, path: str, results: Sequence[RunResult] | None) -> None:
+        grade = None if results is None else worst(results)
+        if self.is_json:
+            self.terminal.data(language.result_file_json(path, grade, timestamp()))
+        else:
+            self.terminal.data(language.result_file_line(path, grade, self.terminal.data_look))
+
+    def _run(self, result: RunResult, suite: Suite) -> None:
+        if self.is_json:
+            told = language.result_run_json(
+                result, suite.sources, timestamp(), has_plan=self.is_verbose
+            )
+            self.terminal.data(told)
+            return
+        look = self.terminal.data_look
+        self.terminal.data(language.result_run_line(result, look))
+        if self.is_verbose and result.plan is not None:
+            self.terminal.data(f"\n{views.plan_text(result.plan, look)}\n")
+            if result.is_apply:
+                self.terminal.data(f"{views.state_show_text(result.owned, look)}\n")
+        tell(result.diagnostics, self.terminal, sources=suite.sources)
+
+    def _summary(self, results: Sequence[RunResult]) -> None:
+        if self.is_json:
+            self.terminal.data(language.result_summary_json(results, timestamp()))
+        else:
+            said = language.result_summary_line(results, self.terminal.data_look)
+            self.terminal.data(f"\n{said}")

@@ -1,0 +1,1 @@
+"""Tests of a configuration: `*.kptest.hcl` files, and what their runs and assertions see."""

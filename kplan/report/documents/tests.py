@@ -1,0 +1,120 @@
+"""Results of tests, in the words of `terraform test`."""
+
+from collections.abc import Mapping, Sequence
+
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.testing import Grade, RunResult, worst
+from kplan.report.data import Data
+from kplan.report.document import Line, Span, Tone, line, strong
+from kplan.report.documents.plan_data import plan_data
+from kplan.report.documents.stream import Message, diagnostic_message, message
+
+IN_PROGRESS = "in progress"
+
+_WORDS: Mapping[Grade, Span] = {
+    Grade.PASS: Span("pass", Tone.ADD),
+    Grade.FAIL: Span("fail", Tone.ERROR),
+    Grade.ERROR: Span("fail", Tone.ERROR),
+    Grade.SKIP: Span("skip", Tone.FAINT),
+}
+
+
+def file_words(path: str, grade: Grade | None) -> Line:
+    """Say how far a file is; without a grade it has just begun."""
+    return line(f"{path}... ", Span(IN_PROGRESS, Tone.FAINT) if grade is None else _WORDS[grade])
+
+
+def run_words(result: RunResult) -> Line:
+    """Say what became of a run."""
+    return line(f'  run "{result.name}"... ', _WORDS[result.grade])
+
+
+def summary_words(results: Sequence[RunResult]) -> Line:
+    """Count what became of the runs."""
+    return line(strong(_verdict(results)), _counted(results))
+
+
+def _verdict(results: Sequence[RunResult]) -> str:
+    return "Success!" if worst(results) is Grade.PASS else "Failure!"
+
+
+def _counted(results: Sequence[RunResult]) -> str:
+    counts = _counts(results)
+    skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
+    return f" {counts['passed']} passed, {counts['failed'] + counts['errored']} failed{skipped}."
+
+
+def _counts(results: Sequence[RunResult]) -> dict[str, int]:
+    grades = [each.grade for each in results]
+    return {
+        "passed": grades.count(Grade.PASS),
+        "failed": grades.count(Grade.FAIL),
+        "errored": grades.count(Grade.ERROR),
+        "skipped": grades.count(Grade.SKIP),
+    }
+
+
+def abstract_message(names: Mapping[str, Sequence[str]], at: str) -> Message:
+    """Say first which runs of which files there are."""
+    runs = sum(len(each) for each in names.values())
+    said = f"Found {_many(len(names), 'file')} and {_many(runs, 'run block')}"
+    found: dict[str, Data] = {name: list(names[name]) for name in names}
+    return message("test_abstract", said, at, test_abstract=found)
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+
+
+def file_message(path: str, grade: Grade | None, at: str) -> Message:
+    """Tell that a file begins, or what became of it."""
+    told: dict[str, Data] = {"path": path, "progress": "starting"}
+    if grade is not None:
+        told |= {"progress": "complete", "status": grade.value}
+    said = _said(file_words(path, grade))
+    return {**message("test_file", said, at, test_file=told), "@testfile": path}
+
+
+def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list[Message]:
+    """Tell what became of a run, and every problem that it met."""
+    place: dict[str, Data] = {"@testfile": result.path, "@testrun": result.name}
+    told: Data = {
+        "path": result.path,
+        "run": result.name,
+        "progress": "complete",
+        "status": result.grade.value,
+        "elapsed": round(result.elapsed_s * 1000),
+    }
+    said = _said(run_words(result))
+    found = [message("test_run", said, at, test_run=told)]
+    found += [diagnostic_message(each, sources, at) for each in result.diagnostics]
+    return [{**each, **place} for each in found]
+
+
+def plan_message(result: RunResult, at: str) -> Message | None:
+    """Tell what a run planned, in the keys of `show -json`; None where it did not come so far."""
+    if result.plan is None:
+        return None
+    place: dict[str, Data] = {"@testfile": result.path, "@testrun": result.name}
+    planned = plan_data(result.plan)
+    return {**message("test_plan", "The plan of the run", at, test_plan=planned), **place}
+
+
+def summary_message(results: Sequence[RunResult], at: str) -> Message:
+    """Tell the counts."""
+    told: Data = {"status": worst(results).value, **_counts(results)}
+    said = f"{_verdict(results)}{_counted(results)}"
+    return message("test_summary", said, at, test_summary=told)
+
+
+def _said(words: Line) -> str:
+    return "".join(each.text for each in words)
+
+
+def headline(result: RunResult) -> str:
+    """Say on one line what a run met: its first error, and how many there are."""
+    errors: list[Diagnostic] = [each for each in result.diagnostics if each.is_error]
+    if not errors:
+        return ""
+    first = f"{errors[0].summary}: {errors[0].detail}".splitlines()[0]
+    return first if len(errors) == 1 else f"{first} (and {len(errors) - 1} more)"

@@ -1,0 +1,238 @@
+"""The runs of one test file: planned and applied in memory, nothing is written anywhere."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import cast
+
+from kplan.apply.carry import carry_out
+from kplan.apply.fold import state_after
+from kplan.apply.pace import Means
+from kplan.cluster.memory import MemoryCluster
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration
+from kplan.config.opening import Root
+from kplan.config.problem import error
+from kplan.config.testing.expected import sorted_out
+from kplan.config.testing.fixture import seeds
+from kplan.config.testing.script import Run, Script
+from kplan.config.testing.trial import Facts, Outputs, trial
+from kplan.config.values.jsonvalue import Json
+from kplan.kinds import KINDS
+from kplan.kinds.schema import document
+from kplan.model.diagnostic import Diagnostic, Severity, has_errors, in_order
+from kplan.model.errors import KplanError
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Action, Batch, Change, Plan
+from kplan.model.state import State
+from kplan.model.testing import Grade, RunResult
+from kplan.state.file import new_state
+from kplan.workflow.acl_order import order_problems
+from kplan.workflow.opened import Opened
+from kplan.workflow.plan import output_values, planned
+from kplan.workflow.project import PlanOptions, Ports
+
+_LINEAGE = "kplan-test"
+_FAILED_CHECK = "KP199"
+
+
+class _Silence:
+    """Nobody watches: neither the progress of a plan nor that of an apply."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Hear of a stage."""
+
+    def advance(self, done: int = 1) -> None:
+        """Hear of finished items."""
+
+    def note(self, text: str) -> None:
+        """Hear a line."""
+
+    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Hear of a request."""
+
+    def finished(self, outcome: Outcome) -> None:
+        """Hear of an outcome."""
+
+    def settling(self, waiting: int, total: int) -> None:
+        """Hear of what is not visible yet."""
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Time that passes only by waiting, and then at once."""
+
+    seconds: float = 0.0
+
+    def now(self) -> float:
+        """Tell the time."""
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.seconds += seconds
+
+
+@dataclass(slots=True)
+class Rehearsal:
+    """A test file on its cluster. `timer` counts the seconds that runs take."""
+
+    root: Root
+    inputs: Inputs
+    script: Script
+    timer: Callable[[], float]
+    cluster: MemoryCluster = field(default_factory=MemoryCluster)
+    state: State = field(default_factory=lambda: new_state(_LINEAGE))
+    earlier: dict[str, Outputs] = field(default_factory=dict)
+    ports: Ports = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Stand in for the outside world."""
+        self.ports = Ports(
+            connect=lambda _: self.cluster,
+            progress=_Silence(),
+            clock=_Clock(),
+            now=lambda: datetime.fromtimestamp(0, UTC),
+            is_stopped=lambda: False,
+        )
+
+    def results(self) -> Iterator[RunResult]:
+        """Carry out run after run; after an error the rest is skipped, as nothing is sure then."""
+        broken = ""
+        refused = self._seed()
+        for run in self.script.runs:
+            if broken:
+                told = f'Run "{broken}" came to no end.'
+                yield RunResult(self.script.name, run.name, Grade.SKIP, reason=told)
+                continue
+            found = self._result(run, refused)
+            broken = run.name if found.grade is Grade.ERROR else ""
+            yield found
+
+    def _seed(self) -> tuple[Diagnostic, ...]:
+        """Put what the `cluster` block says on the cluster, and say what it refuses."""
+        found = seeds(self.root, self.script.cluster)
+        self.cluster = MemoryCluster(found.brokers)
+        if not found.resources:
+            return ()
+        configuration = Configuration(found.resources, (), (), {}, (), {}, "")
+        opened = Opened(configuration, new_state(_LINEAGE), self.cluster, self.cluster.describe())
+        made = planned(opened, PlanOptions(asks_broker=False), self.ports)
+        problems = [each for each in made.plan.diagnostics if each.is_error]
+        return (*problems, *_refused(self._sent(made.plan), "KP705"))
+
+    def _sent(self, plan: Plan) -> tuple[Outcome, ...]:
+        return carry_out(plan, Means(self.cluster, KINDS, self.ports.clock, _Silence()))
+
+    def _result(self, run: Run, problems: Sequence[Diagnostic]) -> RunResult:
+        """Carry one run out; `problems` of its cluster forbid it."""
+        started = self.timer()
+        course = _Course(list(problems))
+        try:
+            if not problems:
+                self._go_through(run, course)
+        except KplanError as fault:
+            course.found.extend(fault.diagnostics)
+        told = course.settled(run, self.root)
+        return RunResult(
+            self.script.name,
+            run.name,
+            _grade(told),
+            told,
+            self.timer() - started,
+            plan=course.plan,
+            owned=tuple(self.state.owned.values()) if run.is_apply else (),
+            is_apply=run.is_apply,
+        )
+
+    def _go_through(self, run: Run, course: "_Course") -> None:
+        """Load, plan, apply and check, as far as it goes without an error."""
+        subject = (self.root, self.inputs, KINDS)
+        found = trial(self.script, run, self.earlier, subject)
+        configuration = found.configuration
+        course.found += [*configuration.diagnostics, *order_problems(configuration)]
+        if has_errors(course.found):
+            return
+        opened = Opened(configuration, self.state, self.cluster, self.cluster.describe())
+        made = planned(opened, PlanOptions(targets=run.targets), self.ports)
+        course.plan = made.plan
+        course.found += made.plan.diagnostics
+        if run.is_apply and not made.plan.has_errors:
+            outcomes = self._sent(made.plan)
+            self.state = state_after(made.state, made.plan, outcomes, output_values(configuration))
+            course.found += _refused(outcomes, "KP706")
+        if has_errors(course.found):
+            return
+        self.earlier[run.name] = found.outputs()
+        facts = Facts(_plan_facts(made.plan), tuple(kind.name for kind in KINDS), self._objects)
+        course.found += found.assertions(facts)
+
+    def _objects(self, name: str) -> Json:
+        """Give the live objects of a kind, by identity."""
+        for kind in KINDS:
+            if kind.name == name:
+                known = kind.read(self.cluster, ()).objects
+                live = kind.read(self.cluster, list(known)).objects
+                return {key: cast("Json", document(live[key].value)) for key in sorted(live)}
+        return None
+
+
+@dataclass(slots=True)
+class _Course:
+    """How a run went so far."""
+
+    found: list[Diagnostic]
+    plan: Plan | None = None
+
+    def settled(self, run: Run, root: Root) -> tuple[Diagnostic, ...]:
+        """Hold what was found wrong against what was expected to be."""
+        rest, met = sorted_out(in_order(self.found), run.expected, root.module.declared)
+        told = [
+            replace(each, severity=Severity.ERROR) if each.code == _FAILED_CHECK else each
+            for each in rest
+        ]
+        if not has_errors(told):
+            told += [
+                error("KP702", each.subject, f"{each.name} was expected to fail, and did not.")
+                for each in run.expected
+                if each.name not in met
+            ]
+        return in_order(told)
+
+
+_JUDGED = frozenset({"KP701", "KP702"})
+"""Problems that speak of the configuration alone: the run itself came to its end."""
+
+
+def _grade(diagnostics: Iterable[Diagnostic]) -> Grade:
+    codes = {each.code for each in diagnostics if each.is_error}
+    if not codes:
+        return Grade.PASS
+    return Grade.FAIL if codes <= _JUDGED else Grade.ERROR
+
+
+def _refused(outcomes: Iterable[Outcome], code: str) -> Iterator[Diagnostic]:
+    for each in outcomes:
+        if each.status is not Status.APPLIED:
+            change = each.change
+            told = f"{change.address} ({change.action}): {each.refusal or each.status}"
+            yield error(code, change.declared_at, told, address=change.address)
+
+
+def _plan_facts(plan: Plan) -> dict[str, Json]:
+    """Say what was planned: the three counts of its summary, and every change by address."""
+    replaced = plan.count(Action.REPLACE)
+    return {
+        "add": plan.count(Action.CREATE) + replaced,
+        "change": plan.count(Action.UPDATE),
+        "destroy": plan.count(Action.DELETE) + replaced,
+        "changes": {
+            str(each.address): {
+                "action": each.action.value,
+                "identity": each.identity,
+                "kind": each.kind,
+            }
+            for each in plan.changes
+            if each.action is not Action.NO_OP
+        },
+    }
