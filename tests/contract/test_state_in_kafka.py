@@ -7,8 +7,10 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +18,7 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.records import Shelf
 from kplan.cluster.specs import AclBinding, NewTopic
 from kplan.kafka.records import KafkaRecords
-from kplan.kafka.settings import ConnectionSettings
+from kplan.kafka.settings import ConnectionSettings, Timeouts, seconds
 from kplan.model.errors import KplanError, StateError, StateLocked
 from kplan.sandbox import control
 from kplan.sandbox.lifecycle import running
@@ -33,6 +35,12 @@ from tests.contract.state_values import bulky, small
 pytestmark = pytest.mark.broker
 
 KILLS = 10
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave in another folder what cannot be written to the topic."""
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -125,9 +133,9 @@ def test_several_states_share_a_topic_and_do_not_see_each_other(
 
 
 def test_a_state_goes_to_the_topic_and_back_byte_by_byte(
-    settings: ConnectionSettings, shelf: Shelf, tmp_path: object
+    settings: ConnectionSettings, shelf: Shelf, tmp_path: Path
 ) -> None:
-    file = FileStore(tmp_path / "kplan.json")  # type: ignore[operator]
+    file = FileStore(tmp_path / "kplan.json")
     document = encode_state(bulky(3), "0.9")
     file.put(document)
     there = store_of(settings, shelf)
@@ -386,19 +394,15 @@ def test_a_topic_with_small_records_is_told(
 
 
 def settings_with(found: ConnectionSettings, *, request_s: float) -> ConnectionSettings:
-    from dataclasses import replace
-
-    from kplan.kafka.settings import Timeouts, seconds
-
     return replace(found, timeouts=Timeouts(seconds(5), seconds(request_s)))
 
 
-def eventually(action: object) -> None:
+def eventually(action: Callable[[], object]) -> None:
     """Try until the brokers know about rights that were just granted."""
     end = time.monotonic() + 15
     while True:
         try:
-            action()  # type: ignore[operator]
+            action()
         except KplanError:
             if time.monotonic() > end:
                 raise
