@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kplan.config.load import Configuration
-from kplan.config.values.value import Value
+from kplan.config.values.jsonvalue import Json
 from tests.unit.config.folders import loaded
 
 
@@ -14,7 +14,7 @@ def of_local(folder: Path, expression: str) -> Configuration:
     return loaded(folder, {"main.tf": f"locals {{\n  it = {expression}\n}}\n"})
 
 
-def output_of(folder: Path, expression: str) -> Value:
+def output_of(folder: Path, expression: str) -> Json:
     found = loaded(folder, {"main.tf": f'output "it" {{\n  value = {expression}\n}}\n'})
     assert found.diagnostics == ()
     return found.outputs[0].value
