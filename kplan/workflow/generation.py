@@ -1,11 +1,14 @@
 """Tidy HCL for objects that are live: what a person would have written to declare them."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from unicodedata import is_normalized
 
 from kplan.config.format.formatter import format_text
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
+from kplan.kinds.schema import document
 from kplan.kinds.topic import Topic
 from kplan.workflow.acl_blocks import acl_blocks
 from kplan.workflow.blocks import BlockNames, arguments, block
@@ -15,6 +18,11 @@ from kplan.workflow.topic_blocks import topic_blocks
 def declarable(value: object) -> object:
     """Give what is declared of a live value: where replicas stand is left to the cluster."""
     return replace(value, replica_assignment=None) if isinstance(value, Topic) else value
+
+
+def is_writable(value: object) -> bool:
+    """Whether HCL can say the value: whatever is written there is read in composed form."""
+    return is_normalized("NFC", json.dumps(document(value), ensure_ascii=False))
 
 
 def generated(

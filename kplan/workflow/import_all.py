@@ -16,7 +16,7 @@ from kplan.model.resource import Identity
 from kplan.model.snapshot import Live, Snapshot
 from kplan.model.state import Owned, State
 from kplan.workflow.adoption import adopted, together
-from kplan.workflow.generation import declarable, generated
+from kplan.workflow.generation import declarable, generated, is_writable
 from kplan.workflow.opened import Opened, check_no_journal, loaded, opened
 from kplan.workflow.project import Ports, Project
 from kplan.workflow.snapshot import read_snapshot
@@ -135,6 +135,8 @@ def _unfit(kind: ResourceKind, identity: Identity, snapshot: Snapshot) -> str | 
     live = reading.objects.get(identity)
     if live is None or (isinstance(live.value, Topic) and is_internal(identity)):
         return ""
+    if not is_writable(live.value):
+        return "HCL keeps text in composed form (NFC), and its is not"
     faults = [each for each in kind.check(declarable(live.value)) if not each.is_warning]
     return faults[0].detail if faults else None
 

@@ -2,15 +2,16 @@
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.cluster.specs import AclBinding, NewTopic, TopicRef
 from kplan.config.format.formatter import format_text
 from kplan.kinds import KINDS
-from kplan.model.errors import StateError, UsageError
+from kplan.model.errors import ConfigError, StateError, UsageError
 from kplan.workflow.blocks import BlockNames
 from kplan.workflow.generation import generated
 from kplan.workflow.import_all import Imported, import_all
@@ -135,6 +136,27 @@ def test_nothing_is_left_behind_when_the_cluster_cannot_be_had(site: Site) -> No
         imported(site)
     assert not (site.folder / "cluster.tf").exists()
     assert owned_objects(site.project) == ()
+
+
+def test_a_file_that_would_not_load_is_taken_away_again(site: Site) -> None:
+    """What is declared here gets in the way of a topic that is there."""
+    site.write('resource "kafka_topic" "x" {\n  name = "shop_orders"\n}\n')
+    with pytest.raises(ConfigError):
+        imported(site)
+    assert not (site.folder / "cluster.tf").exists()
+    assert owned_objects(site.project) == ()
+
+
+def test_a_folder_that_cannot_be_written_to_is_told(site: Site) -> None:
+    elsewhere = replace(site.project, folder=site.folder / "absent")
+    with pytest.raises(UsageError, match="cannot be written"):
+        import_all(elsewhere, elsewhere.folder / "c.tf", "", site.ports)
+
+
+def test_a_topic_that_vanishes_while_it_is_read_is_left_out(site: Site) -> None:
+    gone = [TopicRef("a-b")]
+    site.cluster.before("topic_configs", lambda: site.cluster.another_admin().delete_topics(gone))
+    assert 'name               = "a-b"' not in imported(site).text
 
 
 def test_what_cannot_be_seen_is_left_out_and_told(site: Site) -> None:
