@@ -41,13 +41,19 @@ output "count" {{
 
 
 class Place:
-    """A folder of configuration whose objects on the broker have names of their own."""
+    """A folder of configuration whose objects on the broker have names of their own.
 
-    def __init__(self, folder: Path, env: Mapping[str, str]) -> None:
+    The configuration is made of `text`; None leaves the one that is there.
+    """
+
+    def __init__(
+        self, folder: Path, env: Mapping[str, str], text: str | None = CONFIGURATION
+    ) -> None:
         self.folder = folder
         self.prefix = folder.name.replace("_", "-")
         self.env = dict(env)
-        self.write(CONFIGURATION.format(prefix=self.prefix))
+        if text is not None:
+            self.write(text.format(prefix=self.prefix))
 
     def write(self, text: str) -> None:
         """Write the configuration anew."""

@@ -15,23 +15,23 @@ from tests.e2e.places import Place, config_of, until
 
 pytestmark = pytest.mark.broker
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = sorted(each.parent.name for each in ROOT.glob("examples/*/main.tf"))
 THREE = "-var=replication_factor=3"
 
 
 @pytest.fixture
 def example(request: pytest.FixtureRequest, tmp_path: Path, cluster3: Sandbox) -> Iterator[Place]:
-    """Work on a copy of an example."""
-    place = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": cluster3.bootstrap_servers})
-    (tmp_path / "main.tf").unlink()
-    shutil.copytree(EXAMPLES / request.param, tmp_path, dirs_exist_ok=True)
+    """Work on a copy of an example, beside the modules."""
+    folder = tmp_path / "examples" / request.param
+    shutil.copytree(ROOT / "examples" / request.param, folder)
+    (tmp_path / "modules").symlink_to(ROOT / "modules")
+    place = Place(folder, {"KPLAN_BOOTSTRAP_SERVERS": cluster3.bootstrap_servers}, text=None)
     yield place
     place.tidy_up()
 
 
-@pytest.mark.parametrize(
-    "example", sorted(each.parent.name for each in EXAMPLES.glob("*/main.tf")), indirect=True
-)
+@pytest.mark.parametrize("example", EXAMPLES, indirect=True)
 def test_every_example_can_be_planned(example: Place) -> None:
     """The brokers have checked what they can check."""
     ran = example.ran("plan", "-detailed-exitcode", code=2)
