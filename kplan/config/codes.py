@@ -67,6 +67,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP165": "Too many function arguments",
     "KP166": "Attempt to index null value",
     "KP168": "Invalid 'for' condition",
+    "KP169": "Too many loop rounds",
     # variables, outputs, repetition
     "KP170": "No value for required variable",
     "KP171": "Invalid value for input variable",

@@ -20,6 +20,7 @@ class Library:
         self._known = known
         self._cache = cache
         self._folders: dict[str, Declared] = {}
+        self._real: dict[str, Path] = {}
 
     def folder(self, path: str) -> Declared:
         """Give what a folder declares; its own problems are among it."""
@@ -35,6 +36,12 @@ class Library:
     def has(self, path: str) -> bool:
         """Tell whether there is such a folder."""
         return (self.root / path).is_dir()
+
+    def real(self, path: str) -> Path:
+        """Give where a path leads in the end: one place for each folder, whatever the links."""
+        if path not in self._real:
+            self._real[path] = (self.root / path).resolve()
+        return self._real[path]
 
 
 def joined(folder: str, source: str) -> str:

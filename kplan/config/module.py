@@ -1,7 +1,7 @@
 """One module: its variables, locals, resources, calls and outputs, worked out on demand."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -11,7 +11,7 @@ from kplan.config.conditions import ASSERTION, OUTPUT_PRECONDITION, VALIDATION, 
 from kplan.config.declared import MODULE, Declaration, Declared, Local
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.misuse import meant
-from kplan.config.evaluation.scope import Found, Scope
+from kplan.config.evaluation.scope import Found, Rounds, Scope
 from kplan.config.functions.function import Function
 from kplan.config.functions.host import Host
 from kplan.config.ledger import Hop, Ledger
@@ -45,16 +45,21 @@ class Run:
     ledger: Ledger
     library: Library
     sizes: Sizes
+    rounds: Rounds
     cwd: str
     workspace: str
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a module stands: its steps from the root module, and its folder from the root's."""
+    """Where a module stands: its steps from the root module, and its folder from the root's.
+
+    `callers` are the folders of the modules that lead here.
+    """
 
     path: tuple[str, ...] = ()
     folder: str = "."
+    callers: tuple[str, ...] = ()
 
 
 class _Placed(Protocol):
@@ -101,10 +106,12 @@ class Module:
     def scope(self, origin: Origin, repetition: Repetition | None = None) -> Scope:
         """Make the scope of an expression of this module."""
         names = ModuleNames(self, repetition) if repetition else ModuleNames(self)
-        return Scope(names, origin, self._run.functions, self._run.host, {})
+        run = self._run
+        return Scope(names, origin, run.functions, run.host, {}, run.rounds)
 
     def _constant_scope(self, origin: Origin) -> Scope:
-        return Scope(NoNames(), origin, self._run.functions, self._run.host, {})
+        run = self._run
+        return Scope(NoNames(), origin, run.functions, run.host, {}, run.rounds)
 
     def label(self, name: str) -> str:
         """Write a name of this module as it is referred to from the root: `module.a.var.x`."""
@@ -295,7 +302,10 @@ class Module:
         """Make one instance of a called module."""
         folder = self._called_folder(found)
         declared = self._run.library.folder(folder)
-        self._run.ledger.report(declared.diagnostics)
+        at_call = found.value_range("source")  # for what is wrong with the folder as a whole
+        self._run.ledger.report(
+            replace(each, subject=each.subject or at_call) for each in declared.diagnostics
+        )
         scope = self.scope(found.origin, repetition)
         self._run.ledger.report(_input_problems(found, declared))
         given = {
@@ -303,7 +313,8 @@ class Module:
             for name, attribute in found.arguments.items()
             if name not in MODULE.arguments
         }
-        place = Place((*self.path, f"{found.name}{instance_key(key)}"), folder)
+        path = (*self.path, f"{found.name}{instance_key(key)}")
+        place = Place(path, folder, (*self._place.callers, self._place.folder))
         return Module(self._run, declared, place, given)
 
     def _called_folder(self, found: Declaration) -> str:
@@ -327,8 +338,12 @@ class Module:
         folder = joined(self._place.folder, source)
         if not self._run.library.has(folder):
             raise Failure([error("KP193", subject, f"There is no folder {folder}.")])
+        real = self._run.library.real
+        if real(folder) in map(real, (*self._place.callers, self._place.folder)):
+            told = f'"{source}" leads back to a module that leads here: it would call itself.'
+            raise Failure([error("KP145", subject, told)])
         if len(self.path) >= MAX_DEPTH:
-            told = f"Modules may call each other {MAX_DEPTH} deep; does one call itself?"
+            told = f"Modules may call each other {MAX_DEPTH} deep."
             raise Failure([error("KP114", subject, told)])
         return folder
 

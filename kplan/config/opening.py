@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kplan.config.declared import Known
+from kplan.config.evaluation.scope import Rounds
 from kplan.config.functions.access import OWN_FOLDERS, FileAccess
 from kplan.config.functions.registry import FUNCTIONS
 from kplan.config.given import given_values
@@ -56,7 +57,8 @@ def open_folder(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> 
     library = Library(folder, known, cache)
     found = library.folder(".")
     ledger = Ledger(list(found.diagnostics))
-    host = TemplateHost(FileAccess(folder, _own_folders()), FUNCTIONS)
+    rounds = Rounds()
+    host = TemplateHost(FileAccess(folder, _own_folders()), FUNCTIONS, rounds=rounds)
     given, files = given_values(folder, inputs, found.variables, host)
     ledger.report(files.diagnostics)
     run = Run(
@@ -66,6 +68,7 @@ def open_folder(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> 
         ledger=ledger,
         library=library,
         sizes=Sizes(),
+        rounds=rounds,
         cwd=str(Path.cwd()),
         workspace=inputs.workspace,
     )

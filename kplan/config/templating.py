@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kplan.config.evaluation.evaluate import evaluate
-from kplan.config.evaluation.scope import Found, Scope
+from kplan.config.evaluation.scope import Found, Rounds, Scope
 from kplan.config.functions.access import FileAccess
 from kplan.config.functions.function import Function
 from kplan.config.functions.host import TemplateError
@@ -37,6 +37,7 @@ class TemplateHost:
     files: FileAccess
     functions: Mapping[str, Function] = field(repr=False)
     in_template: bool = False
+    rounds: Rounds = field(default_factory=Rounds)
     _parsed: dict[tuple[str, str], tuple[ast.Node, Origin]] = field(
         default_factory=dict, repr=False
     )
@@ -49,8 +50,8 @@ class TemplateHost:
 
         """
         node, origin = self._node(template, name)
-        inner = TemplateHost(self.files, self.functions, in_template=True)
-        scope = Scope(_TemplateNames(), origin, self.functions, inner, variables)
+        inner = TemplateHost(self.files, self.functions, in_template=True, rounds=self.rounds)
+        scope = Scope(_TemplateNames(), origin, self.functions, inner, variables, self.rounds)
         try:
             return evaluate(node, scope)
         except Failure as failure:

@@ -101,8 +101,12 @@ def _splat(node: ast.Splat, scope: Scope) -> Value:
     if value is None:
         return mark((), sensitive=marked)
     items = value if isinstance(value, tuple) else (value,)
-    scopes = [scope.with_variables({ELEMENT: each}) for each in items]
-    result = tuple(evaluate(node.each, inner) for inner in scopes)
+    inner, variables = scope.inside()
+    found: list[Value] = []
+    for each in items:
+        variables[ELEMENT] = each
+        found.append(evaluate(node.each, inner))
+    result = tuple(found)
     if isinstance(value, TList | TSet):
         element = unify(map(type_of, result)) if result else value.element
         result = result if element is None else TList(result, element)

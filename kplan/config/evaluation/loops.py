@@ -1,13 +1,13 @@
 """`for` expressions and the `for` of templates."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from kplan.config.evaluation import access, operators
 from kplan.config.evaluation.keys import key_text, sorted_by_key
 from kplan.config.evaluation.misuse import Misuse
-from kplan.config.evaluation.scope import Evaluate, Scope
+from kplan.config.evaluation.scope import MAX_ROUNDS, Evaluate, Scope
 from kplan.config.evaluation.seen import failure
-from kplan.config.problem import Failure
+from kplan.config.problem import Failure, error
 from kplan.config.syntax import tree as ast
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.text import clean_text
@@ -25,24 +25,40 @@ def for_expression(node: ast.For, scope: Scope, evaluate: Evaluate) -> Value:
     collection, marked = _pairs(node.collection, scope, evaluate)
     kept: list[tuple[str, Value]] = []
     diagnostics: list[Diagnostic] = []
+    inner, variables = scope.inside()
     for key, each in collection:
-        inner = scope.with_variables(_bound(node, key, each))
+        _bind(node, key, each, variables)
         try:
-            is_wanted, is_secret = _condition(node.condition, inner, evaluate)
-            marked = marked or is_secret
-            if is_wanted:
-                text, is_secret = _key(node.key, inner, evaluate)
-                marked = marked or is_secret
-                kept.append((text, evaluate(node.value, inner)))
+            is_wanted, is_secret, pair = _round(node, inner, evaluate)
         except Failure as found:
-            if not found.diagnostics:
-                raise
             diagnostics.extend(found.diagnostics)
+            if found.is_final:
+                raise Failure(diagnostics, is_final=True) from None
+            continue
+        marked = marked or is_secret
+        if is_wanted:
+            kept.append(pair)
     if diagnostics:
         raise Failure(dict.fromkeys(diagnostics))
     if node.key is None:
-        return mark(tuple(value for _, value in kept), sensitive=marked)
+        return mark(tuple([value for _, value in kept]), sensitive=marked)
     return mark(_object(node, node.key, kept, scope, is_secret=marked), sensitive=marked)
+
+
+_UNWANTED = ("", None)
+
+
+def _round(node: ast.For, scope: Scope, evaluate: Evaluate) -> tuple[bool, bool, tuple[str, Value]]:
+    """Tell whether the element is wanted, whether what decides is secret; give key and value."""
+    is_secret = False
+    if node.condition is not None:
+        is_wanted, is_secret = _condition(node.condition, scope, evaluate)
+        if not is_wanted:
+            return False, is_secret, _UNWANTED
+    if node.key is None:
+        return True, is_secret, ("", evaluate(node.value, scope))
+    text, is_secret_key = key_text(evaluate(node.key, scope), node.key, scope, evaluate)
+    return True, is_secret or is_secret_key, (text, evaluate(node.value, scope))
 
 
 def _pairs(
@@ -50,31 +66,33 @@ def _pairs(
 ) -> tuple[Iterable[tuple[Value, Value]], bool]:
     value = evaluate(node, scope)
     try:
-        return access.pairs(value)
+        found = access.pairs(value)
     except Misuse as fault:
         raise failure(fault, node, scope, evaluate) from None
+    bare, _ = unmark(value)
+    scope.rounds.left -= len(bare) if isinstance(bare, tuple | dict) else 0
+    if scope.rounds.left < 0:
+        subject = scope.origin.range(node.start, node.end)
+        told = f'All "for" together go round more than {MAX_ROUNDS} times.'
+        hint = "Where one looks for the elements of another, make an object by key and look there."
+        raise Failure([error("KP169", subject, told, hint=hint)], is_final=True)
+    return found
 
 
-def _bound(node: ast.For | ast.TemplateFor, key: Value, each: Value) -> Mapping[str, Value]:
-    if node.key_name is None:
-        return {node.value_name: each}
-    return {node.key_name: key, node.value_name: each}
+def _bind(
+    node: ast.For | ast.TemplateFor, key: Value, each: Value, variables: dict[str, Value]
+) -> None:
+    if node.key_name is not None:
+        variables[node.key_name] = key
+    variables[node.value_name] = each
 
 
-def _condition(node: ast.Node | None, scope: Scope, evaluate: Evaluate) -> tuple[bool, bool]:
-    if node is None:
-        return True, False
+def _condition(node: ast.Node, scope: Scope, evaluate: Evaluate) -> tuple[bool, bool]:
     value = evaluate(node, scope)
     try:
         return operators.truth(value, "condition")
     except Misuse as fault:
         raise failure(Misuse("KP168", fault.detail), node, scope, evaluate) from None
-
-
-def _key(node: ast.Node | None, scope: Scope, evaluate: Evaluate) -> tuple[str, bool]:
-    if node is None:
-        return "", False
-    return key_text(evaluate(node, scope), node, scope, evaluate)
 
 
 def _object(
@@ -111,8 +129,9 @@ def template_for(node: ast.TemplateFor, scope: Scope, evaluate: Evaluate) -> Val
     """
     collection, marked = _pairs(node.collection, scope, evaluate)
     texts: list[str] = []
+    inner, variables = scope.inside()
     for key, each in collection:
-        inner = scope.with_variables(_bound(node, key, each))
+        _bind(node, key, each, variables)
         bare, is_secret = unmark(evaluate(node.body, inner))
         marked = marked or is_secret
         texts.append(str(bare))

@@ -48,6 +48,17 @@ class Names(Protocol):
         ...
 
 
+MAX_ROUNDS = 50_000_000
+"""Rounds of all `for` expressions and directives of one run; they take a minute or two."""
+
+
+@dataclass(slots=True)
+class Rounds:
+    """Counts the rounds of loops down: a few short ones inside each other would never end."""
+
+    left: int = MAX_ROUNDS
+
+
 @dataclass(slots=True)
 class Scope:
     """Where an expression stands, what it can name, and the `for` variables around it."""
@@ -57,18 +68,22 @@ class Scope:
     functions: Mapping[str, Function] = field(repr=False)
     host: Host = field(repr=False)
     variables: Mapping[str, Value] = field(repr=False)
+    rounds: Rounds = field(default_factory=Rounds)
     is_quiet: bool = False
     """Whether a failure need not say which values it saw."""
 
-    def with_variables(self, more: Mapping[str, Value]) -> "Scope":
-        """Add variables; they hide outer ones of the same name."""
-        variables = {**self.variables, **more}
-        return Scope(self.names, self.origin, self.functions, self.host, variables, self.is_quiet)
+    def inside(self) -> tuple["Scope", dict[str, Value]]:
+        """Make a scope for the inside of a loop, with its variables, to be set in each round."""
+        variables = dict(self.variables)
+        return self._copy(variables, is_quiet=self.is_quiet), variables
 
     def quiet(self) -> "Scope":
         """Make a scope in which failures are only noticed, not told."""
+        return self._copy(self.variables, is_quiet=True)
+
+    def _copy(self, variables: Mapping[str, Value], *, is_quiet: bool) -> "Scope":
         return Scope(
-            self.names, self.origin, self.functions, self.host, self.variables, is_quiet=True
+            self.names, self.origin, self.functions, self.host, variables, self.rounds, is_quiet
         )
 
 

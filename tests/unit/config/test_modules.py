@@ -193,7 +193,7 @@ output "bad" {
 def test_a_module_that_calls_itself_ends_with_an_error(tmp_path: Path) -> None:
     text = 'module "again" {\n  source = "./."\n}\n'
     found = loaded(tmp_path, {"main.tf": text})
-    assert {each.code for each in found.diagnostics} == {"KP114"}
+    assert {each.code for each in found.diagnostics} == {"KP145"}
 
 
 def test_a_problem_in_a_module_called_often_is_told_once(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from kplan.config.evaluation.scope import Rounds
 from kplan.config.load import Configuration
 from kplan.config.values.jsonvalue import Json
 from tests.unit.config.folders import loaded
@@ -49,3 +50,39 @@ def test_one_of_thousands_of_names_is_suggested(tmp_path: Path, typo: str) -> No
     text = f'locals {{\n{names}}}\noutput "it" {{\n  value = local.{typo}\n}}\n'
     (told,) = loaded(tmp_path, {"main.tf": text}).diagnostics
     assert told.hint.startswith('Did you mean "local_name_')
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "length([for a in range(100) : [for b in range(100) : [for c in range(100) : a]]])",
+        'templatefile("loops.tftpl", { some = range(100) })',
+        "try([for a in range(100) : [for b in range(100) : [for c in range(100) : a]]], 1)",
+    ],
+)
+def test_loops_inside_loops_end_where_they_go_round_too_often(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expression: str
+) -> None:
+    monkeypatch.setattr("kplan.config.opening.Rounds", lambda: Rounds(20_000))
+    round_ = "%{ for a in some }%{ for b in some }%{ for c in some }x%{ endfor }%{ endfor }"
+    (tmp_path / "loops.tftpl").write_text(f"{round_}%{{ endfor }}", encoding="utf-8")
+    (told,) = of_local(tmp_path, expression).diagnostics
+    assert "go round more than" in told.detail
+
+
+def test_a_module_that_calls_itself_is_told_at_the_first_call(tmp_path: Path) -> None:
+    """By whatever way: ten calls, thirty-two deep, would never end."""
+    calls = "".join(f'module "m{n}" {{\n  source = "../b/link"\n}}\n' for n in range(10))
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "link").symlink_to("../a")
+    files = {"main.tf": 'module "a" {\n  source = "./a"\n}\n', "a/main.tf": calls}
+    problems = loaded(tmp_path, files).diagnostics
+    assert {each.code for each in problems} == {"KP145"}
+    assert {each.subject.file for each in problems if each.subject} == {"a/main.tf"}
+    assert len(problems) == 10
+
+
+def test_an_empty_module_folder_is_told_where_it_is_called(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (told,) = loaded(tmp_path, {"main.tf": 'module "a" {\n  source = "./empty"\n}\n'}).diagnostics
+    assert str(told.subject) == "main.tf:2:12"
