@@ -77,7 +77,6 @@ def holds(condition: str, message: str = "No.") -> str:
 
 
 def test_runs_come_out_as_in_terraform(tmp_path: Path) -> None:
-    """But for a failure that is missing: kplan calls it one, and goes on with the next run."""
     shutil.copy(ORACLE / "main.tf", tmp_path)
     for file in ORACLE.glob("*.tftest.hcl"):
         shutil.copy(file, tmp_path / file.name.replace(".tftest.", ".kptest."))
@@ -170,6 +169,27 @@ cluster {
     assert [each.grade for each in found] == [Grade.ERROR, Grade.SKIP]
     assert codes(found[0]) == ["KP705"]
     assert found[1].reason == 'Run "r" came to no end.'
+
+
+def test_a_failure_that_does_not_come_fails_the_run_and_not_those_after_it(
+    tmp_path: Path,
+) -> None:
+    """Terraform leaves out the rest of the file."""
+    tests = run("command = plan\nexpect_failures = [kafka_topic.orders]") + run("", "next")
+    found = results(read(tmp_path, tests))
+    assert [each.grade for each in found] == [Grade.FAIL, Grade.PASS]
+    assert codes(found[0]) == ["KP702"]
+    assert found[0].diagnostics[0].detail == (
+        "kafka_topic.orders was expected to fail, and did not."
+    )
+
+
+def test_what_is_left_to_the_brokers_is_seen_on_the_cluster(tmp_path: Path) -> None:
+    main = 'resource "kafka_topic" "t" { name = "t" }\n'
+    tests = run(
+        holds("kafka_topic.t.partitions == null") + holds("cluster.kafka_topic.t.partitions == 1")
+    )
+    assert outcome(tmp_path, tests, main=main).grade is Grade.PASS
 
 
 def test_a_failed_assertion_says_what_it_saw(tmp_path: Path) -> None:
