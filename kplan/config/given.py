@@ -16,7 +16,7 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression, parse_file
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.syntax.walk import calls
-from kplan.config.values.jsonvalue import json_loads
+from kplan.config.values.jsonvalue import Json, from_json_value, json_loads
 from kplan.config.values.text import clean_text
 from kplan.config.variables import Given, takes_text
 from kplan.model.diagnostic import Diagnostic
@@ -45,6 +45,11 @@ class _Collector:
                 name = key.removeprefix(prefix)
                 if key.startswith(prefix) and name in self._variables:
                     self._text(name, environ[key], key)
+
+    def saved(self, values: Mapping[str, Json]) -> None:
+        """Take the values that a plan was made with."""
+        for name in sorted(values.keys() & self._variables.keys()):
+            self.given[name] = Given("the saved plan", plain=from_json_value(values[name]))
 
     def option(self, name: str, raw: str, told: str) -> None:
         """Take one `-var`."""
@@ -144,6 +149,7 @@ def given_values(
     collector.environment(inputs.environ)
     for path in _automatic(folder):
         collector.file(path, path.name)
+    collector.saved(inputs.values)
     for path in inputs.var_files:
         collector.file(path, str(path))
     for name, raw, told in inputs.variables:

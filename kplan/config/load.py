@@ -1,6 +1,7 @@
 """Loading of a folder: HCL files and inputs to resources, providers, outputs and problems."""
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -39,7 +40,8 @@ class Configuration:
     """What a folder declares, evaluated. With errors among the diagnostics it is incomplete.
 
     `resources` are in order of their addresses. `sources` holds the text of each file, for showing
-    the line of a problem. `digest` is the same for the same files and inputs.
+    the line of a problem. `digest` is the same for the same configuration files and values of
+    variables, wherever those come from; sensitive ones are not in it.
     """
 
     resources: tuple[Resource, ...]
@@ -70,14 +72,15 @@ def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Con
         resources = tuple(resources_of(module))
         ledger.report(declared_twice(resources, kinds))
         refactored = refactorings(module, resources, ledger)
+    variables = _variables(module)
     return Configuration(
         resources,
         evaluated,
         shown,
-        _variables(module),
+        variables,
         in_order(ledger.diagnostics),
         root.sources,
-        _digest(root.sources, inputs),
+        _digest(root.run.library.sources, variables, inputs.workspace),
         refactored,
     )
 
@@ -149,12 +152,14 @@ def _variables(module: Module) -> dict[str, VariableValue]:
     return values
 
 
-def _digest(sources: Mapping[str, str], inputs: Inputs) -> str:
+def _digest(
+    sources: Mapping[str, str], variables: Mapping[str, VariableValue], workspace: str
+) -> str:
     digest = hashlib.sha256()
     for name in sorted(sources):
         for part in (name, sources[name]):
             digest.update(f"{len(part)}:{part}\n".encode())
-    for name, raw, _ in inputs.variables:
-        digest.update(f"{name}={raw}\n".encode("utf-8", "surrogateescape"))
-    digest.update(inputs.workspace.encode())
+    for name in sorted(variables):
+        digest.update(f"{name}={json.dumps(variables[name].value, sort_keys=True)}\n".encode())
+    digest.update(workspace.encode())
     return digest.hexdigest()

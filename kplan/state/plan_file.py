@@ -10,7 +10,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,8 @@ _ZIP_ERRORS = (
 class PlanMeta:
     """What a saved plan is about. Times are ISO 8601 with offset; `nonce` is never used twice.
 
-    `expires_at` "" stands for never. `checksum` identifies the actions of the plan.
+    `expires_at` "" stands for never. `checksum` identifies the actions of the plan. `variables` are
+    the values it was made with, as JSON; sensitive ones are not among them.
     """
 
     lineage: str
@@ -48,6 +49,7 @@ class PlanMeta:
     nonce: str
     checksum: str
     kplan_version: str
+    variables: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,9 @@ class SavedPlan:
     show: bytes = b""
 
 
-def meta_of(plan: Plan, *, expires_at: str, nonce: str) -> PlanMeta:
+def meta_of(
+    plan: Plan, *, expires_at: str, nonce: str, variables: Mapping[str, Any] | None = None
+) -> PlanMeta:
     """Describe a plan that is about to be saved."""
     return PlanMeta(
         lineage=plan.based_on.lineage,
@@ -70,6 +74,7 @@ def meta_of(plan: Plan, *, expires_at: str, nonce: str) -> PlanMeta:
         nonce=nonce,
         checksum=plan.checksum,
         kplan_version=kplan_version(),
+        variables=variables or {},
     )
 
 

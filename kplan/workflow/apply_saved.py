@@ -21,6 +21,7 @@ from kplan.workflow.settled import wanted_identities
 from kplan.workflow.snapshot import read_snapshot
 
 _AGAIN = "Plan again."
+_CHANGED = "Plan again; a saved plan keeps the values of its variables, so give it no others."
 
 
 class OnStale(StrEnum):
@@ -53,6 +54,8 @@ def apply_saved(
     ports, hands = outside
     saved = read_plan(path)
     check_not_expired(saved.meta, ports.now())
+    inputs = replace(project.inputs, values=saved.meta.variables)
+    project = replace(project, inputs=inputs)
     with opened(project, ports) as found:
         _check_may_be_applied(saved, found, options)
         try:
@@ -97,7 +100,7 @@ def _rebound(saved: SavedPlan, found: Opened, on_stale: OnStale) -> tuple[Planne
     """Put a saved plan on what is open now, without what does not fit any more."""
     state = _same_state(saved.plan, found.state, on_stale)
     if saved.plan.based_on.config_digest != found.configuration.digest:
-        raise StalePlan("The configuration changed since the plan was made.", _AGAIN)
+        raise StalePlan("The configuration changed since the plan was made.", _CHANGED)
     wanted = wanted_identities(found.configuration, state)
     snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
     stale = stale_changes(saved.plan, state, snapshot, KINDS)

@@ -21,5 +21,11 @@ def save(
 
     """
     expires = (ports.now() + ttl).isoformat(timespec="seconds")
-    meta = meta_of(planned.plan, expires_at=expires, nonce=uuid.uuid4().hex)
+    given = planned.configuration.variables
+    meta = meta_of(
+        planned.plan,
+        expires_at=expires,
+        nonce=uuid.uuid4().hex,
+        variables={name: each.value for name, each in given.items() if not each.is_sensitive},
+    )
     write_plan(path, planned.plan, meta, show)

@@ -1,0 +1,108 @@
+"""A saved plan keeps the values of the variables it was made with."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.config.inputs import Inputs
+from kplan.model.errors import ConfigError, StalePlan
+from kplan.workflow.apply_saved import apply_saved
+from kplan.workflow.execution import Applied, Hands
+from kplan.workflow.plan import plan
+from kplan.workflow.project import PlanOptions
+from kplan.workflow.saved import save
+from tests.sites import Site
+
+MAIN = """
+provider "kafka" {
+  sasl_password = var.password
+}
+variable "names" {
+  type = map(object({ partitions = number, ratio = optional(number, 0.1) }))
+}
+variable "prefix" {
+  default = "dev"
+}
+variable "password" {
+  sensitive = true
+  default   = "none"
+}
+resource "kafka_topic" "t" {
+  for_each           = var.names
+  name               = "${var.prefix}.${each.key}"
+  partitions         = each.value.partitions
+  replication_factor = 1
+  config             = { "min.cleanable.dirty.ratio" = each.value.ratio }
+}
+output "prefix" { value = var.prefix }
+"""
+NAMES = "{ a = { partitions = 4 }, c = { partitions = 2, ratio = 0.3 } }"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    found = Site(tmp_path, MemoryCluster())
+    found.write(MAIN)
+    return found
+
+
+def saved(site: Site, inputs: Inputs) -> Path:
+    project = replace(site.project, inputs=inputs)
+    path = site.folder / "p.kplan"
+    save(plan(project, PlanOptions(), site.ports), path, site.ports)
+    return path
+
+
+def applied(site: Site, path: Path, inputs: Inputs) -> Applied:
+    project = replace(site.project, inputs=inputs)
+    hands = Hands(lambda _: False, site.memory)
+    return apply_saved(project, path, PlanOptions(), (site.ports, hands))
+
+
+def variants(folder: Path) -> dict[str, Inputs]:
+    """Give the same values in every way there is."""
+    file = folder / "eu.vars"
+    file.write_text(f'names = {NAMES}\nprefix = "eu"\n', encoding="utf-8")
+    return {
+        "options": Inputs((("names", NAMES, "-var"), ("prefix", "eu", "-var"))),
+        "file": Inputs(var_files=(file,)),
+        "environment": Inputs(environ={"KPLAN_VAR_names": NAMES, "TF_VAR_prefix": "eu"}),
+    }
+
+
+@pytest.mark.parametrize("way", ["options", "file", "environment"])
+def test_it_is_applied_where_they_are_not_given_any_more(site: Site, way: str) -> None:
+    path = saved(site, variants(site.folder)[way])
+    done = applied(site, path, Inputs())
+    assert sorted(site.cluster.topics()) == ["eu.a", "eu.c"]
+    assert done.state.outputs["prefix"].value == "eu"
+
+
+def test_they_may_be_given_again_and_in_another_way(site: Site) -> None:
+    ways = variants(site.folder)
+    applied(site, saved(site, ways["options"]), ways["file"])
+    assert sorted(site.cluster.topics()) == ["eu.a", "eu.c"]
+
+
+def test_the_environment_of_the_apply_changes_nothing_and_an_option_is_refused(
+    site: Site,
+) -> None:
+    path = saved(site, variants(site.folder)["options"])
+    with pytest.raises(StalePlan) as told:
+        applied(site, path, Inputs((("prefix", "us", "-var"),)))
+    assert "keeps the values of its variables" in told.value.hint
+    applied(site, path, Inputs(environ={"TF_VAR_prefix": "us"}))
+    assert sorted(site.cluster.topics()) == ["eu.a", "eu.c"]
+
+
+def test_a_sensitive_value_is_not_in_the_file_and_is_given_to_the_apply(site: Site) -> None:
+    site.write(MAIN.replace('  default   = "none"\n', ""))
+    secret = Inputs(environ={"KPLAN_VAR_password": "hush-hush"})
+    ways = variants(site.folder)
+    path = saved(site, replace(ways["options"], environ=secret.environ))
+    assert b"hush-hush" not in path.read_bytes()
+    with pytest.raises(ConfigError):
+        applied(site, path, Inputs())
+    assert applied(site, path, secret).outcomes
