@@ -74,7 +74,7 @@ def _broken(text: str, draft: Draft, start: int, expected: Collection[str]) -> B
         end, found = start + 1, "the end of the line"
     else:
         end = _token_end(draft, start)
-        found = draft.text[draft.base + start : draft.base + end].strip()
+        found = draft.text[draft.base + start : draft.base + end].strip() or "the end of the line"
     told = next((each for terminal, each in _WANTED if terminal in expected), "")
     detail = f"{told}, found {found}." if told else f"{found} is not expected here."
     return Broken("KP101", draft.base + start, draft.base + end, detail)

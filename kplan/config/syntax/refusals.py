@@ -12,6 +12,8 @@ def bad_statement(match: re.Match[str]) -> Broken:
     start, end = match.start(kind), max(match.end(), match.start(kind) + 1)
     if kind == "stray":
         return bad_character(match)
+    if kind == "comment":  # a closed one has been passed over
+        return open_comment(start)
     if kind == "close":
         return Broken("KP105", start, end, f"Nothing is open that {match[kind]} could close.")
     if kind in {"text", "quote"}:
@@ -89,6 +91,30 @@ def bad_bracket(match: re.Match[str], level: Level) -> Broken:
     return Broken("KP105", opening, level.start, told)
 
 
+def open_comment(start: int) -> Broken:
+    """Say that a comment is never closed."""
+    return Broken("KP117", start, start + 2, "This comment is never closed by */.")
+
+
+def bad_line_end(match: re.Match[str]) -> Broken:
+    """Say that the line ends behind an operator."""
+    start = match.start("newline")
+    if match.string[:start].rstrip().endswith("."):
+        return Broken("KP101", start, start + 1, "A name is expected, found the end of the line.")
+    told = "A value is expected, found the end of the line."
+    hint = "Put what goes over several lines in parentheses."
+    return Broken("KP101", start, start + 1, told, hint)
+
+
+def bad_token(match: re.Match[str]) -> Broken:
+    """Say why a token has no place in an expression."""
+    if match.lastgroup == "shift":
+        told = "<< begins a heredoc: its marker follows at once, and ends the line."
+        hint = "Write <<EOT, or <<-EOT for indented text."
+        return Broken("KP101", *match.span("shift"), told, hint)
+    return bad_character(match)
+
+
 def bad_character(match: re.Match[str]) -> Broken:
     """Say that a character has no meaning."""
     kind = match.lastgroup or "stray"
@@ -99,6 +125,8 @@ def bad_character(match: re.Match[str]) -> Broken:
         "|": "The operator is ||.",
         ";": "Separate arguments with line breaks.",
         "`": 'Strings are written with double quotes: "text".',
+        "\u201c": 'Write the straight quote: ".',
+        "\u201d": 'Write the straight quote: ".',
     }
     told = f"{found!r} has no meaning here."
     return Broken("KP110", start, start + len(found), told, hints.get(found, ""))

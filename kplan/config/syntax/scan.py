@@ -18,11 +18,13 @@ from kplan.config.syntax.quoting import ScanExpression, scan_bare, scan_heredoc,
 from kplan.config.syntax.refusals import (
     bad_adjacent,
     bad_bracket,
-    bad_character,
     bad_header,
+    bad_line_end,
     bad_open_block,
     bad_statement,
     bad_template,
+    bad_token,
+    open_comment,
 )
 from kplan.config.syntax.tokens import (
     CLOSERS,
@@ -171,6 +173,8 @@ class Scanner:
             elif kind in {"close", "end"}:
                 return self._closed(match, level), level.strips
             elif kind == "newline" and mode is Mode.ARGUMENT:
+                if level.last == "operator":
+                    raise bad_line_end(match)
                 return match.start("newline"), False
             else:
                 at = self._rewritten(match, level)
@@ -201,7 +205,7 @@ class Scanner:
         return match.end()
 
     def _rarely(self, match: re.Match[str], level: Level) -> int:
-        kind = match.lastgroup or ""
+        kind, before = match.lastgroup or "", level.last
         level.last = kind
         start = match.start(kind)
         match kind:
@@ -210,6 +214,9 @@ class Scanner:
                 return self._deeper(scan_quoted, start)
             case "heredoc":
                 return self._deeper(scan_heredoc, start)
+            case "core":
+                self._blank(match)
+                level.last = before
             case "legacy":
                 self.draft.put(start + 1, match.end(), "n" * (match.end() - start - 1))
             case "splat":
@@ -218,7 +225,7 @@ class Scanner:
                 self._blank(match)
                 level.strips = True
             case _:
-                raise bad_character(match)
+                raise bad_token(match)
         return match.end()
 
     def _deeper(self, scan: _ScanTemplate, start: int) -> int:
@@ -277,8 +284,7 @@ class Scanner:
     def _blank(self, match: re.Match[str]) -> None:
         kind = match.lastgroup or ""
         if kind == "comment" and not match["comment"].endswith("*/", 2):
-            start = match.start("comment")
-            raise Broken("KP117", start, start + 2, "This comment is never closed by */.")
+            raise open_comment(match.start("comment"))
         self.draft.put(match.start(kind), match.end(), "")
 
     def _ascii(self, match: re.Match[str]) -> None:

@@ -12,9 +12,9 @@ def assembled(draft: Draft, start: int, quoted: Quoted, items: tuple[ast.Node, .
         Broken: the directives do not fit together.
 
     """
-    pieces = [piece for piece in quoted.pieces if piece.kind != "text" or piece.text]
-    if len(pieces) == 1 and pieces[0].kind == "value" and not quoted.is_heredoc:
+    if len(quoted.pieces) == 1 and quoted.pieces[0].kind == "value" and not quoted.is_heredoc:
         return ast.Wrapped(start, quoted.end, items[0])
+    pieces = [piece for piece in quoted.pieces if piece.kind != "text" or piece.text]
     if all(piece.kind == "text" for piece in pieces):
         text = clean_text("".join(piece.text for piece in pieces))
         return ast.Literal(start, quoted.end, text)

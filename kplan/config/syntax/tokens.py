@@ -9,6 +9,7 @@ import re
 TOKEN = re.compile(
     r"""[ \t\r]*+(?:
       (?P<chain>(?!(?:null|true|false)\.)[A-Za-z_][A-Za-z0-9_-]*+(?:\.[A-Za-z_][A-Za-z0-9_-]*+)++(?!\w))
+    | (?P<core>core::(?=[A-Za-z_]))
     | (?P<word>[A-Za-z_][A-Za-z0-9_-]*+(?!\w))
     | (?P<foreign>[^\W\d][\w-]*+)
     | (?P<newline>\n)
@@ -20,11 +21,13 @@ TOKEN = re.compile(
     | (?P<close>[)\]}])
     | (?P<quote>")
     | (?P<heredoc><<-?[^\W\d][\w-]*+\r?\n)
+    | (?P<shift><<)
     | (?P<line>(?:\#|//)[^\n]*+)
     | (?P<comment>/\*.*?(?:\*/|\Z))
     | (?P<legacy>\.\d++)
     | (?P<equals>=(?![=>]))
-    | (?P<operator>==|!=|<=|>=|=>|&&|\|\||\.\.\.|::|[+*/%<>?:.])
+    | (?P<dots>\.\.\.)
+    | (?P<operator>==|!=|<=|>=|=>|&&|\|\||::|[+*/%<>?:.])
     | (?P<sign>[-!])
     | (?P<strip>~(?=\}))
     | (?P<end>\Z)
@@ -51,7 +54,7 @@ OPERAND_ENDS = frozenset({"word", "chain", "foreign", "text", "number", "close",
 OPERAND_STARTS = frozenset({"word", "chain", "foreign", "text", "number", "quote", "heredoc"})
 
 # What the parser reads rightly as it stands, inside expressions.
-PLAIN = frozenset({"word", "number", "comma", "equals", "operator"})
+PLAIN = frozenset({"word", "number", "comma", "equals", "operator", "dots"})
 
 CLOSERS = {"(": ")", "[": "]", "{": "}"}
 MAX_DEPTH = 100

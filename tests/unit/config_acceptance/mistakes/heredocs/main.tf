@@ -1,0 +1,15 @@
+locals {
+  spaced = << EOT
+text
+EOT
+}
+
+locals {
+  quoted = <<-"EOT"
+    text
+    EOT
+}
+
+locals {
+  shifted = 1 << 2
+}
