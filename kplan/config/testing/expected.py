@@ -7,7 +7,7 @@ from kplan.config.declared import Declaration, Declared
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
-from kplan.model.address import instance_key
+from kplan.model.address import Address, instance_key
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
 
@@ -49,33 +49,35 @@ _FORMS = "Write expect_failures = [var.NAME, output.NAME, check.NAME, kafka_topi
 
 def reference_name(node: ast.Node) -> str:
     """Write a reference as addresses are written; "" where it is none."""
-    match node:
-        case ast.Name():
-            return node.name
-        case ast.GetAttr():
-            target = reference_name(node.target)
-            return f"{target}.{node.name}" if target else ""
-        case ast.Index(_, _, _, ast.Literal(_, _, str() | int() as key)):
-            target = reference_name(node.target)
-            return f"{target}{instance_key(key)}" if target else ""
-        case _:
-            return ""
+    steps: list[str] = []
+    while not isinstance(node, ast.Name):
+        match node:
+            case ast.GetAttr():
+                steps.append(f".{node.name}")
+            case ast.Index(_, _, _, ast.Literal(_, _, str() | int() as key)):
+                steps.append(instance_key(key))
+            case _:
+                return ""
+        node = node.target
+    return node.name + "".join(reversed(steps))
 
 
 def _is_declared(name: str, declared: Declared) -> bool:
     root, _, rest = name.partition(".")
-    first = rest.partition(".")[0].partition("[")[0]
-    match root:
-        case "var":
-            return rest in declared.variables
-        case "output":
-            return rest in declared.outputs
-        case "check":
-            return rest in declared.checks
-        case "module":
-            return first in declared.modules
-        case _:
-            return (root, first) in declared.resources and rest.count(".") == 0
+    known = {
+        "var": declared.variables,
+        "output": declared.outputs,
+        "check": declared.checks,
+    }.get(root)
+    if known is not None:
+        return rest in known
+    try:
+        address = Address.parse(name)
+    except ValueError:
+        return False
+    if address.module:
+        return address.module[0].partition("[")[0] in declared.modules
+    return (address.kind, address.name) in declared.resources
 
 
 def sorted_out(

@@ -92,13 +92,9 @@ def _sequence(value: tuple[Value, ...], of: Type, indent: int) -> str:
 
 
 def _element_types(of: Type) -> Iterable[Type]:
-    match of:
-        case TupleType():
-            return of.elements
-        case ListType() | SetType():
-            return repeat(of.element)
-        case _:
-            return repeat(ANY)
+    if isinstance(of, TupleType):
+        return of.elements
+    return repeat(of.element if isinstance(of, ListType | SetType) else ANY)
 
 
 def _mapping(value: dict[str, Value], of: Type, indent: int) -> str:
@@ -112,13 +108,9 @@ def _mapping(value: dict[str, Value], of: Type, indent: int) -> str:
 
 
 def _member_type(of: Type, key: str) -> Type:
-    match of:
-        case ObjectType():
-            return of.attributes.get(key, ANY)
-        case MapType():
-            return of.element
-        case _:
-            return ANY
+    if isinstance(of, ObjectType):
+        return of.attributes.get(key, ANY)
+    return of.element if isinstance(of, MapType) else ANY
 
 
 def _enclosed(opening: str, lines: list[str], closing: str, indent: int) -> str:

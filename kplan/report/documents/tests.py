@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from kplan.model.diagnostic import Diagnostic
 from kplan.model.testing import Grade, RunResult, worst
 from kplan.report.data import Data
 from kplan.report.document import Line, Span, Tone, line, strong
@@ -112,9 +111,7 @@ def _said(words: Line) -> str:
 
 
 def headline(result: RunResult) -> str:
-    """Say on one line what a run met: its first error, and how many there are."""
-    errors: list[Diagnostic] = [each for each in result.diagnostics if each.is_error]
-    if not errors:
-        return ""
+    """Say on one line why a run did not pass: its first error, and how many there are."""
+    errors = [each for each in result.diagnostics if each.is_error]
     first = f"{errors[0].summary}: {errors[0].detail}".splitlines()[0]
     return first if len(errors) == 1 else f"{first} (and {len(errors) - 1} more)"

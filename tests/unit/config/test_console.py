@@ -154,6 +154,28 @@ def test_a_value_that_no_screen_could_take_is_refused(tmp_path: Path) -> None:
     assert wide.evaluate_text("local.l3").text.count("1,") == 8
 
 
+@pytest.mark.parametrize("text", ["range(20)", '["0123456789", "0123456789"]'])
+def test_a_value_with_more_parts_or_letters_than_can_be_shown_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr("kplan.config.console.MAX_PARTS", 10)
+    monkeypatch.setattr("kplan.config.console.MAX_CHARACTERS", 10)
+    answer = console(tmp_path).evaluate_text(text)
+    assert codes(answer) == ["KP114"]
+    assert answer.diagnostics[0].detail == "The value is too large to be shown."
+
+
+def test_an_expression_that_python_cannot_follow_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_deep(*_: object) -> None:
+        raise RecursionError
+
+    opened = console(tmp_path)
+    monkeypatch.setattr("kplan.config.console.evaluate", too_deep)
+    assert codes(opened.evaluate_text("1")) == ["KP114"]
+
+
 def test_a_value_that_nests_too_deeply_is_refused(tmp_path: Path) -> None:
     lines = [f"  l{at} = [local.l{at - 1}]" for at in range(1, MAX_DEPTH + 101)]
     deep = console(tmp_path, "\n".join(["locals {", "  l0 = 1", *lines, "}\n"]))

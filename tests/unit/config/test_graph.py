@@ -151,6 +151,20 @@ def test_nodes_are_in_the_same_order_whatever_the_order_of_the_text(tmp_path: Pa
     assert draw(tmp_path, "\n".join(blocks[::-1])).graph == there
 
 
+def test_words_that_name_no_value_lead_nowhere(tmp_path: Path) -> None:
+    text = """
+variable "where" { default = "./m" }
+provider "kafka" { alias = var.where }
+resource "kafka_topic" "t" {
+  name     = "t"
+  provider = kafka
+}
+module "m" { source = var.where }
+"""
+    found = draw(tmp_path, text, m=MODULE)
+    assert edges(found) == ["module.m -> var.where", "provider.kafka -> var.where"]
+
+
 def test_circles_are_found_and_drawn(tmp_path: Path) -> None:
     found = draw(tmp_path, "locals {\n a = local.b\n b = local.a\n c = local.a\n d = local.d\n}\n")
     assert found.graph.circular == {

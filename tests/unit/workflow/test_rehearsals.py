@@ -10,7 +10,7 @@ import pytest
 from kplan.config.inputs import Inputs
 from kplan.config.problem import Failure
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.errors import ConfigError, UsageError
+from kplan.model.errors import ConfigError, Unsupported, UsageError
 from kplan.model.testing import Grade, RunResult
 from kplan.workflow.project import Project
 from kplan.workflow.testing import Suite, suite
@@ -184,12 +184,91 @@ def test_a_failure_that_does_not_come_fails_the_run_and_not_those_after_it(
     )
 
 
+@pytest.mark.parametrize(
+    "expected", ['kafka_topic.t["a.b"]', "kafka_topic.t", 'module.m.kafka_topic.t["x"]']
+)
+def test_an_instance_its_block_or_one_in_a_module_may_be_expected_to_fail(
+    tmp_path: Path, expected: str
+) -> None:
+    block = """
+resource "kafka_topic" "t" {
+  for_each   = toset(["KEY"])
+  name       = each.key
+  partitions = 0
+}
+"""
+    is_inner = expected.startswith("module")
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "main.tf").write_text(block.replace("KEY", "x") if is_inner else "")
+    main = 'module "m" { source = "./m" }\n' + ("" if is_inner else block.replace("KEY", "a.b"))
+    tests = run(f"command = plan\nexpect_failures = [{expected}]")
+    assert outcome(tmp_path, tests, main=main).grade is Grade.PASS
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "[kafka_topic.orders.name]",
+        "[module.m]",
+        "[kafka_topic.orders[var.x]]",
+        "[kafka_topic.orders[true]]",
+        "[kafka_topic.other]",
+        "[var]",
+        "[each.key]",
+        "var.partitions",
+        "[" + ".".join(["a"] * 5000) + "]",
+    ],
+    ids=lambda each: each[:25],
+)
+def test_what_has_no_conditions_cannot_be_expected_to_fail(tmp_path: Path, wrong: str) -> None:
+    main = f'{MAIN}module "m" {{ source = "./m" }}\n'
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "main.tf").write_text("locals {}\n")
+    found = mistakes(tmp_path, run(f"expect_failures = {wrong}"), main=main)
+    assert [code for code, _ in found] == ["KP704"]
+
+
+def test_a_test_file_that_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(MAIN)
+    (tmp_path / "x.kptest.hcl").write_bytes(b"\xff")
+    with pytest.raises(ConfigError) as raised:
+        suite(Project(tmp_path, tmp_path / "state.json", Inputs()))
+    assert [each.code for each in raised.value.diagnostics] == ["KP115"]
+
+
+def test_a_cluster_without_a_number_of_brokers_has_three(tmp_path: Path) -> None:
+    main = 'resource "kafka_topic" "t" {\n name = "t"\n replication_factor = 3\n}\n'
+    assert outcome(tmp_path, "cluster {}\n" + run(""), main=main).grade is Grade.PASS
+
+
+def test_an_assertion_that_python_cannot_follow_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def too_deep(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr("kplan.config.testing.trial.evaluate", too_deep)
+    found = outcome(tmp_path, run("command = plan\n" + holds("output.partitions == 3")))
+    assert (found.grade, codes(found)) == (Grade.ERROR, ["KP114"])
+
+
 def test_what_is_left_to_the_brokers_is_seen_on_the_cluster(tmp_path: Path) -> None:
     main = 'resource "kafka_topic" "t" { name = "t" }\n'
     tests = run(
         holds("kafka_topic.t.partitions == null") + holds("cluster.kafka_topic.t.partitions == 1")
     )
     assert outcome(tmp_path, tests, main=main).grade is Grade.PASS
+
+
+def test_what_stops_a_run_is_an_error_of_that_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(*_: object) -> None:
+        raise Unsupported("No such thing in memory.")
+
+    monkeypatch.setattr("kplan.workflow.rehearsal.planned", stopped)
+    found = outcome(tmp_path, run(""))
+    assert (found.grade, codes(found)) == (Grade.ERROR, ["KP913"])
 
 
 def test_a_failed_assertion_says_what_it_saw(tmp_path: Path) -> None:
