@@ -78,13 +78,11 @@ def contains(items: Value, wanted: Value) -> bool:
 
 
 def element(items: Value, index: Number) -> Value:
-    """Element at an index, which starts again from 0 beyond the end."""
+    """Element at an index, which goes round: 0 follows the last place, and -1 is the last."""
     found, marked = unmark(items)
     if not isinstance(found, tuple) or isinstance(found, TSet):
         raise Refusal(f"cannot read elements from {type_name(type_of(found))}")
     place = whole_number(index, prefix="invalid index: ")
-    if place < 0:
-        raise Refusal("cannot use element function with a negative index")
     if not found:
         raise Refusal("cannot use element function with an empty list")
     return mark(found[place % len(found)], sensitive=marked)

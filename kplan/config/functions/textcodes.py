@@ -42,6 +42,8 @@ def base64_decode(text: str) -> str:
 def decoded_base64(text: str) -> bytes | None:
     """Decode standard Base64 with padding, line ends aside; None if it is not that."""
     compact = text.replace("\r", "").replace("\n", "")
+    if len(compact) % 4:
+        return None
     try:
         return base64.b64decode(compact, validate=True)
     except (binascii.Error, ValueError):
