@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from kplan.cluster.faults import Item
 from kplan.cluster.specs import AclBinding, Assignment, Verdict
 from kplan.model.snapshot import Broker
 
-Key = TypeVar("Key", str, AclBinding)
-"""What names an item of a request: a topic by name, or an ACL."""
+Key = TypeVar("Key", bound=Item)
+"""What names an item of a request."""
 
 MAX_RECORDS = 10_000
 """What one request may write on the controller (Kafka: MAX_RECORDS_PER_USER_OP)."""

@@ -6,11 +6,12 @@ from threading import RLock
 from typing import assert_never
 
 from kplan.cluster.errors import CLIENT_TIMED_OUT, ERRORS, client_refusal, refusal
+from kplan.cluster.setting_specs import ConfigResource, QuotaEntity, ScramUser
 from kplan.cluster.specs import AclBinding
 from kplan.model.refusal import Refusal
 
-Item = str | AclBinding
-"""What one request item is about: a topic by name, or an ACL."""
+Item = str | AclBinding | QuotaEntity | ScramUser | ConfigResource
+"""What one request item is about: a topic or feature by name, an ACL, or whose setting it is."""
 
 _THROTTLED_CALLS = frozenset(
     ("preview_topics", "create_topics", "create_partitions", "delete_topics")
@@ -181,7 +182,7 @@ class Faults:
         call: str | None,
         times: int | None,
     ) -> None:
-        items = {on} if isinstance(on, str | AclBinding) else on
+        items = {on} if isinstance(on, Item) else on
         with self._lock:
             struck = None if items is None else frozenset(items)
             self._faults.append(_Fault(effect, struck, call, times))

@@ -1,23 +1,14 @@
 """A Kafka cluster in memory that answers as Apache Kafka 4 does, with faults on request."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from threading import RLock
-from typing import TypeVar
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from kplan.cluster import acl_requests, topic_requests
-from kplan.cluster.contents import (
-    Answer,
-    BrokerDefaults,
-    Contents,
-    HeldTopic,
-    Key,
-    Site,
-    registered,
-)
-from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal, refusal
-from kplan.cluster.faults import Call, Faults, Item, Struck
+from kplan.cluster.contents import Answer, Contents, HeldTopic
+from kplan.cluster.errors import refusal
+from kplan.cluster.faults import Call
 from kplan.cluster.lag import Lag
+from kplan.cluster.memory_serving import CLUSTER_NAME, Serving, answered
 from kplan.cluster.names import topic_name_fault
 from kplan.cluster.specs import (
     AclBinding,
@@ -32,69 +23,19 @@ from kplan.cluster.specs import (
     Verdict,
 )
 from kplan.cluster.topic_configs import effective
-from kplan.model.errors import Unreachable, Unread
+from kplan.model.errors import Unread
 from kplan.model.refusal import Refusal
-from kplan.model.snapshot import Broker
-
-T = TypeVar("T")
 
 KAFKA_INTERNAL = frozenset(("__consumer_offsets", "__transaction_state", "__share_group_state"))
 """Topics that Kafka itself marks internal."""
 
-CLUSTER_NAME = "kafka-cluster"
-"""The name of the one resource of type CLUSTER."""
 
-_RIGHTS: Mapping[str, tuple[str, str]] = {
-    "topics": ("DESCRIBE", "TOPIC"),
-    "topic_configs": ("DESCRIBE_CONFIGS", "TOPIC"),
-    "preview_topics": ("CREATE", "TOPIC"),
-    "create_topics": ("CREATE", "TOPIC"),
-    "create_partitions": ("ALTER", "TOPIC"),
-    "alter_topic_configs": ("ALTER_CONFIGS", "TOPIC"),
-    "delete_topics": ("DELETE", "TOPIC"),
-    "acls": ("DESCRIBE", "CLUSTER"),
-    "create_acls": ("ALTER", "CLUSTER"),
-    "delete_acls": ("ALTER", "CLUSTER"),
-}
-"""The right that each method takes (Kafka: "Authorization and ACLs", table of operations)."""
-
-
-@dataclass(slots=True)
-class Store:
-    """The cluster itself, which several connections may share."""
-
-    site: Site
-    contents: Contents = field(default_factory=Contents)
-    has_authorizer: bool = True
-    lags: list[Lag] = field(default_factory=list)
-    lock: RLock = field(default_factory=RLock)
-
-
-class MemoryCluster(Faults):
+class MemoryCluster(Serving):
     """One administrator's connection to a cluster in memory.
 
     Implements the `Cluster` port; every fault that `Faults` offers can be asked of it, and `calls`
     holds every request in order. It is deterministic and may be used from several threads.
     """
-
-    def __init__(
-        self,
-        brokers: int | Sequence[Broker] = 3,
-        *,
-        defaults: BrokerDefaults | None = None,
-        cluster_id: str = "bWVtb3J5LWNsdXN0ZXItMQ",
-        principal: str = "User:kplan",
-        store: Store | None = None,
-    ) -> None:
-        super().__init__()
-        nodes = registered(brokers) if isinstance(brokers, int) else tuple(brokers)
-        site = Site(cluster_id, nodes, defaults or BrokerDefaults())
-        self._store = store or Store(site)
-        self._principal = principal
-        self._denied: set[tuple[str, str, str]] = set()
-        self._hidden: set[str] = set()
-        self._lag: Lag | None = None
-        self.is_closed = False
 
     def another_admin(self, principal: str = "User:another") -> "MemoryCluster":
         """Connect a second time to the same cluster, without this connection's faults and log."""
@@ -177,7 +118,7 @@ class MemoryCluster(Faults):
             barred = self._barred(call, str(name))
             if barred is None or names is not None:
                 found[str(name)] = barred or self._described(contents, str(name))
-        return _answered(found, struck)
+        return answered(found, struck)
 
     def topic_configs(
         self, names: Collection[str], *, broker: int | None = None
@@ -190,7 +131,7 @@ class MemoryCluster(Faults):
             held = contents.topics.get(name)
             barred = self._barred(call, name)
             found[name] = barred or (self._effective(held) if held else _unknown(name))
-        return _answered(found, struck)
+        return answered(found, struck)
 
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
         """List all ACLs."""
@@ -267,67 +208,6 @@ class MemoryCluster(Faults):
             lambda found, fine: topic_requests.create_topics(found, self._store.site, fine),
         )
 
-    def _read(self, call: Call) -> tuple[Contents, Struck]:
-        self._enter(call)
-        with self._store.lock:
-            broker = self._serving(call.broker)
-            struck = self._meet(call)
-            if struck.lost is not None:
-                raise Unreachable(str(struck.lost))
-            contents = self._store.contents
-            return self._lag.seen_by(broker, contents) if self._lag else contents, struck
-
-    def _serving(self, broker: int | None) -> int:
-        site = self._store.site
-        up = [each.id for each in site.brokers if each.id not in site.fenced]
-        if not up or (broker is not None and broker not in up):
-            whom = "The cluster" if broker is None else f"Broker {broker}"
-            raise Unreachable(f"{whom} does not answer.")
-        return up[0] if broker is None else broker
-
-    def _write(
-        self,
-        call: Call,
-        keyed: Sequence[tuple[Key, T]],
-        request: Callable[[Contents, Sequence[T]], Answer[Key]],
-    ) -> Answer[Key]:
-        self._enter(call)
-        with self._store.lock:
-            before = self._store.contents
-            if len(self._store.site.fenced) == len(self._store.site.brokers):
-                lost = client_refusal(CLIENT_DISCONNECTED)
-                return Answer(before, {key: lost for key, _ in keyed})
-            struck = self._meet(call)
-            barred: dict[Item, Refusal] = dict(struck.refused)
-            barred.update((key, found) for key, _ in keyed if (found := self._barred(call, key)))
-            fine = [item for key, item in keyed if key not in barred]
-            answer = request(before, fine)
-            if struck.is_carried_out and not call.validate_only:
-                self._commit(answer.contents)
-            verdicts: dict[Key, Verdict] = {
-                key: struck.lost or barred.get(key) or answer.verdicts[key]
-                for key, _ in keyed
-                if key not in struck.unanswered
-            }
-            return Answer(answer.contents, verdicts)
-
-    def _commit(self, contents: Contents) -> None:
-        self._store.contents = contents
-        for lag in self._store.lags:
-            lag.written(contents)
-
-    def _barred(self, call: Call, item: Item) -> Refusal | None:
-        operation, resource_type = _RIGHTS[call.method]
-        if resource_type == "TOPIC":
-            rights = {(operation, "TOPIC", "*"), (operation, "TOPIC", str(item))}
-            is_barred = item in self._hidden or bool(rights & self._denied)
-            return refusal(29, "Authorization failed.") if is_barred else None
-        if not self._store.has_authorizer:
-            return refusal(54, "No Authorizer is configured.")
-        if (operation, "CLUSTER", "*") in self._denied:
-            return refusal(31, f"{self._principal} needs {operation} on CLUSTER.")
-        return None
-
     def _described(self, contents: Contents, name: str) -> TopicDescription | Refusal:
         held = contents.topics.get(name)
         if held is None:
@@ -355,13 +235,3 @@ def _unknown(name: str) -> Refusal:
     if fault := topic_name_fault(name):
         return refusal(17, f"Topic name is invalid: {fault}")
     return refusal(3, "This server does not host this topic-partition.")
-
-
-def _answered(found: Mapping[str, T | Refusal], struck: Struck) -> Mapping[str, T | Refusal]:
-    """Lay the faults over an answer; a fault that names no item strikes all of them."""
-    whole = struck.refused.get("")
-    return {
-        name: struck.refused.get(name) or whole or each
-        for name, each in found.items()
-        if name not in struck.unanswered and "" not in struck.unanswered
-    }
