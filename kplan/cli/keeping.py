@@ -36,7 +36,7 @@ def _opened(
     from kplan.kafka.records import KafkaRecords  # noqa: PLC0415 - heavy, and only needed here
     from kplan.kafka.resolve import connection_settings  # noqa: PLC0415
 
-    block = next((each for each in providers if each.alias is None), None)
+    block = next((each for each in providers if not each.key), None)
     resolved = connection_settings(block, environ, folder=Path.cwd())
     if resolved.settings is None:
         sources = load(Path.cwd(), inputs, KINDS).sources

@@ -86,7 +86,7 @@ def _connected(session: Session, progress: Progress, found: Configuration) -> Cl
     from kplan.kafka.cluster import open_cluster  # noqa: PLC0415 - heavy, and some verbs
     from kplan.kafka.resolve import connection_settings  # noqa: PLC0415 - need no cluster
 
-    block = next((each for each in found.providers if each.alias is None), None)
+    block = next((each for each in found.providers if not each.key), None)
     resolved = connection_settings(block, session.environ, folder=Path.cwd())
     if resolved.settings is None:
         raise ConfigError(resolved.diagnostics, found.sources)

@@ -2,14 +2,55 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from kplan.config.declared import Declared
+from kplan.config.declared import Declaration, Declared
 from kplan.config.evaluation.misuse import meant
 from kplan.config.names import ROOTS
 from kplan.config.problem import error
+from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.config.syntax.tree import Reference
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
+
+
+def undeclared(declared: Declared) -> Iterator[Diagnostic]:
+    """Find references to what is not declared in everything that a folder declares."""
+    for attribute, origin in _attributes(declared):
+        if attribute.references:
+            found = attribute.references
+            if attribute.name in _OF_PROVIDERS:
+                found = tuple(each for each in found if each.root in ROOTS)
+            yield from reference_problems(found, origin, declared)
+
+
+_OF_PROVIDERS = frozenset({"provider", "providers"})
+"""Arguments that name connections, with keys that are values."""
+
+
+def _attributes(declared: Declared) -> Iterator[tuple[ast.Attribute, Origin]]:
+    """List the arguments whose references must be declared."""
+    for local in declared.locals.values():
+        yield local.attribute, local.origin
+    for found in (*declared.outputs.values(), *declared.providers, *declared.states):
+        yield from _attributes_of(found, found.block, ("depends_on",))
+    for found in declared.resources.values():
+        yield from _attributes_of(found, found.block, ())
+    for found in declared.modules.values():
+        yield from _attributes_of(found, found.block, ("depends_on",))
+    for found in (*declared.variables.values(), *declared.checks.values()):
+        for inner in found.block.blocks:
+            yield from _attributes_of(found, inner, ())
+
+
+def _attributes_of(
+    found: Declaration, block: ast.Block, left_out: tuple[str, ...]
+) -> Iterator[tuple[ast.Attribute, Origin]]:
+    is_rules = block.type == "lifecycle"  # whose own arguments name arguments of the resource
+    for attribute in block.attributes:
+        if attribute.name not in left_out and not is_rules:
+            yield attribute, found.origin
+    for inner in block.blocks:
+        yield from _attributes_of(found, inner, left_out)
 
 
 def reference_problems(

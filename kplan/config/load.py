@@ -67,7 +67,7 @@ def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Con
         module, ledger = root.module, root.run.ledger
         module.work_out()
         ledger.attempt(partial(state_shelf, module, ledger))
-        evaluated = providers(module, ledger, [kind.name for kind in kinds])
+        evaluated = providers(module, ledger)
         shown = outputs(module, ledger)
         resources = tuple(resources_of(module))
         ledger.report(declared_twice(resources, kinds))
@@ -104,27 +104,34 @@ def resources_of(module: Module) -> Iterator[Resource]:
 def declared_twice(
     resources: Sequence[Resource], kinds: Sequence[ResourceKind]
 ) -> Iterator[Diagnostic]:
-    """Find objects that two resources declare, and those that get in each other's way (K4-04)."""
+    """Find objects that two resources declare, and those that get in each other's way (K4-04).
+
+    Those of different connections are on different clusters.
+    """
     for kind in kinds:
-        first: dict[Identity, Resource] = {}
+        found: dict[str, dict[Identity, Resource]] = {}
         for each in resources:
             if each.address.kind != kind.name:
                 continue
-            other = first.setdefault(each.identity, each)
+            other = found.setdefault(each.provider, {}).setdefault(each.identity, each)
             if other is not each:
                 yield _twice(kind, other, each)
-        for identity, problem in kind.check_all(list(first)):
-            resource = first[identity]
-            subject = resource.ranges.get(problem.path, resource.declared_at)
-            yield Diagnostic(
-                problem.code,
-                Severity.WARNING if problem.is_warning else Severity.ERROR,
-                SUMMARIES[problem.code],
-                problem.detail,
-                problem.hint,
-                resource.address,
-                subject,
-            )
+        for first in found.values():
+            yield from _colliding(kind, first)
+
+
+def _colliding(kind: ResourceKind, found: Mapping[Identity, Resource]) -> Iterator[Diagnostic]:
+    for identity, problem in kind.check_all(list(found)):
+        resource = found[identity]
+        yield Diagnostic(
+            problem.code,
+            Severity.WARNING if problem.is_warning else Severity.ERROR,
+            SUMMARIES[problem.code],
+            problem.detail,
+            problem.hint,
+            resource.address,
+            resource.ranges.get(problem.path, resource.declared_at),
+        )
 
 
 def _twice(kind: ResourceKind, other: Resource, each: Resource) -> Diagnostic:

@@ -6,8 +6,17 @@ from functools import partial
 from typing import Protocol
 
 from kplan.config.blueprint import Blueprint, blueprint, resource_problems
-from kplan.config.checks import reference_problems
+from kplan.config.checks import undeclared
 from kplan.config.conditions import ASSERTION, OUTPUT_PRECONDITION, VALIDATION, failed
+from kplan.config.connections import (
+    INHERITED,
+    PROVIDER,
+    Connections,
+    ProviderBlock,
+    connections,
+    misplaced,
+    provider_block,
+)
 from kplan.config.declared import MODULE, Declaration, Declared, Local
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.misuse import meant
@@ -22,7 +31,6 @@ from kplan.config.repetition import Key
 from kplan.config.resources import ResourceNode
 from kplan.config.size import MAX_PARTS, Sizes
 from kplan.config.submodules import Child, ModuleNode
-from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.config.values.sensitive import mark
 from kplan.config.values.value import Value
@@ -54,12 +62,14 @@ class Run:
 class Place:
     """Where a module stands: its steps from the root module, and its folder from the root's.
 
-    `callers` are the folders of the modules that lead here.
+    `callers` are the folders of the modules that lead here. `connections` are those that were
+    handed on by the module that calls; the root module declares its own.
     """
 
     path: tuple[str, ...] = ()
     folder: str = "."
     callers: tuple[str, ...] = ()
+    connections: Connections | None = None
 
 
 class _Placed(Protocol):
@@ -178,24 +188,40 @@ class Module:
         for (kind, _), found in self.declared.resources.items():
             if kind in self._run.kinds and not found.is_broken:
                 yield from resource_problems(self._run.kinds[kind], found)
-        for attribute, origin in self._attributes():
-            if attribute.references:
-                yield from reference_problems(attribute.references, origin, self.declared)
+        yield from undeclared(self.declared)
+        if self.path:
+            yield from misplaced(self.declared.providers)
 
-    def _attributes(self) -> Iterator[tuple[ast.Attribute, Origin]]:
-        """List the arguments whose references must be declared."""
-        for local in self.declared.locals.values():
-            yield local.attribute, local.origin
-        declared = self.declared
-        for found in (*declared.outputs.values(), *declared.providers, *declared.states):
-            yield from _attributes_of(found, found.block, ("depends_on",))
-        for found in self.declared.resources.values():
-            yield from _attributes_of(found, found.block, ("provider",))
-        for found in self.declared.modules.values():
-            yield from _attributes_of(found, found.block, ("providers", "depends_on"))
-        for found in (*self.declared.variables.values(), *self.declared.checks.values()):
-            for inner in found.block.blocks:
-                yield from _attributes_of(found, inner, ())
+    # ---- connections
+
+    def provider_blocks(self) -> tuple[ProviderBlock, ...]:
+        """Work out which connections the provider blocks declare."""
+        if not self.declared.providers:
+            return ()
+        hop = partial(_hop, self.label, f"provider.{PROVIDER}", self.declared.providers[0])
+        return self._run.ledger.once((self.path, "provider"), hop, self._provider_blocks)
+
+    def _provider_blocks(self) -> tuple[ProviderBlock, ...]:
+        return tuple(
+            provider_block(each, self.scope(each.origin), self._run.ledger)
+            for each in self.declared.providers
+        )
+
+    def _connections(self) -> Connections:
+        handed_on = self._place.connections
+        return connections(self.provider_blocks()) if handed_on is None else handed_on
+
+    def connection(self, found: Declaration, scope: Scope) -> str:
+        """Give the key of the connection that a block uses; raises `Failure`."""
+        chosen = found.arguments.get("provider")
+        if chosen is None:
+            return (self._place.connections or INHERITED).default
+        return self._connections().chosen(chosen.value, scope)
+
+    def _handed_on(self, found: Declaration, scope: Scope) -> Connections:
+        if "providers" in found.arguments:
+            return self._connections().handed_on(found, scope)
+        return (self._place.connections or INHERITED).without_aliases
 
     # ---- variables
 
@@ -314,7 +340,8 @@ class Module:
             if name not in MODULE.arguments
         }
         path = (*self.path, f"{found.name}{instance_key(key)}")
-        place = Place(path, folder, (*self._place.callers, self._place.folder))
+        callers = (*self._place.callers, self._place.folder)
+        place = Place(path, folder, callers, self._handed_on(found, scope))
         return Module(self._run, declared, place, given)
 
     def _called_folder(self, found: Declaration) -> str:
@@ -362,14 +389,3 @@ def _input_problems(found: Declaration, declared: Declared) -> Iterator[Diagnost
         if is_needed and name not in found.arguments:
             told = f'The module needs its input variable "{name}", declared at {variable.place}.'
             yield error("KP122", found.place, told)
-
-
-def _attributes_of(
-    found: Declaration, block: ast.Block, left_out: tuple[str, ...]
-) -> Iterator[tuple[ast.Attribute, Origin]]:
-    is_rules = block.type == "lifecycle"  # whose own arguments name arguments of the resource
-    for attribute in block.attributes:
-        if attribute.name not in left_out and not is_rules:
-            yield attribute, found.origin
-    for inner in block.blocks:
-        yield from _attributes_of(found, inner, left_out)

@@ -83,7 +83,7 @@ def refactorings(root: Child, resources: Sequence[Resource], ledger: Ledger) -> 
                 case _:
                     imports += ledger.attempt(partial(_imports, found, module, ledger, known)) or ()
     ledger.report(_contradictions(moves))
-    ledger.report(_twice(imports))
+    ledger.report(_twice(imports, {each.address: each.provider for each in resources}))
     return Refactorings(
         tuple((each.old.text, each.new.text) for each in moves), tuple(removed), tuple(imports)
     )
@@ -254,12 +254,13 @@ def _identity(found: Declaration, scope: Scope) -> Identity:
     return Identity(text)
 
 
-def _twice(imports: Sequence[Import]) -> Iterator[Diagnostic]:
+def _twice(imports: Sequence[Import], connections: Mapping[Address, str]) -> Iterator[Diagnostic]:
     by_address: dict[Address, Import] = {}
-    by_name: dict[tuple[str, Identity], Import] = {}
+    by_name: dict[tuple[str, str, Identity], Import] = {}
     for each in imports:
         kept = by_address.setdefault(each.address, each)
-        same = by_name.setdefault((each.address.kind, each.identity), each)
+        cluster = connections.get(each.address, "")
+        same = by_name.setdefault((cluster, each.address.kind, each.identity), each)
         for first in {id(kept): kept, id(same): same}.values():
             if first is not each:
                 told = f'"{each.identity}" is imported to {each.address}, and before '

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from kplan.config.blueprint import Blueprint, fields_of
 from kplan.config.conditions import POSTCONDITION, PRECONDITION, failed
+from kplan.config.declared import Declaration
 from kplan.config.decode import decoded
 from kplan.config.evaluation.access import index
 from kplan.config.evaluation.misuse import Misuse, meant
@@ -39,6 +40,10 @@ class Owner(Protocol):
 
     def label(self, name: str) -> str:
         """Write a name of the module as it is referred to from the root."""
+        ...
+
+    def connection(self, found: Declaration, scope: Scope) -> str:
+        """Give the key of the connection that a block uses; raises `Failure`."""
         ...
 
 
@@ -87,6 +92,8 @@ class ResourceNode(Deferred):
             raise Failure(replace(each, address=address) for each in told)
         resource, warnings = decoded(self._plan, address, scope)
         self._ledger.report(warnings)
+        if provider := self._module.connection(self._found, scope):
+            resource = replace(resource, provider=provider)
         if rules is not None:
             own = replace(self.instances()[key], own=_seen_by_references(self._plan.kind, resource))
             told = failed(rules, POSTCONDITION, self._module.scope(self._found.origin, own))

@@ -57,7 +57,7 @@ def keeping(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Keep
             return Keeping()
         try:
             shelf = state_shelf(root.module, ledger)
-            found = providers(root.module, ledger, ()) if shelf else ()
+            found = providers(root.module, ledger) if shelf else ()
         except Failure:
             return Keeping(is_known=False)
     if has_errors(ledger.diagnostics):

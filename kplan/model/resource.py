@@ -32,7 +32,8 @@ class Resource:
 
     `value` is the frozen dataclass of the kind. `ranges` tells where each top-level attribute (and
     each key of a map attribute, as a two-step path) was written; `sensitive` names the paths whose
-    values must not be shown.
+    values must not be shown. `provider` is the key of the connection to its cluster: "" for the
+    provider block without alias, else `west` or `by_region["eu"]`.
     """
 
     address: Address
@@ -42,3 +43,4 @@ class Resource:
     lifecycle: Lifecycle = Lifecycle()
     ranges: Mapping[Path, SourceRange] = field(default_factory=dict)
     sensitive: frozenset[Path] = frozenset()
+    provider: str = ""

@@ -10,12 +10,10 @@ ARGUMENT = "acl_order"
 ADD_FIRST, DELETE_FIRST = "add_first", "delete_first"
 
 
-def adds_first(configuration: Configuration) -> bool:
-    """Whether the provider block without an alias asks for adds before deletes."""
-    return any(
-        each.arguments.get(ARGUMENT) == ADD_FIRST
-        for each in configuration.providers
-        if each.alias is None
+def adds_first(configuration: Configuration) -> frozenset[str]:
+    """Give the keys of the connections whose provider block asks for adds before deletes."""
+    return frozenset(
+        each.key for each in configuration.providers if each.arguments.get(ARGUMENT) == ADD_FIRST
     )
 
 

@@ -42,7 +42,8 @@ _INNER: Mapping[str, frozenset[str]] = {
     "terraform": frozenset({"required_providers", "backend", "cloud", "provider_meta"}),
 }
 _EXPRESSIONS = frozenset({("variable", "type"), ("moved", "from"), ("moved", "to"),
-                          ("removed", "from"), ("import", "to")})  # fmt: skip
+                          ("removed", "from"), ("import", "to"),
+                          ("resource", "provider")})  # fmt: skip
 
 
 def parse_json(source: Source) -> Parsed:

@@ -191,7 +191,7 @@ class Lowering:
             key = ast.Literal(key.start, key.end, key.name)
         elif isinstance(key, ast.Literal) and key.value is None:
             key = ast.Literal(key.start, key.end, "null")
-        elif isinstance(key, ast.GetAttr | ast.Index):
+        elif isinstance(key, ast.GetAttr | ast.Index) and not _is_connection(key):
             told = "A reference as a key is ambiguous."
             hint = "Put it in parentheses to use its value, in quotes to use its text."
             raise self._broken("KP161", key.start, key.end, told, hint)
@@ -378,3 +378,12 @@ _NO_EXPRESSION = frozenset({None, "new_line_or_comment", "for_cond", "for_intro"
 
 def _is_expression(found: Any) -> bool:  # noqa: ANN401 - lark's tree or token
     return getattr(found, "data", None) not in _NO_EXPRESSION
+
+
+def _is_connection(key: Node) -> bool:
+    """Whether a key is `kafka.ALIAS`, as in the `providers` of a module block."""
+    match key:
+        case ast.GetAttr(target=ast.Name(name="kafka")):
+            return True
+        case _:
+            return False

@@ -95,7 +95,7 @@ def test_lifecycle_and_places_come_with_a_resource(tmp_path: Path) -> None:
 
 def test_a_provider_is_evaluated_and_its_secrets_are_named(tmp_path: Path) -> None:
     (provider,) = loaded(tmp_path, {"main.tf": QUICKSTART}).providers
-    assert provider.alias is None
+    assert provider.key == ""
     assert provider.arguments["bootstrap_servers"] == ["localhost:9092"]
     assert provider.arguments["config"] == {"client.id": "kplan"}
     assert provider.sensitive == {"sasl_password"}
