@@ -16,7 +16,6 @@ from kplan.state.plan_file import PlanMeta
 from kplan.workflow.acl_order import adds_first
 from kplan.workflow.broker_check import broker_checked
 from kplan.workflow.opened import Opened, opened
-from kplan.workflow.policies import Hearing, policed
 from kplan.workflow.project import PlanOptions, Ports, Project
 from kplan.workflow.settled import settled_snapshot, settled_state
 
@@ -52,9 +51,7 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     if options.asks_broker and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
         made = broker_checked(made, found.cluster, KINDS, ports)
-    hearing = Hearing(found.configuration, snapshot)
-    made, configuration = policed(made, hearing, options.policies, ports)
-    return Planned(made, configuration, found.state, snapshot)
+    return Planned(made, found.configuration, found.state, snapshot)
 
 
 def output_values(configuration: Configuration) -> dict[str, OutputValue]:
