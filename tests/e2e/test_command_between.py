@@ -11,6 +11,7 @@ from kplan.cluster.specs import NewTopic, TopicRef
 from tests.e2e.commands import start
 from tests.e2e.places import Place, until
 from tests.e2e.proxy import (
+    API_VERSIONS,
     CREATE_ACLS,
     CREATE_TOPICS,
     DELETE_ACLS,
@@ -54,7 +55,9 @@ def test_a_plan_takes_a_handful_of_requests_whatever_the_number_of_objects(
         watched.run("apply", "-auto-approve")
         proxy.reset()
         watched.run("plan", "-detailed-exitcode")
-        asked.append(proxy.counts)
+        counts = proxy.counts
+        del counts[API_VERSIONS]  # one a connection; whether a second one is opened is timing
+        asked.append(counts)
     few, many = asked
     assert few == many
     assert (many[METADATA], many[DESCRIBE_CONFIGS], many[DESCRIBE_ACLS]) == (1, 1, 1)
