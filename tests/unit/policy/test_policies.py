@@ -1,0 +1,1 @@
+"""HCL policies: what they are asked, what they refuse, and what becomes of the rest."""
