@@ -43,6 +43,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "import": ("adopt:adopt", "Take over objects that exist on the cluster."),
     "lock status": ("lock:status", "Tell who holds the lock of the state."),
     "force-unlock": ("force_unlock:force_unlock", "Remove the lock that a dead run left behind."),
+    "fmt": ("fmt:fmt", "Lay out files in one style."),
     "test": ("test:test", "Test the configuration on a cluster in memory."),
     "graph": ("graph:graph", "Draw what refers to what in the configuration."),
     "schema": ("schema:schema", "Describe the blocks and attributes that kplan knows."),
