@@ -9,6 +9,8 @@ from kplan.cluster.contents import Answer, BrokerDefaults, Contents, Key, Site, 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal, refusal
 from kplan.cluster.faults import Call, Faults, Item, Struck
 from kplan.cluster.lag import Lag
+from kplan.cluster.rights import RIGHTS, missing_right
+from kplan.cluster.setting_specs import Lack
 from kplan.cluster.specs import Verdict
 from kplan.model.errors import Unreachable
 from kplan.model.refusal import Refusal
@@ -18,20 +20,6 @@ T = TypeVar("T")
 
 CLUSTER_NAME = "kafka-cluster"
 """The name of the one resource of type CLUSTER."""
-
-_RIGHTS: Mapping[str, tuple[str, str]] = {
-    "topics": ("DESCRIBE", "TOPIC"),
-    "topic_configs": ("DESCRIBE_CONFIGS", "TOPIC"),
-    "preview_topics": ("CREATE", "TOPIC"),
-    "create_topics": ("CREATE", "TOPIC"),
-    "create_partitions": ("ALTER", "TOPIC"),
-    "alter_topic_configs": ("ALTER_CONFIGS", "TOPIC"),
-    "delete_topics": ("DELETE", "TOPIC"),
-    "acls": ("DESCRIBE", "CLUSTER"),
-    "create_acls": ("ALTER", "CLUSTER"),
-    "delete_acls": ("ALTER", "CLUSTER"),
-}
-"""The right that each method takes (Kafka: "Authorization and ACLs", table of operations)."""
 
 
 @dataclass(slots=True)
@@ -65,6 +53,7 @@ class Serving(Faults):
         self._denied: set[tuple[str, str, str]] = set()
         self._hidden: set[str] = set()
         self._lag: Lag | None = None
+        self._lacking: dict[str, Lack] = {}
         self.is_closed = False
 
     def _read(self, call: Call) -> tuple[Contents, Struck]:
@@ -117,19 +106,22 @@ class Serving(Faults):
             lag.written(contents)
 
     def _barred(self, call: Call, item: Item) -> Refusal | None:
-        operation, resource_type = _RIGHTS[call.method]
+        operation, resource_type = RIGHTS[call.method]
         if resource_type == "TOPIC":
             rights = {(operation, "TOPIC", "*"), (operation, "TOPIC", str(item))}
             is_barred = item in self._hidden or bool(rights & self._denied)
-            return refusal(29, "Authorization failed.") if is_barred else None
+            return refusal(29, self._missing(call, item)) if is_barred else None
         if not self._store.has_authorizer:
             return refusal(54, "No Authorizer is configured.")
         if (operation, "CLUSTER", "*") in self._denied:
-            return refusal(31, f"{self._principal} needs {operation} on CLUSTER.")
+            return refusal(31, self._missing(call, item))
         return None
 
+    def _missing(self, call: Call, item: Item) -> str:
+        return missing_right(self._principal, call.method, item)
 
-def answered(found: Mapping[str, T | Refusal], struck: Struck) -> Mapping[str, T | Refusal]:
+
+def answered(found: Mapping[Key, T | Refusal], struck: Struck) -> Mapping[Key, T | Refusal]:
     """Lay the faults over an answer; a fault that names no item strikes all of them."""
     whole = struck.refused.get("")
     return {

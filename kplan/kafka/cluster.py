@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from kplan.cluster.rights import named
 from kplan.cluster.specs import (
     AclBinding,
     ClusterDescription,
@@ -101,19 +102,22 @@ class KafkaCluster:
 
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
         """Create topics."""
-        return self._writer().create_topics(specs)
+        found = self._writer().create_topics(specs)
+        return named("create_topics", found, self._settings.principal)
 
     def create_partitions(
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
     ) -> Mapping[str, Verdict]:
         """Grow topics."""
-        return self._writer().create_partitions(specs, validate_only=validate_only)
+        found = self._writer().create_partitions(specs, validate_only=validate_only)
+        return named("create_partitions", found, self._settings.principal)
 
     def alter_topic_configs(
         self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
     ) -> Mapping[str, Verdict]:
         """Set and reset single config keys of topics."""
-        return self._writer().alter_topic_configs(specs, validate_only=validate_only)
+        found = self._writer().alter_topic_configs(specs, validate_only=validate_only)
+        return named("alter_topic_configs", found, self._settings.principal)
 
     def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
         """Delete topics, by topic id where one is given."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+from kplan.cluster.rights import missing_right
 from kplan.cluster.specs import AclBinding, Verdict
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages
@@ -45,8 +46,8 @@ _CLUSTER_AUTHORIZATION_FAILED = 31
 _SECURITY_DISABLED = 54
 
 
-def acls(gateway: Gateway, at: Endpoint | None) -> frozenset[AclBinding]:
-    """List all ACLs.
+def acls(gateway: Gateway, at: Endpoint | None, principal: str) -> frozenset[AclBinding]:
+    """List all ACLs; `principal` is how the authorizer sees us.
 
     Raises:
         Unread: no right to, or no authorizer.
@@ -63,7 +64,7 @@ def acls(gateway: Gateway, at: Endpoint | None) -> frozenset[AclBinding]:
     )
     answer = gateway.ask(messages.DESCRIBE_ACLS, request, at=at)
     if answer.error_code:
-        raise _unread(answer.error_code, answer.error_message)
+        raise _unread(answer.error_code, answer.error_message, principal)
     return frozenset(
         AclBinding(
             resource_type=_word(RESOURCE_TYPES, resource.resource_type),
@@ -79,10 +80,10 @@ def acls(gateway: Gateway, at: Endpoint | None) -> frozenset[AclBinding]:
     )
 
 
-def _unread(code: int, message: str | None) -> Unread:
+def _unread(code: int, message: str | None, principal: str) -> Unread:
     if code == _CLUSTER_AUTHORIZATION_FAILED:
         return Unread(
-            "ACLs cannot be read: this needs DESCRIBE on CLUSTER.",
+            f"ACLs cannot be read. {missing_right(principal, 'acls')}",
             hint="Grant DESCRIBE on the cluster to the principal kplan runs as.",
         )
     if code == _SECURITY_DISABLED:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
+from kplan.cluster.rights import Answer, Item, named
 from kplan.cluster.specs import (
     AclBinding,
     ClusterDescription,
@@ -53,25 +54,29 @@ class WireCluster:
         self, names: Collection[str] | None = None, *, broker: int | None = None
     ) -> Mapping[str, TopicDescription | Refusal]:
         """Describe the named topics, or all that we may see."""
-        return topics.topics(self._gateway, names, self._address(broker))
+        found = topics.topics(self._gateway, names, self._address(broker))
+        return self._named("topics", found)
 
     def topic_configs(
         self, names: Collection[str], *, broker: int | None = None
     ) -> Mapping[str, Mapping[str, ConfigEntry] | Refusal]:
         """Read every effective config of the named topics."""
-        return configs.topic_configs(self._gateway, names, self._address(broker))
+        found = configs.topic_configs(self._gateway, names, self._address(broker))
+        return self._named("topic_configs", found)
 
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
         """List all ACLs; raises Unread."""
-        return acls.acls(self._gateway, self._address(broker))
+        return acls.acls(self._gateway, self._address(broker), self._settings.principal)
 
     def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
         """Ask what would come of creating the topics."""
-        return creation.preview_topics(self._gateway, specs) if specs else {}
+        found = creation.preview_topics(self._gateway, specs) if specs else {}
+        return self._named("preview_topics", found)
 
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
         """Create topics."""
-        return creation.create_topics(self._gateway, specs) if specs else {}
+        found = creation.create_topics(self._gateway, specs) if specs else {}
+        return self._named("create_topics", found)
 
     def create_partitions(
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
@@ -79,7 +84,8 @@ class WireCluster:
         """Grow topics."""
         if not specs:
             return {}
-        return changes.create_partitions(self._gateway, specs, validate_only=validate_only)
+        found = changes.create_partitions(self._gateway, specs, validate_only=validate_only)
+        return self._named("create_partitions", found)
 
     def alter_topic_configs(
         self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
@@ -87,23 +93,30 @@ class WireCluster:
         """Set and reset single config keys."""
         if not specs:
             return {}
-        return changes.alter_topic_configs(self._gateway, specs, validate_only=validate_only)
+        found = changes.alter_topic_configs(self._gateway, specs, validate_only=validate_only)
+        return self._named("alter_topic_configs", found)
 
     def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
         """Delete topics, by topic id where one is given."""
-        return deletion.delete_topics(self._gateway, refs) if refs else {}
+        found = deletion.delete_topics(self._gateway, refs) if refs else {}
+        return self._named("delete_topics", found)
 
     def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
         """Add ACLs."""
-        return acls.create_acls(self._gateway, bindings)
+        return self._named("create_acls", acls.create_acls(self._gateway, bindings))
 
     def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
         """Delete exactly these ACLs."""
-        return acls.delete_acls(self._gateway, bindings)
+        return self._named("delete_acls", acls.delete_acls(self._gateway, bindings))
 
     def close(self) -> None:
         """Close all connections; whoever waits for an answer gets none."""
         self._gateway.close()
+
+    def _named(
+        self, method: str, answers: Mapping[Item, Answer]
+    ) -> Mapping[Item, Answer | Refusal]:
+        return named(method, answers, self._settings.principal)
 
     def _address(self, broker: int | None) -> Endpoint | None:
         """Find where a broker listens; asked anew where it is not known yet."""

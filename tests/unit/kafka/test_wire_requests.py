@@ -263,7 +263,7 @@ def test_created_acls_are_answered_in_the_order_of_the_request() -> None:
     assert found[GROUP] is None
     assert refusal_of(found[TOKENS]) == (
         "CLUSTER_AUTHORIZATION_FAILED",
-        "We lack the right on the cluster.",
+        "Principal User:ANONYMOUS needs ALTER on CLUSTER.",
     )
     assert READ not in found
     assert [

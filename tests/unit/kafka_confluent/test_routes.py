@@ -1,6 +1,7 @@
 """The routing table is what the methods do."""
 
 import inspect
+from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
@@ -16,8 +17,12 @@ METHODS = sorted(name for name in vars(Cluster) if not name.startswith("_") and 
 
 
 def recorder(calls: list[tuple[Driver, str]], driver: Driver) -> SimpleNamespace:
-    def method(name: str) -> object:
-        return lambda *_, **__: calls.append((driver, name))
+    def method(name: str) -> Callable[..., dict[str, object]]:
+        def called(*_: object, **__: object) -> dict[str, object]:
+            calls.append((driver, name))
+            return {}
+
+        return called
 
     return SimpleNamespace(**{name: method(name) for name in [*METHODS, "close"]})
 
