@@ -98,6 +98,35 @@ def ci_commit(environ: Mapping[str, str]) -> str:
     return next((environ[name] for name in _CI_COMMIT if name in environ), "")
 
 
+_CI_FACTS: Mapping[str, tuple[str, ...]] = {
+    "actor": ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR", "BUILDKITE_BUILD_CREATOR"),
+    "branch": ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH"),
+    "pull_request": ("CI_MERGE_REQUEST_IID", "ATLANTIS_PULL_NUM", "CHANGE_ID", "PULL_NUM"),
+}
+_CI_NAMES: Mapping[str, str] = {
+    "GITHUB_ACTIONS": "github",
+    "GITLAB_CI": "gitlab",
+    "JENKINS_URL": "jenkins",
+    "TF_BUILD": "azure",
+    "BUILDKITE": "buildkite",
+    "CIRCLECI": "circleci",
+    "ATLANTIS_PULL_NUM": "atlantis",
+}
+
+
+def ci_facts(environ: Mapping[str, str]) -> dict[str, str]:
+    """Give what is known of the CI job, for policies; {} outside of one."""
+    if not is_ci(environ):
+        return {}
+    found = {
+        fact: next((environ[name] for name in names if environ.get(name)), "")
+        for fact, names in _CI_FACTS.items()
+    }
+    name = next((each for key, each in _CI_NAMES.items() if key in environ), "ci")
+    found |= {"name": name, "run": ci_run(environ), "commit": ci_commit(environ)}
+    return {fact: value for fact, value in found.items() if value}
+
+
 def unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
     """Write one line for each `KPLAN_*` variable that nothing reads."""
     for name in sorted(environ):

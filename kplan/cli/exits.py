@@ -24,8 +24,8 @@ class Exit(IntEnum):
     UNREACHABLE = 7
 
 
-GUARDS = frozenset({"KP232", "KP235", "KP240"})
-"""Codes of what a plan must not do: delete what is protected, everything, or too much."""
+GUARDS = frozenset({"KP232", "KP235", "KP240", "KP329"})
+"""Codes of what a plan must not do: delete what is protected, all, or too much; be refused."""
 
 
 def of_error(error: KplanError, *, detailed: bool) -> Exit:
@@ -39,6 +39,8 @@ def of_plan(plan: "Plan", *, detailed: bool) -> Exit:
         faults = {each.code for each in plan.diagnostics if each.is_error}
         is_refused = detailed and bool(faults) and faults <= GUARDS
         return Exit.REFUSED if is_refused else Exit.ERROR
+    if plan.refused:
+        return Exit.REFUSED if detailed else Exit.ERROR
     return Exit.CHANGES if detailed and plan.has_changes else Exit.DONE
 
 
@@ -63,7 +65,16 @@ def of_outcomes(
         return Exit.ERROR
     if Status.UNKNOWN in met:
         return Exit.UNKNOWN
+    failed = [each for each in outcomes if each.status is Status.FAILED]
+    if not plan.unread and Status.SKIPPED not in met and all(map(_is_by_policy, failed)):
+        return Exit.REFUSED
     return Exit.PARTLY if Status.APPLIED in met else Exit.ERROR
+
+
+def _is_by_policy(outcome: "Outcome") -> bool:
+    from kplan.model.refusal import Origin  # noqa: PLC0415 - as above
+
+    return outcome.refusal is not None and outcome.refusal.origin is Origin.POLICY
 
 
 def of_signal(number: int) -> int:

@@ -142,6 +142,42 @@ class PlanningOptions:
             help="Refuse a plan that deletes more objects; replaced ACLs do not count.",
         ),
     ] = None
+    policy: Annotated[
+        list[str],
+        typer.Option(
+            "--policy",
+            metavar="PATH",
+            help="Ask these policies too: a folder, a Python file, or the name under which a "
+            "package offers one (repeatable).",
+        ),
+    ] = field(default_factory=list)
+    policy_mode: Annotated[
+        str,
+        typer.Option(
+            "--policy-mode",
+            metavar="MODE",
+            help="item: what is refused is left out, and the rest goes on; all: nothing is done "
+            "unless all may be.",
+            show_default="item, or what the policies block says",
+        ),
+    ] = ""
+    override: Annotated[
+        list[str],
+        typer.Option(
+            "--override",
+            metavar="POLICY=REASON",
+            help="Let through what a soft policy refuses; the reason is recorded (repeatable).",
+        ),
+    ] = field(default_factory=list)
+    as_principal: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="PRINCIPAL",
+            help="Whom policies take the change to be from, as in User:ci.",
+            show_default="the principal of the connection",
+        ),
+    ] = ""
     compact_warnings: Annotated[
         bool,
         typer.Option("--compact-warnings", help="Show warnings as their summaries only."),
@@ -159,6 +195,27 @@ class PlanningOptions:
             raise UsageError(f"-parallelism is 1 or more, not {self.parallelism}.")
         for each in self.target:
             _check_target(each)
+        if self.policy_mode not in _POLICY_MODES:
+            raise UsageError(f'-policy-mode={self.policy_mode} is neither "item" nor "all".')
+        if self.as_principal and ":" not in self.as_principal:
+            raise UsageError(f"-as={self.as_principal} is no principal.", hint="As in -as=User:ci.")
+
+    @property
+    def overrides(self) -> Mapping[str, str]:
+        """The reasons to override policies by name. Raises UsageError."""
+        found: dict[str, str] = {}
+        for each in self.override:
+            name, _, reason = each.partition("=")
+            if not name.strip() or not reason.strip():
+                raise UsageError(
+                    f"-override={each} gives no reason.",
+                    hint="Say why, for the record: -override 'NAME=REASON'",
+                )
+            found[name.strip()] = reason.strip()
+        return found
+
+
+_POLICY_MODES = ("", "item", "all")
 
 
 def _check_target(target: str) -> None:

@@ -24,7 +24,7 @@ from kplan.workflow.project import Ports
 def show_plan(session: Session, made: Planned, planning: PlanningOptions) -> None:
     """Show a plan as text, and its problems."""
     session.terminal.data(plan_text(session, made.plan, group=planning.group))
-    found = made.plan.diagnostics
+    found = made.plan.problems
     if planning.compact_warnings:
         session.terminal.talk(_summaries(each for each in found if not each.is_error))
         found = tuple(each for each in found if each.is_error)
@@ -45,7 +45,7 @@ def stream_plan(session: Session, made: Planned, *, whole: bool = False) -> None
     if whole:
         session.terminal.data(views.plan_line(made.plan, at))
     tell(
-        made.plan.diagnostics,
+        made.plan.problems,
         session.terminal,
         is_stream=True,
         sources=made.configuration.sources,

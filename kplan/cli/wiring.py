@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
-from kplan.cli.environment import ci_commit, ci_run
+from kplan.cli.environment import ci_commit, ci_facts, ci_run
 from kplan.cli.keeping import remote_store
 from kplan.cli.options import InputOptions, PlanningOptions, StateOptions
 from kplan.cli.problems import tell
@@ -17,7 +17,7 @@ from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration
 from kplan.model.errors import ConfigError, UsageError
 from kplan.state.holder import this_run
-from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.project import PlanOptions, PolicyOptions, Ports, Project
 
 
 class SystemClock:
@@ -67,6 +67,7 @@ def ports(session: Session, verb: str, states: StateOptions, progress: Progress)
         is_stopped=session.signals.stop.is_set,
         holder=holder if states.lock else None,
         lock_timeout_s=states.lock_timeout_s(environ),
+        ci=ci_facts(environ),
     )
 
 
@@ -78,6 +79,12 @@ def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
         is_destroy=is_destroy,
         asks_broker=planning.broker_validate,
         max_deletes=planning.max_deletes,
+        policies=PolicyOptions(
+            paths=tuple(planning.policy),
+            mode=planning.policy_mode,
+            overrides=planning.overrides,
+            principal=planning.as_principal,
+        ),
     )
 
 

@@ -88,6 +88,8 @@ SUMMARIES: Mapping[str, str] = {
     "KP134": "Duplicate import configuration",
     "KP135": "Invalid state block",
     "KP136": "State key left to its default",
+    "KP137": "Invalid policy",
+    "KP138": "Policies are declared by the root module",
     "KP184": "Ambiguous move statements",
     "KP185": "Cyclic dependency in move statements",
     "KP186": "Moved object still exists",

@@ -52,6 +52,14 @@ TERRAFORM = Shape(
 STATE = Shape(("backend", "topic", "key", "replication_factor"), ("backend",))
 MOVED = Shape(("from", "to"), ("from", "to"))
 REMOVED = Shape(("from",), ("from",), ("lifecycle",))
+RULE = Shape(("condition", "message", "fix"), ("condition", "message"))
+POLICY = Shape(
+    ("description", "on", "kind", "when", "level", "order", "waivers"),
+    ("on",),
+    ("deny", "warn", "advise"),
+    labels=1,
+)
+POLICIES = Shape(("paths", "mode", "settings"))
 IMPORT = Shape(("to", "id", "for_each", "provider"), ("to", "id"))
 
 SHAPES: Mapping[str, Shape] = {
@@ -66,11 +74,13 @@ SHAPES: Mapping[str, Shape] = {
     "moved": MOVED,
     "removed": REMOVED,
     "import": IMPORT,
+    "policy": POLICY,
+    "policies": POLICIES,
 }
 """Every block that may stand at the top, but for `resource`."""
 
 _TOP_LEVEL = (*SHAPES, "resource")
-_NAMED = frozenset({"variable", "output", "module", "check"})
+_NAMED = frozenset({"variable", "output", "module", "check", "policy"})
 _CONDITIONS = frozenset({"validation", "precondition", "assert"})
 
 
@@ -124,6 +134,8 @@ class Declared:
     settings: list[Declaration] = field(default_factory=list)
     states: list[Declaration] = field(default_factory=list)
     refactorings: list[Declaration] = field(default_factory=list)
+    policies: dict[str, Declaration] = field(default_factory=dict)
+    policy_settings: list[Declaration] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     left_out: set[tuple[str, str]] = field(default_factory=set)
     has_lost: bool = False
@@ -206,6 +218,8 @@ def _inner_problems(found: Declaration) -> Iterable[Diagnostic]:
     for inner in found.block.blocks:
         if inner.type in _CONDITIONS:
             yield from body_problems(inner, found.origin, CONDITION)
+        elif found.block.type == "policy" and inner.type in POLICY.blocks:
+            yield from body_problems(inner, found.origin, RULE)
 
 
 def _name_problems(found: Declaration, label: ast.Label) -> Iterable[Diagnostic]:
@@ -283,6 +297,19 @@ def _keep_state(result: Declared, found: Declaration) -> None:
     result.states.append(found)
 
 
+def _keep_policy(result: Declared, found: Declaration) -> None:
+    _keep_once(result, result.policies, found)
+
+
+def _keep_policy_settings(result: Declared, found: Declaration) -> None:
+    if result.policy_settings:
+        first = result.policy_settings[0].place
+        told = f"There is another policies block, at {first}."
+        related = (("declared first", first),)
+        result.diagnostics.append(error("KP128", found.place, told, related=related))
+    result.policy_settings.append(found)
+
+
 def _keep_refactoring(result: Declared, found: Declaration) -> None:
     result.refactorings.append(found)
 
@@ -299,6 +326,8 @@ _KEEP: Mapping[str, Callable[[Declared, Declaration], None]] = {
     "moved": _keep_refactoring,
     "removed": _keep_refactoring,
     "import": _keep_refactoring,
+    "policy": _keep_policy,
+    "policies": _keep_policy_settings,
 }
 
 

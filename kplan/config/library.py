@@ -11,11 +11,15 @@ from kplan.config.syntax.cache import TreeCache
 class Library:
     """Folders of modules by their path from the root folder, `.` being the root itself.
 
-    `sources` gathers the text of every file read, by the name it is shown under.
+    `sources` gathers the text of every file read, by the name it is shown under; `shown` stands
+    before all of these names.
     """
 
-    def __init__(self, root: Path, known: Known, cache: TreeCache | None = None) -> None:
+    def __init__(
+        self, root: Path, known: Known, cache: TreeCache | None = None, shown: str = ""
+    ) -> None:
         self.root = root
+        self._shown = f"{shown.rstrip('/')}/" if shown else ""
         self.sources: dict[str, str] = {}
         self._known = known
         self._cache = cache
@@ -26,7 +30,8 @@ class Library:
         """Give what a folder declares; its own problems are among it."""
         found = self._folders.get(path)
         if found is None:
-            files = read_folder(self.root / path, "" if path == "." else f"{path}/", self._cache)
+            inner = "" if path == "." else f"{path}/"
+            files = read_folder(self.root / path, self._shown + inner, self._cache)
             self.sources.update(files.sources)
             found = declared(files.items, self._known, has_lost=files.has_lost)
             found.diagnostics.extend(files.diagnostics)

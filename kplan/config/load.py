@@ -11,6 +11,7 @@ from kplan.config.inputs import Inputs
 from kplan.config.module import Module
 from kplan.config.opening import Root, open_folder
 from kplan.config.outputs import Output, outputs
+from kplan.config.policies.folder import PolicySettings, policies, policy_settings
 from kplan.config.problem import Failure, error
 from kplan.config.providers import Provider, providers
 from kplan.config.refactorings import refactorings
@@ -21,6 +22,7 @@ from kplan.config.values.sensitive import has_sensitive
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.model.policy import Policy
 from kplan.model.refactoring import Refactorings
 from kplan.model.resource import Identity, Resource
 
@@ -52,6 +54,8 @@ class Configuration:
     sources: Mapping[str, str] = field(repr=False)
     digest: str
     refactorings: Refactorings = field(default_factory=Refactorings)
+    policies: tuple[Policy, ...] = ()
+    policy_settings: PolicySettings = field(default_factory=PolicySettings)
 
 
 def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configuration:
@@ -72,6 +76,8 @@ def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Con
         resources = tuple(resources_of(module))
         ledger.report(declared_twice(resources, kinds))
         refactored = refactorings(module, resources, ledger)
+        judges = policies(module, ledger, root.run.kinds)
+        judging = policy_settings(module, ledger)
     variables = _variables(module)
     return Configuration(
         resources,
@@ -82,6 +88,8 @@ def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Con
         root.sources,
         _digest(root.run.library.sources, variables, inputs.workspace),
         refactored,
+        judges,
+        judging,
     )
 
 

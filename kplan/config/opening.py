@@ -49,12 +49,17 @@ class Root:
         return Root(module, run, values, self.problems, self._variable_files)
 
 
-def open_folder(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Root:
-    """Read and parse the files of a folder, and gather the values given to its variables."""
+def open_folder(
+    folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind], shown: str = ""
+) -> Root:
+    """Read and parse the files of a folder, and gather the values given to its variables.
+
+    `shown` stands before the names of its files in messages, where it is not the folder at work.
+    """
     cached = cache_folder(inputs.environ)
     cache = TreeCache(cached) if cached else None
     known = Known(tuple(kind.name for kind in kinds), inputs.skips_foreign)
-    library = Library(folder, known, cache)
+    library = Library(folder, known, cache, shown)
     found = library.folder(".")
     ledger = Ledger(list(found.diagnostics))
     rounds = Rounds()

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from kplan.model.address import Address
-from kplan.model.diagnostic import Diagnostic, has_errors
+from kplan.model.diagnostic import Diagnostic, has_errors, in_order
+from kplan.model.policy import Effect, Standing, Violation
 from kplan.model.resource import Identity, Path
 from kplan.model.source import SourceRange
 
@@ -157,7 +158,8 @@ class Plan:
 
     `changes` holds every owned or declared object once, NO_OP included, in display order.
     `is_complete` is False when targets or unread kinds narrowed the plan. `checksum` identifies
-    the actions independent of time.
+    the actions independent of time. `violations` is what policies said; what they refuse is among
+    the changes and not in the batches.
     """
 
     based_on: BasedOn
@@ -171,6 +173,30 @@ class Plan:
     checksum: str = ""
     cluster: Mapping[str, str] = field(default_factory=dict)
     created_at: str = ""
+    violations: tuple[Violation, ...] = ()
+
+    @property
+    def refused(self) -> frozenset[tuple[str, Identity]]:
+        """Name the objects, by kind and identity, whose change a policy refuses."""
+        return frozenset(
+            (each.kind, each.identity)
+            for each in self.violations
+            if each.standing is Standing.REFUSED
+        )
+
+    @property
+    def granted(self) -> tuple[Change, ...]:
+        """List the changes that no policy refuses."""
+        refused = self.refused
+        if not refused:
+            return self.changes
+        return tuple(each for each in self.changes if (each.kind, each.identity) not in refused)
+
+    @property
+    def problems(self) -> tuple[Diagnostic, ...]:
+        """List all that is to be told: diagnostics, and what policies said."""
+        said = (each.diagnostic for each in self.violations if each.effect is not Effect.ADVISE)
+        return in_order([*self.diagnostics, *said])
 
     @property
     def has_errors(self) -> bool:
@@ -181,7 +207,7 @@ class Plan:
     def has_changes(self) -> bool:
         """Whether apply would change cluster, ownership or outputs."""
         return any(
-            change.action is not Action.NO_OP or change.reason.is_import for change in self.changes
+            change.action is not Action.NO_OP or change.reason.is_import for change in self.granted
         ) or any(output.action is not Action.NO_OP for output in self.outputs)
 
     @property
@@ -196,8 +222,8 @@ class Plan:
         return not self.has_errors and (self.has_changes or self.has_adoptions)
 
     def count(self, *actions: Action) -> int:
-        """Count the changes with one of the actions."""
-        return sum(1 for change in self.changes if change.action in actions)
+        """Count the changes with one of the actions, without those that are refused."""
+        return sum(1 for change in self.granted if change.action in actions)
 
     @property
     def imported(self) -> int:

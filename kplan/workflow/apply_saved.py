@@ -9,6 +9,7 @@ from kplan.kinds import KINDS
 from kplan.model.errors import PolicyDenied, StalePlan, WrongCluster
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Change, Plan, Reason
+from kplan.model.policy import Standing
 from kplan.model.state import State
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
@@ -16,7 +17,8 @@ from kplan.workflow.execution import Applied, Hands, carried_out
 from kplan.workflow.freshness import Staleness, stale_changes
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.plan import Planned, planned
-from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.policies import Hearing, policed
+from kplan.workflow.project import PlanOptions, PolicyOptions, Ports, Project
 from kplan.workflow.settled import wanted_identities
 from kplan.workflow.snapshot import read_snapshot
 
@@ -63,7 +65,11 @@ def apply_saved(
         except StalePlan:
             if on_stale is not OnStale.REPLAN:
                 raise
+            options = replace(options, policies=_with_overrides(saved.plan, options.policies))
             return _replanned(project, saved, found, options, outside)
+        made = _policed(made, options, ports)
+        if made.plan.has_errors:
+            return Applied(made, (), made.state, is_approved=False)
         done = carried_out(project, found, made, options, outside)
         refused = tuple(_refused(change, why) for change, why in stale if change.touches_cluster)
         for outcome in refused:
@@ -111,6 +117,27 @@ def _rebound(saved: SavedPlan, found: Opened, on_stale: OnStale) -> tuple[Planne
         raise StalePlan(f"{said}: {', '.join(names)}.", _AGAIN)
     plan = _without(saved.plan, stale, state)
     return Planned(plan, found.configuration, state, snapshot, saved.meta), stale
+
+
+def _policed(made: Planned, options: PlanOptions, ports: Ports) -> Planned:
+    """Ask the policies of today about what they let through when the plan was made."""
+    policies = _with_overrides(made.plan, options.policies)
+    former = made.plan
+    kept = tuple(each for each in former.violations if each.standing is Standing.REFUSED)
+    plan = replace(former, violations=kept)
+    hearing = Hearing(made.configuration, made.snapshot)
+    plan, configuration = policed(plan, hearing, policies, ports)
+    return replace(made, plan=plan, configuration=configuration)
+
+
+def _with_overrides(plan: Plan, options: PolicyOptions) -> PolicyOptions:
+    """Take over the reasons that were recorded when the plan was made."""
+    recorded = {
+        each.policy: each.reason.removeprefix("overridden: ")
+        for each in plan.violations
+        if each.standing is Standing.OVERRIDDEN
+    }
+    return replace(options, overrides={**recorded, **options.overrides})
 
 
 def _same_state(plan: Plan, state: State, on_stale: OnStale) -> State:

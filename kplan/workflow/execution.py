@@ -13,6 +13,7 @@ from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.workflow.both import Both
 from kplan.workflow.opened import Opened
 from kplan.workflow.plan import Planned, output_values
+from kplan.workflow.policies import refused_outcomes
 from kplan.workflow.project import PlanOptions, Ports, Project
 
 _PLANS_KEPT = 100
@@ -63,6 +64,7 @@ def carried_out(
         ports.progress.stage("Applying", _sendings(made.plan))
         outcomes = carry_out(made.plan, means)
         journal.end()
+        outcomes = (*outcomes, *refused_outcomes(made.plan, hands.watcher))
         state = state_after(made.state, made.plan, outcomes, _outputs(made))
         state = replace(state, applied_plans=_applied_plans(made, ports))
         journal.writes(state.serial)
@@ -95,7 +97,7 @@ def _applied_plans(made: Planned, ports: Ports) -> tuple[AppliedPlan, ...]:
 
 
 def _sendings(plan: Plan) -> int:
-    return sum(1 for change in plan.changes if change.touches_cluster)
+    return sum(1 for change in plan.granted if change.touches_cluster)
 
 
 def _outputs(made: Planned) -> dict[str, OutputValue]:

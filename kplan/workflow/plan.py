@@ -16,6 +16,7 @@ from kplan.state.plan_file import PlanMeta
 from kplan.workflow.acl_order import adds_first
 from kplan.workflow.broker_check import broker_checked
 from kplan.workflow.opened import Opened, opened
+from kplan.workflow.policies import Hearing, policed
 from kplan.workflow.project import PlanOptions, Ports, Project
 from kplan.workflow.settled import settled_snapshot, settled_state
 
@@ -51,7 +52,9 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     if options.asks_broker and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
         made = broker_checked(made, found.cluster, KINDS, ports)
-    return Planned(made, found.configuration, found.state, snapshot)
+    hearing = Hearing(found.configuration, snapshot)
+    made, configuration = policed(made, hearing, options.policies, ports)
+    return Planned(made, configuration, found.state, snapshot)
 
 
 def output_values(configuration: Configuration) -> dict[str, OutputValue]:

@@ -1,6 +1,6 @@
 """Where a configuration lives, and what a use case is given to work with."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -66,10 +66,27 @@ Connect = Callable[[Configuration], Cluster]
 
 
 @dataclass(frozen=True, slots=True)
+class PolicyOptions:
+    """Which policies are asked beside those of the configuration, and on which terms.
+
+    `paths` are files, folders and names of installed policies; those that the configuration names
+    start at its `folder`. `mode` is "item", "all", or "" for what the configuration says.
+    `overrides` are reasons by names of policies. `principal` stands in for the one that asks.
+    """
+
+    folder: Path = Path()
+    paths: tuple[str, ...] = ()
+    mode: str = ""
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    principal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Ports:
     """The outside world of a use case, built by the command line or by a test.
 
-    `holder` describes who takes the lock; None works without a lock (`-lock=false`).
+    `holder` describes who takes the lock; None works without a lock (`-lock=false`). `ci` is what
+    is known of the CI job, {} outside of one.
     """
 
     connect: Connect
@@ -79,6 +96,7 @@ class Ports:
     is_stopped: Callable[[], bool]
     holder: Holder | None = None
     lock_timeout_s: float = 0.0
+    ci: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,4 +111,5 @@ class PlanOptions:
     is_destroy: bool = False
     asks_broker: bool = True
     max_deletes: int | None = None
+    policies: PolicyOptions = field(default_factory=PolicyOptions)
     pace: Pace = field(default_factory=Pace)

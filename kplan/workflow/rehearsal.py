@@ -156,7 +156,7 @@ class Rehearsal:
         opened = Opened(configuration, self.state, self.cluster, self.cluster.describe())
         made = planned(opened, PlanOptions(targets=run.targets), self.ports)
         course.plan = made.plan
-        course.found += made.plan.diagnostics
+        course.found += made.plan.problems
         if run.is_apply and not made.plan.has_errors:
             outcomes = self._sent(made.plan)
             self.state = state_after(made.state, made.plan, outcomes, output_values(configuration))

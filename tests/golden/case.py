@@ -75,7 +75,7 @@ def told(case: Path, scratch: Path) -> Told:
         made = plan(project, options, ports)
     except ConfigError as invalid:
         return Told(None, invalid.diagnostics, invalid.sources, group_acls)
-    return Told(made.plan, made.plan.diagnostics, made.configuration.sources, group_acls)
+    return Told(made.plan, made.plan.problems, made.configuration.sources, group_acls)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from kplan.report.documents.acl_table import access_gaps, acl_item, acl_tables, 
 from kplan.report.documents.body import ABSENT, SENSITIVE, Entry, Verbatim, rows
 from kplan.report.documents.changes import item, mark_of
 from kplan.report.documents.drift import drift_rows
+from kplan.report.documents.policies import policies
 from kplan.report.documents.units import counted
 
 NO_CHANGES = "No changes. Your infrastructure matches the configuration."
@@ -47,6 +48,7 @@ def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
             *_drift(plan),
             *_legend(shown),
             *_items(shown, group_acls=group_acls),
+            *policies(plan.violations),
             *_summary(plan),
             *_outputs(plan.outputs),
             *_notes(plan),

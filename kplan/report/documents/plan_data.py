@@ -7,6 +7,7 @@ from kplan.model.plan import Action, Change, OutputChange, Plan, Reason
 from kplan.model.resource import Path
 from kplan.report.data import Data, as_data
 from kplan.report.documents.body import SENSITIVE
+from kplan.report.documents.policies import policies_data
 from kplan.report.documents.terraform import (
     ACTIONS,
     FORMAT_VERSION,
@@ -193,4 +194,5 @@ def _ours(plan: Plan) -> Data:
         ],
         "unread": dict(sorted(plan.unread.items())),
         "diagnostics": diagnostics_data(plan.diagnostics, {}),
+        **({"policies": policies_data(plan.violations)} if plan.violations else {}),
     }

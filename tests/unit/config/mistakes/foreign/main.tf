@@ -8,7 +8,7 @@ resource "random_id" "c" {}
 resorce "kafka_topic" "d" {
   name = "d"
 }
-policy "x" {}
+pipeline "x" {}
 provider "aws" {
   region = "eu"
 }

@@ -1,0 +1,1 @@
+"""`policy` blocks: what they declare, and what their rules find."""

@@ -1,0 +1,121 @@
+"""The policies of a configuration and of the modules it calls, and those of other folders."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from kplan.config.declared import Declaration
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.inputs import Inputs
+from kplan.config.ledger import Ledger
+from kplan.config.module import Module
+from kplan.config.opening import open_folder
+from kplan.config.policies.reading import policy, policy_problems
+from kplan.config.problem import Failure, error
+from kplan.config.room import room_to_work
+from kplan.config.types import type_named
+from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.jsonvalue import Json, to_json_value
+from kplan.config.values.sensitive import bare
+from kplan.config.values.value import Value
+from kplan.kinds.base import ResourceKind
+from kplan.model.diagnostic import Diagnostic, in_order
+from kplan.model.policy import Policy
+
+MODES = ("item", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySettings:
+    """The `policies` block: where more policies are, what refuses the whole plan, settings.
+
+    `paths` are files and folders, from the folder of the configuration, or names of installed
+    policies; `mode` is "" where nothing is said.
+    """
+
+    paths: tuple[str, ...] = ()
+    mode: str = ""
+    settings: Mapping[str, Json] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFolder:
+    """The policies of a folder, with what is wrong with them and the text of its files."""
+
+    policies: tuple[Policy, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def policies(
+    module: Module, ledger: Ledger, kinds: Mapping[str, ResourceKind], source: str = ""
+) -> tuple[Policy, ...]:
+    """Work out the policy blocks of a module and of those it calls, in order of their text."""
+    found: list[Policy] = []
+    for child in module.modules():
+        declared = child.declared
+        ledger.report(policy_problems(declared, kinds))
+        for block in declared.policies.values():
+            if not block.is_broken:
+                scope = child.scope(block.origin)
+                each = ledger.attempt(partial(policy, block, scope, kinds, source))
+                found += [] if each is None else [each]
+        if child.path and declared.policy_settings:
+            told = "What holds for the whole plan is said where the plan is made."
+            ledger.report([error("KP138", declared.policy_settings[0].place, told)])
+    return tuple(found)
+
+
+def policy_settings(module: Module, ledger: Ledger) -> PolicySettings:
+    """Work out the `policies` block of the root module."""
+    if not module.declared.policy_settings:
+        return PolicySettings()
+    found = module.declared.policy_settings[0]
+    read = partial(_argument, module, found)
+    paths = ledger.attempt(partial(read, "paths", "list(string)"))
+    mode = ledger.attempt(partial(read, "mode", "string"))
+    settings = ledger.attempt(partial(read, "settings", ""))
+    if mode is not None and mode not in MODES:
+        told = f'The mode is "{MODES[0]}" (each change by itself) or "{MODES[1]}" (all or none).'
+        ledger.report([error("KP137", found.value_range("mode"), told)])
+    if settings is not None and not isinstance(settings, dict):
+        told = "Settings are an object; every Python policy is given it."
+        ledger.report([error("KP137", found.value_range("settings"), told)])
+        settings = None
+    plain = to_json_value(bare(settings)) if settings is not None else {}
+    return PolicySettings(
+        tuple(map(str, paths)) if isinstance(paths, tuple) else (),
+        str(mode or ""),
+        plain if isinstance(plain, Mapping) else {},
+    )
+
+
+def _argument(module: Module, found: Declaration, name: str, wanted: str) -> Value:
+    if name not in found.arguments:
+        return None
+    value = evaluate(found.arguments[name].value, module.scope(found.origin))
+    if not wanted or value is None:
+        return value
+    try:
+        return convert(bare(value), type_named(wanted))
+    except ConversionError as fault:
+        told = f'"{name}" is a {wanted}: {fault}.'
+        raise Failure([error("KP137", found.value_range(name), told)]) from None
+
+
+def policy_folder(folder: Path, kinds: Sequence[ResourceKind], shown: str) -> PolicyFolder:
+    """Load the policies of a folder of their own; variables have their defaults or its tfvars.
+
+    `shown` is the folder as it is named in messages.
+    """
+    with room_to_work():
+        root = open_folder(folder, Inputs(), kinds, shown)
+        module, ledger = root.module, root.run.ledger
+        module.work_out()
+        found = policies(module, ledger, root.run.kinds, shown)
+        if module.declared.resources:
+            first = next(iter(module.declared.resources.values()))
+            told = "A folder of policies declares no resources; they would never be planned."
+            ledger.report([error("KP137", first.place, told)])
+    return PolicyFolder(found, in_order(ledger.diagnostics), root.sources)

@@ -1,0 +1,180 @@
+"""Policies: what they are asked, what they find, and what came of it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from kplan.model.address import Address
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.refusal import Origin
+from kplan.model.resource import Identity, Path
+from kplan.model.source import SourceRange
+
+
+class Operation(StrEnum):
+    """What is to be done to an object, in KIP-201's words."""
+
+    CREATE = "create"
+    ALTER = "alter"
+    DELETE = "delete"
+    DELETE_RECORDS = "delete_records"
+
+
+class Level(StrEnum):
+    """How far a policy goes: ADVISORY never refuses, SOFT may be overridden with a reason."""
+
+    ADVISORY = "advisory"
+    SOFT = "soft"
+    HARD = "hard"
+
+
+class Effect(StrEnum):
+    """What a rule of a policy does where it strikes."""
+
+    DENY = "deny"
+    WARN = "warn"
+    ADVISE = "advise"
+
+
+class Standing(StrEnum):
+    """What came of a finding. Only REFUSED keeps a change from being carried out."""
+
+    REFUSED = "refused"
+    OVERRIDDEN = "overridden"
+    WAIVED = "waived"
+    TOLD = "told"
+
+
+class Unknowable(Exception):  # noqa: N818 - a fact of the cluster, not of the program
+    """A policy asked for what could not be read. The text says what, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiver:
+    """An exception from a policy that somebody answers for, up to and with the day `until`.
+
+    `applies_to` are patterns (`*`, `?`) of names on the cluster or addresses.
+    """
+
+    owner: str
+    reason: str
+    until: date
+    applies_to: tuple[str, ...]
+    place: SourceRange | None = None
+
+    def covers(self, identity: Identity, address: Address | None, today: date) -> bool:
+        """Whether the waiver is in force, and speaks of the object."""
+        names = (identity, str(address or identity))
+        is_meant = any(
+            fnmatchcase(name, pattern.replace("[", "[[]"))
+            for pattern in self.applies_to
+            for name in names
+        )
+        return is_meant and not self.is_expired(today)
+
+    def is_expired(self, today: date) -> bool:
+        """Whether its time is over."""
+        return today > self.until
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyHead:
+    """What is known of a policy before it is asked.
+
+    `kinds` is empty for a policy of all kinds. Policies are asked by `order`, lowest first, then
+    as they are written. `source` names the place it was found in: policies of one source follow
+    each other as written, those of two sources that decide the same need different orders.
+    """
+
+    name: str
+    operations: frozenset[Operation]
+    kinds: frozenset[str] = frozenset()
+    level: Level = Level.HARD
+    order: int = 0
+    waivers: tuple[Waiver, ...] = ()
+    source: str = ""
+    place: SourceRange | None = None
+    description: str = ""
+
+    def decides(self, operation: Operation, kind: str) -> bool:
+        """Whether the policy is asked about the operation on objects of the kind."""
+        return operation in self.operations and (not self.kinds or kind in self.kinds)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One operation on one object, as policies see it.
+
+    `requested` is the whole object as it will be, `current` as it is now; both are plain data
+    under HCL attribute names, None where there is none, secrets left out. Topics have besides:
+    `assignments`, `generated_replica_assignments`, `internal` and `topic_id`. `cluster` works its
+    members out when asked for and raises `Unknowable` for what could not be read. `offsets` are
+    those of a deletion of records, by partition. `sensitive` are paths in `requested`.
+    """
+
+    operation: Operation
+    kind: str
+    identity: Identity
+    requested: Mapping[str, object] | None
+    current: Mapping[str, object] | None
+    change: Mapping[str, object]
+    cluster: Mapping[str, object]
+    principal: str | None = None
+    ci: Mapping[str, str] | None = None
+    address: Address | None = None
+    declared_at: SourceRange | None = None
+    offsets: Mapping[int, int] = field(default_factory=dict)
+    sensitive: frozenset[Path] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that struck. `fix` is the way out; `subject` the rule, `values` what it saw."""
+
+    effect: Effect
+    message: str
+    fix: str = ""
+    subject: SourceRange | None = None
+    values: tuple[tuple[str, str], ...] = ()
+    is_failure: bool = False
+    """Whether the policy could not be worked out: what it would have said is unknown."""
+
+
+class Policy(Protocol):
+    """Something that can be asked, written in HCL or Python."""
+
+    @property
+    def head(self) -> PolicyHead:
+        """What is known of it."""
+        ...
+
+    def findings(self, question: Question) -> Iterator[Finding]:
+        """Judge one operation; whatever goes wrong is a finding too."""
+        ...
+
+    def close(self) -> None:
+        """Free what it holds; nothing is asked any more."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """What a policy said about a change, and what came of it.
+
+    `reason` says who overrode or waived it and why. `diagnostic` tells it with its places.
+    """
+
+    policy: str
+    operation: Operation
+    kind: str
+    identity: Identity
+    effect: Effect
+    level: Level
+    standing: Standing
+    message: str
+    diagnostic: Diagnostic
+    reason: str = ""
+    origin: Origin = Origin.POLICY

@@ -1,0 +1,240 @@
+"""Asking policies, and weighing what they find."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from itertools import combinations
+
+from kplan.kinds.secrecy import without_secrets
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.plan import Change
+from kplan.model.policy import (
+    Effect,
+    Finding,
+    Level,
+    Policy,
+    PolicyHead,
+    Question,
+    Standing,
+    Violation,
+)
+from kplan.model.refusal import Refusal
+from kplan.policy.codes import SUMMARIES
+from kplan.policy.questions import Setting, questions
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a run brings: the day, and the reasons for which soft policies are overridden."""
+
+    today: date
+    overrides: Mapping[str, str] = field(default_factory=dict)
+
+
+def judged(
+    changes: Iterable[Change], policies: Sequence[Policy], setting: Setting, terms: Terms
+) -> tuple[Violation, ...]:
+    """Ask about each change, in the order in which they will be carried out.
+
+    Every policy is asked, so that all that is wrong is told at once. What is refused does not
+    count in the totals that later changes see.
+    """
+    asked = in_order_of_asking(policies)
+    found: list[Violation] = []
+    for change in changes:
+        before = setting.cluster.so_far
+        setting.cluster.so_far = before.plus(change.kind, change.before, change.after)
+        said = [
+            _hidden(each, change)
+            for question in questions(change, setting)
+            for each in answers(question, asked, terms)
+        ]
+        if any(each.standing is Standing.REFUSED for each in said):
+            setting.cluster.so_far = before
+        found += said
+    return tuple(found)
+
+
+def in_order_of_asking(policies: Sequence[Policy]) -> list[Policy]:
+    """Sort by `order`, and else keep the order in which they were found."""
+    return sorted(policies, key=lambda each: each.head.order)
+
+
+def answers(question: Question, policies: Sequence[Policy], terms: Terms) -> Iterator[Violation]:
+    """Ask the policies that decide the operation on this kind."""
+    for policy in policies:
+        if policy.head.decides(question.operation, question.kind):
+            for finding in policy.findings(question):
+                yield _violation(question, policy.head, finding, terms)
+
+
+def expired(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
+    """Tell of waivers whose time is over; what they let through is refused again."""
+    for policy in policies:
+        for waiver in policy.head.waivers:
+            if waiver.is_expired(today):
+                yield Diagnostic(
+                    "KP325",
+                    Severity.WARNING,
+                    SUMMARIES["KP325"],
+                    f"The waiver of policy {policy.head.name} for {', '.join(waiver.applies_to)} "
+                    f"({waiver.owner}: {waiver.reason}) ended with {waiver.until.isoformat()}.",
+                    f"Take it out, or let {waiver.owner} renew it.",
+                    subject=waiver.place,
+                )
+
+
+def order_conflicts(policies: Sequence[Policy]) -> Iterator[Diagnostic]:
+    """Find policies of two sources that decide the same and do not say who is first (K201-22)."""
+    told: set[tuple[str, str]] = set()
+    for one, other in combinations([each.head for each in policies], 2):
+        if one.name == other.name:
+            yield _unusable(other, f'There are two policies "{one.name}".', one)
+        pair = (one.source, other.source)
+        if one.source == other.source or one.order != other.order or pair in told:
+            continue
+        if same := _both_decide(one, other):
+            told.add(pair)
+            yield Diagnostic(
+                "KP328",
+                Severity.ERROR,
+                SUMMARIES["KP328"],
+                f"{one.name} ({one.source or 'the configuration'}) and {other.name} "
+                f"({other.source or 'the configuration'}) both decide {same}, and nothing says "
+                "which of them is asked first.",
+                "Give the policies of one of them another order: order = 10",
+                subject=other.place,
+                related=((one.name, one.place),) if one.place else (),
+            )
+
+
+def unused_overrides(policies: Iterable[Policy], terms: Terms) -> Iterator[Diagnostic]:
+    """Find overrides of what is no policy, or none that may be overridden."""
+    heads = {each.head.name: each.head for each in policies}
+    for name in sorted(terms.overrides):
+        head = heads.get(name)
+        if head is not None and head.level is Level.SOFT:
+            continue
+        why = "no policy has this name" if head is None else f"its level is {head.level}"
+        yield Diagnostic(
+            "KP330",
+            Severity.ERROR,
+            SUMMARIES["KP330"],
+            f"{name} cannot be overridden: {why}.",
+            "kplan policy list shows the policies with their levels; only soft ones give way.",
+            subject=head.place if head else None,
+        )
+
+
+def _both_decide(one: PolicyHead, other: PolicyHead) -> str:
+    operations = sorted(one.operations & other.operations)
+    kinds = one.kinds & other.kinds if one.kinds and other.kinds else one.kinds | other.kinds
+    is_same = bool(operations) and (bool(kinds) or not (one.kinds and other.kinds))
+    return f"{operations[0]} of {min(kinds, default='every kind')}" if is_same else ""
+
+
+def _unusable(head: PolicyHead, told: str, other: PolicyHead) -> Diagnostic:
+    return Diagnostic(
+        "KP327",
+        Severity.ERROR,
+        SUMMARIES["KP327"],
+        told,
+        "Rename one of them: waivers and overrides go by the name.",
+        subject=head.place,
+        related=(("the first", other.place),) if other.place else (),
+    )
+
+
+def _violation(question: Question, head: PolicyHead, finding: Finding, terms: Terms) -> Violation:
+    standing, reason = _standing(question, head, finding, terms)
+    return Violation(
+        head.name,
+        question.operation,
+        question.kind,
+        question.identity,
+        finding.effect,
+        head.level,
+        standing,
+        finding.message,
+        _diagnostic(question, head, finding, (standing, reason)),
+        reason,
+    )
+
+
+def _standing(
+    question: Question, head: PolicyHead, finding: Finding, terms: Terms
+) -> tuple[Standing, str]:
+    if finding.effect is not Effect.DENY:
+        return Standing.TOLD, ""
+    for waiver in head.waivers:
+        if waiver.covers(question.identity, question.address, terms.today):
+            until = waiver.until.isoformat()
+            return Standing.WAIVED, f"waived by {waiver.owner} until {until}: {waiver.reason}"
+    if head.level is Level.ADVISORY:
+        return Standing.TOLD, ""
+    if head.level is Level.SOFT and (why := terms.overrides.get(head.name)):
+        return Standing.OVERRIDDEN, f"overridden: {why}"
+    return Standing.REFUSED, ""
+
+
+def _code(finding: Finding, standing: Standing) -> str:
+    if finding.effect is Effect.WARN:
+        return "KP321"
+    if finding.effect is Effect.ADVISE:
+        return "KP333"
+    if finding.is_failure and standing is Standing.REFUSED:
+        return "KP326"
+    return {
+        Standing.REFUSED: "KP320",
+        Standing.OVERRIDDEN: "KP323",
+        Standing.WAIVED: "KP324",
+        Standing.TOLD: "KP322",
+    }[standing]
+
+
+def _diagnostic(
+    question: Question, head: PolicyHead, finding: Finding, came_of: tuple[Standing, str]
+) -> Diagnostic:
+    """Tell a finding at the line of the policy, with the line of the resource beside it."""
+    standing, reason = came_of
+    code = _code(finding, standing)
+    place = finding.subject or head.place
+    at = question.declared_at
+    what = f"{question.operation.replace('_', ' ')} of {question.identity}"
+    told = f"{what}: {finding.message.strip()}\n\nPolicy {head.name}"
+    told += f" at {place}." if place else "."
+    if reason:
+        told += f" It was {reason}"
+    return Diagnostic(
+        code,
+        Severity.ERROR if standing is Standing.REFUSED else Severity.WARNING,
+        SUMMARIES[code],
+        told,
+        finding.fix or _way_out(head, standing),
+        question.address,
+        at or place,
+        related=(("the policy", place),) if at and place else (),
+        values=finding.values,
+    )
+
+
+def _way_out(head: PolicyHead, standing: Standing) -> str:
+    if standing is Standing.REFUSED and head.level is Level.SOFT:
+        return f"Change it, or say why it must be: -override '{head.name}=REASON'"
+    return ""
+
+
+def _hidden(violation: Violation, change: Change) -> Violation:
+    """Take secrets of the change out of what a policy wrote."""
+    if not change.sensitive:
+        return violation
+
+    def clean(text: str) -> str:
+        return without_secrets(Refusal("POLICY_VIOLATION", 44, text), change).message
+
+    told = violation.diagnostic
+    return replace(
+        violation,
+        message=clean(violation.message),
+        diagnostic=replace(told, detail=clean(told.detail), hint=clean(told.hint)),
+    )

@@ -1,0 +1,259 @@
+"""Policies written in Python: classes with a method for each operation that they judge."""
+
+import importlib.util
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.policy import (
+    Effect,
+    Finding,
+    Level,
+    Operation,
+    Policy,
+    PolicyHead,
+    Question,
+)
+from kplan.model.source import SourceRange
+from kplan.policy.codes import SUMMARIES
+from kplan.policy.legacy import LEGACY, Adapted
+from kplan.policy.requests import ClusterState, request
+
+ENTRY_POINTS = "kplan.policies"
+"""The group of entry points under which installed packages offer policies by name."""
+
+_RECORDS = "validate_delete_records"
+_PREFIXES = {
+    f"validate_{each.value}_": each
+    for each in (Operation.CREATE, Operation.ALTER, Operation.DELETE)
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The policies of a path, with what is wrong with them."""
+
+    policies: tuple[Policy, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PythonPolicy:
+    """An instance of a policy class. What it raises is its refusal, and its text what is told."""
+
+    head: PolicyHead
+    instance: Any
+    methods: Mapping[tuple[Operation, str], str]
+
+    def findings(self, question: Question) -> Iterator[Finding]:
+        """Call the method for the operation, if the class has one."""
+        name = self.methods.get((question.operation, question.kind))
+        if name is None:
+            return
+        try:
+            getattr(self.instance, name)(request(question), ClusterState(question.cluster))
+        except Exception as raised:  # noqa: BLE001 - a policy may raise what it likes
+            yield _finding(raised, self.head)
+
+    def close(self) -> None:
+        """Let the policy free what it holds; what goes wrong then concerns nobody any more."""
+        closing = getattr(self.instance, "close", None)
+        if callable(closing):
+            with suppress(Exception):
+                closing()
+
+
+def python_policies(path: str, settings: Mapping[str, object]) -> Loaded:
+    """Load the policies at a path: of a file, of every file of a folder, or of an entry point.
+
+    Each class is made once and `configure(settings)` is called once, if it has that.
+    """
+    place = Path(path)
+    if place.is_dir():
+        files = sorted(
+            each for each in place.glob("*.py") if not each.name.startswith(("_", "test_"))
+        )
+        if not files and not any(each.suffix in {".hcl", ".tf"} for each in place.iterdir()):
+            return Loaded(diagnostics=(_unusable(path, "the folder holds no policy"),))
+        found = [_of_file(each, path, settings) for each in files]
+    elif place.is_file():
+        found = [_of_file(place, path, settings)]
+    else:
+        found = [_of_entry_point(path, settings)]
+    return Loaded(
+        tuple(policy for each in found for policy in each.policies),
+        tuple(told for each in found for told in each.diagnostics),
+    )
+
+
+def _of_file(file: Path, source: str, settings: Mapping[str, object]) -> Loaded:
+    name = f"_kplan_policy_{file.stem}_{abs(hash(str(file.resolve()))):x}"
+    try:
+        module = _imported(name, file)
+    except Exception as raised:  # noqa: BLE001 - whatever the file does when it is imported
+        return Loaded(diagnostics=(_unusable(str(file), _said(raised), _place(raised, str(file))),))
+    return _of_module(module, file, source, settings)
+
+
+def _imported(name: str, file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError("it is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        del sys.modules[name]
+    return module
+
+
+def _of_module(
+    module: ModuleType, file: Path, source: str, settings: Mapping[str, object]
+) -> Loaded:
+    classes = [
+        each
+        for each in vars(module).values()
+        if isinstance(each, type) and each.__module__ == module.__name__ and _is_policy(each)
+    ]
+    makers: list[Callable[[], Any]] = list(classes)
+    if any(callable(getattr(module, name, None)) for name in LEGACY):
+        makers.append(lambda: module)
+    if not makers:
+        told = "it has no class with a validate_... method"
+        return Loaded(diagnostics=(_unusable(str(file), told),))
+    found = [_made(each, (file, source), settings) for each in makers]
+    return Loaded(
+        tuple(policy for each in found for policy in each.policies),
+        tuple(told for each in found for told in each.diagnostics),
+    )
+
+
+def _is_policy(found: type) -> bool:
+    return any(name.startswith("validate_") for name in dir(found)) or any(
+        callable(getattr(found, name, None)) for name in LEGACY
+    )
+
+
+def _of_entry_point(name: str, settings: Mapping[str, object]) -> Loaded:
+    from importlib.metadata import entry_points  # noqa: PLC0415 - hardly ever needed, and slow
+
+    found = [each for each in entry_points(group=ENTRY_POINTS) if each.name == name]
+    if not found:
+        told = f"there is no such file or folder, and no installed package offers {name!r}"
+        return Loaded(diagnostics=(_unusable(name, told),))
+    try:
+        made = found[0].load()
+    except Exception as raised:  # noqa: BLE001 - as with files
+        return Loaded(diagnostics=(_unusable(name, _said(raised)),))
+    file = Path(getattr(sys.modules.get(getattr(made, "__module__", "")), "__file__", "") or name)
+    return _made(made, (file, name), settings)
+
+
+def _made(
+    make: Callable[[], Any], place: tuple[Path, str], settings: Mapping[str, object]
+) -> Loaded:
+    file, source = place
+    try:
+        instance = make()
+        told: tuple[Diagnostic, ...] = ()
+        if any(callable(getattr(instance, name, None)) for name in LEGACY):
+            told = (_old_shape(str(file)),)
+            instance = Adapted(instance, file.stem)
+        if callable(configure := getattr(instance, "configure", None)):
+            configure(dict(settings))
+        return Loaded((_policy(instance, file, source),), told)
+    except Exception as raised:  # noqa: BLE001 - whatever the policy does when it is made
+        return Loaded(diagnostics=(_unusable(str(file), _said(raised), _place(raised, str(file))),))
+
+
+def _policy(instance: Any, file: Path, source: str) -> PythonPolicy:  # noqa: ANN401 - anybody's class
+    methods = _methods(instance)
+    line = _line(instance)
+    head = PolicyHead(
+        str(getattr(instance, "name", "") or type(instance).__name__),
+        frozenset(operation for operation, _ in methods),
+        frozenset(kind for _, kind in methods),
+        Level(getattr(instance, "level", Level.HARD)),
+        int(getattr(instance, "order", 0)),
+        source=source,
+        place=SourceRange(str(file), line, 1, line, 1),
+        description=(type(instance).__doc__ or "").strip().partition("\n")[0],
+    )
+    return PythonPolicy(head, instance, methods)
+
+
+def _methods(instance: Any) -> Mapping[tuple[Operation, str], str]:  # noqa: ANN401 - as above
+    """Read from the names of methods what they judge: `validate_create_topic`."""
+    found: dict[tuple[Operation, str], str] = {}
+    for name in dir(instance):
+        if name == _RECORDS:
+            found[Operation.DELETE_RECORDS, "kafka_topic"] = name
+            continue
+        for prefix, operation in _PREFIXES.items():
+            if name.startswith(prefix):
+                found[operation, f"kafka_{name.removeprefix(prefix)}"] = name
+    return found
+
+
+def _line(instance: Any) -> int:  # noqa: ANN401 - as above
+    if isinstance(instance, Adapted):
+        return 1
+    codes = (getattr(each, "__code__", None) for each in vars(type(instance)).values())
+    return min((code.co_firstlineno for code in codes if code is not None), default=1)
+
+
+def _finding(raised: Exception, head: PolicyHead) -> Finding:
+    file = head.place.file if head.place else ""
+    is_meant = type(raised).__name__.endswith("PolicyViolation") or isinstance(
+        raised, ValueError | AssertionError
+    )
+    text = str(raised) if is_meant and str(raised) else _said(raised)
+    return Finding(Effect.DENY, text, subject=_place(raised, file), is_failure=not is_meant)
+
+
+def _said(raised: Exception) -> str:
+    text = str(raised)
+    return f"{type(raised).__name__}: {text}" if text else type(raised).__name__
+
+
+def _place(raised: BaseException, file: str) -> SourceRange | None:
+    """Find the line of the policy that raised."""
+    if isinstance(raised, SyntaxError) and raised.lineno:
+        at = (raised.lineno, raised.offset or 1)
+        return SourceRange(file, *at, *at)
+    frames: Sequence[traceback.FrameSummary] = traceback.extract_tb(raised.__traceback__)
+    lines = [
+        each.lineno
+        for each in frames
+        if Path(each.filename) == Path(file).resolve() or each.filename == file
+    ]
+    return SourceRange(file, lines[-1], 1, lines[-1], 1) if lines and lines[-1] else None
+
+
+def _unusable(path: str, why: str, place: SourceRange | None = None) -> Diagnostic:
+    return Diagnostic(
+        "KP327",
+        Severity.ERROR,
+        SUMMARIES["KP327"],
+        f"{path}: {why}.",
+        "Nothing is planned without the policies that were asked for.",
+        subject=place,
+    )
+
+
+def _old_shape(file: str) -> Diagnostic:
+    return Diagnostic(
+        "KP334",
+        Severity.WARNING,
+        SUMMARIES["KP334"],
+        f"{file} has create(meta) or alter(meta), as Kafka's CreateTopicPolicy and "
+        "AlterConfigPolicy have. They see no more than those did.",
+        "Write validate_create_topic and validate_alter_topic instead.",
+    )

@@ -1,0 +1,202 @@
+"""Holding a plan against every policy there is, and taking out of it what they refuse."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kplan.apply.pace import Watcher
+from kplan.cluster.errors import ERRORS
+from kplan.config.files import configuration_files
+from kplan.config.load import Configuration
+from kplan.config.policies.folder import policy_folder
+from kplan.kinds import KINDS
+from kplan.model.diagnostic import Diagnostic, Severity, has_errors, in_order
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Change, Plan
+from kplan.model.policy import Effect, Policy, Standing, Violation
+from kplan.model.refusal import Refusal
+from kplan.model.snapshot import Snapshot
+from kplan.plan.checksum import checksum
+from kplan.policy.cluster_facts import ClusterFacts
+from kplan.policy.codes import SUMMARIES
+from kplan.policy.engine import Terms, expired, judged, order_conflicts, unused_overrides
+from kplan.policy.python import python_policies
+from kplan.policy.questions import Setting
+from kplan.workflow.project import PolicyOptions, Ports
+
+_ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """The policies of a run, ready to be asked, and what is wrong with them.
+
+    `sources` maps the files they are written in to their text.
+    """
+
+    policies: tuple[Policy, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@contextmanager
+def bench(configuration: Configuration, options: PolicyOptions) -> Iterator[Bench]:
+    """Gather the policies: those of the configuration, then those of every path, as given.
+
+    They are closed at the end, whatever happens.
+    """
+    settings = configuration.policy_settings
+    paths = [*(str(options.folder / each) for each in settings.paths), *options.paths]
+    found = list(configuration.policies)
+    problems: list[Diagnostic] = []
+    sources: dict[str, str] = {}
+    with ExitStack() as stack:
+        for path in dict.fromkeys(paths):
+            place = Path(path)
+            if place.is_dir() and configuration_files(place):
+                folder = policy_folder(place, KINDS, path)
+                found += folder.policies
+                problems += folder.diagnostics
+                sources |= folder.sources
+            made = python_policies(path, settings.settings)
+            stack.callback(_close, made.policies)
+            found += made.policies
+            problems += made.diagnostics
+        problems += order_conflicts(found)
+        yield Bench(tuple(found), tuple(problems), sources)
+
+
+def _close(policies: Sequence[Policy]) -> None:
+    for each in policies:
+        each.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """What a plan is held against: the configuration, and the cluster as it was read."""
+
+    configuration: Configuration
+    snapshot: Snapshot
+
+
+def policed(
+    plan: Plan, hearing: Hearing, options: PolicyOptions, ports: Ports
+) -> tuple[Plan, Configuration]:
+    """Ask every policy about every change; the configuration comes back with their sources.
+
+    What a policy refuses stays among the changes, and is taken out of the batches. With the mode
+    "all" one refusal stops the whole plan.
+    """
+    configuration = hearing.configuration
+    terms = Terms(ports.now().date(), options.overrides)
+    with bench(configuration, options) as found:
+        told = [*found.diagnostics, *unused_overrides(found.policies, terms)]
+        told += expired(found.policies, terms.today)
+        violations: tuple[Violation, ...] = ()
+        if found.policies and not has_errors(found.diagnostics):
+            setting = _setting(plan, hearing.snapshot, options, ports)
+            violations = judged(_in_order(plan), found.policies, setting, terms)
+    configuration = replace(configuration, sources={**configuration.sources, **found.sources})
+    plan = replace(plan, diagnostics=in_order([*plan.diagnostics, *told]))
+    mode = options.mode or configuration.policy_settings.mode
+    return with_violations(plan, violations, is_whole=mode == _ALL), configuration
+
+
+def _setting(plan: Plan, snapshot: Snapshot, options: PolicyOptions, ports: Ports) -> Setting:
+    cluster = ClusterFacts(snapshot, tuple(kind.name for kind in KINDS))
+    for change in _in_order(plan):
+        cluster.planned = cluster.planned.plus(change.kind, change.before, change.after)
+    principal = options.principal or snapshot.principal or plan.cluster.get("principal", "")
+    return Setting(snapshot, KINDS, cluster, principal, ports.ci)
+
+
+def _in_order(plan: Plan) -> list[Change]:
+    """List what will be sent, in the order in which it will."""
+    changes = (change for batch in plan.batches for change in batch.changes)
+    return list({(each.kind, each.identity): each for each in changes}.values())
+
+
+def with_violations(plan: Plan, said: Sequence[Violation], *, is_whole: bool) -> Plan:
+    """Give the plan what policies said of it, beside what others said before."""
+    if not said:
+        return plan
+    plan = replace(plan, violations=(*plan.violations, *said))
+    refused = plan.refused
+    notes: dict[tuple[str, str], list[str]] = {}
+    for each in said:
+        notes.setdefault((each.kind, each.identity), []).append(_note(each))
+
+    def noted(change: Change) -> Change:
+        more = notes.get((change.kind, change.identity), ())
+        return replace(change, notes=(*change.notes, *more)) if more else change
+
+    batches = (
+        replace(
+            batch,
+            changes=tuple(
+                noted(each) for each in batch.changes if (each.kind, each.identity) not in refused
+            ),
+        )
+        for batch in plan.batches
+    )
+    plan = replace(
+        plan,
+        changes=tuple(noted(each) for each in plan.changes),
+        batches=tuple(each for each in batches if each.changes),
+    )
+    if not refused:
+        return plan
+    plan = replace(plan, checksum=checksum(plan.granted, plan.outputs))
+    return (
+        replace(plan, diagnostics=in_order([*plan.diagnostics, _stopped(plan)]))
+        if is_whole
+        else plan
+    )
+
+
+def _note(each: Violation) -> str:
+    text = each.message.strip().splitlines()[0] if each.message.strip() else ""
+    match each.standing, each.effect:
+        case Standing.REFUSED, _:
+            return f"{each.diagnostic.code} refused by {each.origin} {each.policy}: {text}"
+        case Standing.TOLD, Effect.ADVISE:
+            return f"{each.diagnostic.code} policy {each.policy} advises: {text}"
+        case Standing.TOLD, _:
+            return f"{each.diagnostic.code} policy {each.policy} warns: {text}"
+        case _:
+            return f"{each.diagnostic.code} policy {each.policy} {each.reason}"
+
+
+def _stopped(plan: Plan) -> Diagnostic:
+    count = len(plan.refused)
+    changes = "1 change is" if count == 1 else f"{count} changes are"
+    return Diagnostic(
+        "KP329",
+        Severity.ERROR,
+        SUMMARIES["KP329"],
+        f"{changes} refused, and nothing is to be done unless all can be (policy mode all).",
+        "With -policy-mode=item the other changes go on.",
+    )
+
+
+def refused_outcomes(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
+    """Tell of every change that a policy kept from being sent."""
+    said: dict[tuple[str, str], Violation] = {}
+    for each in plan.violations:
+        if each.standing is Standing.REFUSED:
+            said.setdefault((each.kind, each.identity), each)
+    outcomes = tuple(
+        Outcome(change, Status.FAILED, _refusal(said[change.kind, change.identity]))
+        for change in plan.changes
+        if (change.kind, change.identity) in said
+    )
+    for outcome in outcomes:
+        watcher.finished(outcome)
+    return outcomes
+
+
+def _refusal(violation: Violation) -> Refusal:
+    code = ERRORS["POLICY_VIOLATION"].code
+    told = f"{violation.message} (policy {violation.policy})"
+    return Refusal("POLICY_VIOLATION", code, told, origin=violation.origin)
