@@ -17,20 +17,17 @@ def state_after(
     Objects whose outcome is unknown, failed or skipped keep the entry they had; the next plan
     compares them with the cluster.
     """
-    done = {
-        (outcome.change.kind, outcome.change.identity): outcome
-        for outcome in outcomes
-        if outcome.status is Status.APPLIED
-    }
+    done = {outcome.change.key: outcome for outcome in outcomes if outcome.status is Status.APPLIED}
     settled = [
-        (change, done.get((change.kind, change.identity)))
+        (change, done.get(change.key))
         for change in plan.changes
-        if not change.touches_cluster or (change.kind, change.identity) in done
+        if not change.touches_cluster or change.key in done
     ]
     return replace(
         state,
         serial=state.serial + 1,
         cluster_id=plan.based_on.cluster_id or state.cluster_id,
+        clusters={**state.clusters, **plan.based_on.clusters},
         owned=owned_after(state.owned, settled),
         outputs=dict(sorted(outputs.items())),
     )

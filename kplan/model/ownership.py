@@ -33,14 +33,14 @@ def _drop(owned: dict[Address, Owned], change: Change) -> None:
     if held is None:
         return
     is_replaced = change.action is Action.REPLACE
-    if is_replaced or held.identity == change.identity:
+    if is_replaced or held.key == change.key:
         del owned[old]
 
 
 def _place(owned: dict[Address, Owned], change: Change) -> Address:
     """Stay at the old address while the new one still holds an object that was not let go."""
     holder = owned.get(change.address)
-    if holder is not None and holder.identity != change.identity and change.previous is not None:
+    if holder is not None and holder.key != change.key and change.previous is not None:
         return change.previous
     return change.address
 
@@ -57,4 +57,5 @@ def _owned(place: Address, change: Change, outcome: Outcome | None) -> Owned:
         declared_at=f"{change.declared_at.file}:{change.declared_at.line}"
         if change.declared_at
         else "",
+        provider=change.provider,
     )

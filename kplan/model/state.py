@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kplan.model.address import Address
+from kplan.model.plan import Key
 from kplan.model.resource import Identity
 
 
@@ -13,7 +14,8 @@ class Owned:
 
     `value` is what was last applied (the kind's dataclass). `is_protected` remembers
     `prevent_destroy` after its block is gone. `is_pending` marks an acknowledged change that not
-    every broker served yet. `declared_at` is `file:line` of the block.
+    every broker served yet. `declared_at` is `file:line` of the block. `provider` is the key of
+    the connection to its cluster, as in `Resource`.
     """
 
     address: Address
@@ -23,6 +25,12 @@ class Owned:
     is_protected: bool = False
     is_pending: bool = False
     declared_at: str = ""
+    provider: str = ""
+
+    @property
+    def key(self) -> Key:
+        """What tells the object from others, as for a `Change`."""
+        return self.address.kind, self.identity, self.provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +54,11 @@ class AppliedPlan:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Ownership of one cluster's objects by one configuration.
+    """Ownership of the objects of one cluster, or of some, by one configuration.
 
-    `lineage` is a UUID made once; `serial` grows with every write; `cluster_id` is "" until the
-    first apply. `applied_plans` holds the latest, newest last.
+    `lineage` is a UUID made once; `serial` grows with every write. `cluster_id` is that of the
+    connection without alias, "" until the first apply; `clusters` has those of the others by key.
+    `applied_plans` holds the latest, newest last.
     """
 
     lineage: str
@@ -58,3 +67,8 @@ class State:
     owned: Mapping[Address, Owned] = field(default_factory=dict)
     outputs: Mapping[str, OutputValue] = field(default_factory=dict)
     applied_plans: tuple[AppliedPlan, ...] = ()
+    clusters: Mapping[str, str] = field(default_factory=dict)
+
+    def cluster_of(self, provider: str) -> str:
+        """Give the id of the cluster behind a connection, "" where nothing was applied to it."""
+        return self.clusters.get(provider, "") if provider else self.cluster_id

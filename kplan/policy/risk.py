@@ -14,14 +14,14 @@ _ORDER = (Risk.SAFE, Risk.UNKNOWN, Risk.REVIEW, Risk.DANGEROUS)
 
 def with_risks(plan: Plan) -> Plan:
     """Give every change of the plan its risk class and the notes that explain it."""
-    judged = {(change.kind, change.identity): _judged(change) for change in plan.changes}
+    judged = {change.key: _judged(change) for change in plan.changes}
     return replace(
         plan,
-        changes=tuple(judged[change.kind, change.identity] for change in plan.changes),
+        changes=tuple(judged[change.key] for change in plan.changes),
         batches=tuple(
             replace(
                 batch,
-                changes=tuple(judged[change.kind, change.identity] for change in batch.changes),
+                changes=tuple(judged[change.key] for change in batch.changes),
             )
             for batch in plan.batches
         ),

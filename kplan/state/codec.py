@@ -1,8 +1,12 @@
 """The state as a JSON document, and back.
 
-Format 1, in this order: format, kplan_version, lineage, serial, cluster_id, outputs, resources,
+In this order: format, kplan_version, lineage, serial, cluster_id, clusters, outputs, resources,
 applied_plans if there are any, sha256. Resources stand in order of address, maps in order of key,
 so that two states differ where the things they describe differ.
+
+Format 2 is that of several clusters: it has `clusters`, ids by key of connection, and resources may
+name their `provider`. What is about the connection without alias alone is written in format 1,
+which earlier versions read.
 """
 
 import json
@@ -18,7 +22,7 @@ from kplan.model.state import AppliedPlan, OutputValue, Owned, State
 from kplan.state.sealed import is_sealed, seal
 from kplan.state.values import has_kind, value_document, value_from
 
-FORMAT = 1
+FORMAT = 2
 _CONFLICT = b"<<<<<<< "
 
 Json = Mapping[str, Any]
@@ -38,11 +42,12 @@ def encode_state(state: State, kplan_version: str) -> bytes:
     owned = sorted(state.owned.values(), key=lambda each: each.address.sort_key)
     return seal(
         {
-            "format": FORMAT,
+            "format": _format(state),
             "kplan_version": kplan_version,
             "lineage": state.lineage,
             "serial": state.serial,
             "cluster_id": state.cluster_id,
+            **_clusters(state),
             "outputs": {name: _output(each) for name, each in sorted(state.outputs.items())},
             "resources": [owned_document(each) for each in owned],
             **_applied_plans(state),
@@ -57,7 +62,7 @@ def heading_of(state: State) -> Heading:
 
 def encode_moved(to: str, kplan_version: str) -> bytes:
     """Write a note in the place of a state that was moved away."""
-    return seal({"format": FORMAT, "kplan_version": kplan_version, "moved_to": to})
+    return seal({"format": 1, "kplan_version": kplan_version, "moved_to": to})
 
 
 def moved_to(data: bytes) -> str:
@@ -98,6 +103,7 @@ def decode_state(data: bytes) -> State:
             owned={each.address: each for each in owned},
             outputs={name: _output_value(each) for name, each in document["outputs"].items()},
             applied_plans=tuple(AppliedPlan(**each) for each in document.get("applied_plans", ())),
+            clusters={str(key): str(each) for key, each in document.get("clusters", {}).items()},
         )
 
 
@@ -120,6 +126,7 @@ def owned_document(owned: Owned) -> dict[str, object]:
         "protected": owned.is_protected,
         "pending": owned.is_pending,
         "declared_at": owned.declared_at,
+        **({"provider": owned.provider} if owned.provider else {}),
     }
 
 
@@ -139,6 +146,7 @@ def owned_from(found: Json) -> Owned:
         is_protected=found["protected"],
         is_pending=found["pending"],
         declared_at=found["declared_at"],
+        provider=str(found.get("provider", "")),
     )
 
 
@@ -200,6 +208,15 @@ def _writer(document: Json) -> str:
 
 def _heading(document: Json) -> Heading:
     return Heading(str(document["lineage"]), int(document["serial"]), str(document["cluster_id"]))
+
+
+def _format(state: State) -> int:
+    is_plain = not state.clusters and not any(each.provider for each in state.owned.values())
+    return 1 if is_plain else FORMAT
+
+
+def _clusters(state: State) -> dict[str, object]:
+    return {"clusters": dict(sorted(state.clusters.items()))} if state.clusters else {}
 
 
 def _applied_plans(state: State) -> dict[str, object]:

@@ -140,17 +140,21 @@ def check_free_space(path: Path, changes: int = 0) -> None:
         )
 
 
-def check_same_cluster(state: State, cluster_id: str) -> None:
+def check_same_cluster(state: State, cluster_id: str, provider: str = "") -> None:
     """Check that the state is about the cluster that answers; a state never applied fits any.
+
+    `provider` is the key of the connection through which it answers.
 
     Raises:
         WrongCluster: it is about another one.
 
     """
-    if state.cluster_id and state.cluster_id != cluster_id:
+    known = state.cluster_of(provider)
+    if known and known != cluster_id:
+        where = f"bootstrap address of kafka.{provider}" if provider else "bootstrap address"
         raise WrongCluster(
-            f"The state belongs to cluster {state.cluster_id}; {cluster_id or 'one without an id'} "
-            "answers at the bootstrap address.",
+            f"The state belongs to cluster {known}; {cluster_id or 'one without an id'} "
+            f"answers at the {where}.",
             "Check the bootstrap address, or use the state of that cluster.",
         )
 
@@ -175,6 +179,8 @@ def check_same_state(state: State, based_on: BasedOn) -> None:
             "Plan again.",
         )
     check_same_cluster(state, based_on.cluster_id)
+    for provider, cluster_id in based_on.clusters.items():
+        check_same_cluster(state, cluster_id, provider)
 
 
 def check_follows(found: Heading, new: Heading, where: str) -> None:

@@ -14,7 +14,7 @@ an apply that was killed: `fold` brings into the state what it had done.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -22,24 +22,24 @@ from typing import Any
 from kplan.model.errors import StateCorrupt, StateError
 from kplan.model.outcome import Outcome, Status
 from kplan.model.ownership import owned_after
-from kplan.model.plan import Change
+from kplan.model.plan import Change, Key
 from kplan.model.refusal import Refusal
-from kplan.model.resource import Identity
 from kplan.model.state import State
 from kplan.state.atomic import real_path, sync_folder
 from kplan.state.lines import whole_lines
 from kplan.state.plain import fields_of, from_plain, plain
 from kplan.state.values import value_document
 
-FORMAT = 1
-
-Key = tuple[str, Identity]
-"""Kind and identity of an object."""
+FORMAT = 2
+"""That of an apply to several clusters; to the connection without alias alone it is 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalHead:
-    """What an apply is about. `plan` is the checksum of its plan, `at` ISO 8601 in UTC."""
+    """What an apply is about. `plan` is the checksum of its plan, `at` ISO 8601 in UTC.
+
+    `cluster_id` and `clusters` are those of the plan's `BasedOn`.
+    """
 
     plan: str
     lineage: str
@@ -47,6 +47,7 @@ class JournalHead:
     cluster_id: str
     kplan_version: str
     at: str
+    clusters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +69,13 @@ class Journal:
     @property
     def unsettled(self) -> frozenset[Key]:
         """What was sent, and only the cluster knows with what result."""
-        known = {key(each.change) for each in self.outcomes if each.status is not Status.UNKNOWN}
+        known = {each.change.key for each in self.outcomes if each.status is not Status.UNKNOWN}
         return self.sent - known
 
     @property
     def not_sent(self) -> tuple[Change, ...]:
         """What was never tried."""
-        return tuple(each for each in self.changes if key(each) not in self.sent)
+        return tuple(each for each in self.changes if each.key not in self.sent)
 
 
 def read_journal(path: Path) -> Journal | None:
@@ -134,6 +135,7 @@ def fold(state: State, journal: Journal) -> tuple[State, frozenset[Key]]:
     folded = replace(
         state,
         cluster_id=head.cluster_id or state.cluster_id,
+        clusters={**state.clusters, **head.clusters},
         owned=owned_after(state.owned, done),
     )
     return folded, journal.unsettled
@@ -159,14 +161,9 @@ def journal_path(path: Path) -> Path:
     return real_path(path).with_suffix(".journal")
 
 
-def key(change: Change) -> Key:
-    """Tell changes apart; an address can hold two, the old object and the new one."""
-    return change.kind, change.identity
-
-
 def head_line(head: JournalHead, changes: int) -> dict[str, object]:
     """Write the first line."""
-    return {"format": FORMAT, "changes": changes, **fields_of(head)}
+    return {"format": FORMAT if head.clusters else 1, "changes": changes, **fields_of(head)}
 
 
 def change_line(change: Change) -> dict[str, object]:
@@ -183,6 +180,7 @@ def change_line(change: Change) -> dict[str, object]:
         "is_protected": change.is_protected,
         "previous": plain(change.previous),
         "reason": change.reason,
+        **({"provider": change.provider} if change.provider else {}),
     }
     return {"change": found}
 
@@ -227,7 +225,7 @@ def _continued(
     for line in lines:
         match line:
             case {"sent": numbers}:
-                sent.update(key(changes[number]) for number in numbers)
+                sent.update(changes[number].key for number in numbers)
             case {"item": number}:
                 outcomes.append(_outcome(changes[number], line))
             case {"writes": serial}:

@@ -11,16 +11,14 @@ from typing import Protocol
 
 from kplan.model.errors import StateError
 from kplan.model.outcome import Outcome
-from kplan.model.plan import Batch, Change, Plan
+from kplan.model.plan import Batch, Change, Key, Plan
 from kplan.state.atomic import write_atomically
 from kplan.state.holder import utc_now
 from kplan.state.journal import (
     JournalHead,
-    Key,
     change_line,
     head_line,
     journal_path,
-    key,
     outcome_line,
 )
 from kplan.state.lines import Chain
@@ -60,12 +58,12 @@ class JournalWriter:
             StateError: that cannot be done. Nothing may be sent then.
 
         """
-        sent = [self._numbers[key(each)] for each in changes]
+        sent = [self._numbers[each.key] for each in changes]
         self._write_through({"sent": sent, "step": batch.step.name, "at": utc_now()})
 
     def finished(self, outcome: Outcome) -> None:
         """Note what became of one change; it is durable before the next request goes out."""
-        number = self._numbers[key(outcome.change)]
+        number = self._numbers[outcome.change.key]
         with self._turn:
             self._sink.add(self._chain.line(outcome_line(number, outcome)))
 
@@ -101,7 +99,7 @@ class Beginning:
 
 def beginning(plan: Plan) -> Beginning:
     """Write down every change of the plan's batches, for a journal to begin with."""
-    changes = {key(each): each for batch in plan.batches for each in batch.changes}
+    changes = {each.key: each for batch in plan.batches for each in batch.changes}
     chain = Chain()
     lines = [chain.line(head_line(_head(plan), len(changes)))]
     lines += [chain.line(change_line(each)) for each in changes.values()]
@@ -189,4 +187,5 @@ def _head(plan: Plan) -> JournalHead:
         cluster_id=plan.based_on.cluster_id,
         kplan_version=kplan_version(),
         at=utc_now(),
+        clusters=plan.based_on.clusters,
     )

@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kplan.model.plan import Batch, Change, Plan, Step
-from kplan.model.resource import Identity
+from kplan.model.plan import Batch, Change, Key, Plan, Step
 from kplan.state.plain import from_plain, plain
 
 
@@ -20,15 +19,13 @@ class _Table:
     """Distinct changes in order of appearance."""
 
     rows: list[Change] = field(default_factory=list)
-    _places: dict[tuple[str, Identity], list[int]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    _places: dict[Key, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def places(self, changes: Iterable[Change]) -> list[int]:
         return [self._place(each) for each in changes]
 
     def _place(self, change: Change) -> int:
-        candidates = self._places[change.kind, change.identity]
+        candidates = self._places[change.key]
         for place in candidates:
             if self.rows[place] is change or self.rows[place] == change:
                 return place
@@ -43,7 +40,12 @@ def encode_plan(plan: Plan) -> bytes:
     shown = table.places(plan.changes)
     drift = table.places(plan.drift)
     batches = [
-        {"kind": each.kind, "step": plain(each.step), "changes": table.places(each.changes)}
+        {
+            "kind": each.kind,
+            "step": plain(each.step),
+            "changes": table.places(each.changes),
+            **({"provider": each.provider} if each.provider else {}),
+        }
         for each in plan.batches
     ]
     outputs = tuple(
@@ -80,6 +82,7 @@ def decode_plan(data: bytes) -> Plan:
                 each["kind"],
                 from_plain(Step, each["step"]),
                 tuple(rows[place] for place in each["changes"]),
+                str(each.get("provider", "")),
             )
             for each in document["batches"]
         ),

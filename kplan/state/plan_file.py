@@ -22,7 +22,8 @@ from kplan.state.plain import fields_of, from_plain
 from kplan.state.plan_codec import decode_plan, encode_plan
 from kplan.state.version import kplan_version
 
-FORMAT = 1
+FORMAT = 2
+"""That of a plan for several clusters; for the connection without alias alone it is 1."""
 META, PLAN, SHOW = "meta.json", "plan.json", "show.json"
 _AGAIN = "Make the plan again: kplan plan -out FILE"
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
@@ -37,8 +38,9 @@ _ZIP_ERRORS = (
 class PlanMeta:
     """What a saved plan is about. Times are ISO 8601 with offset; `nonce` is never used twice.
 
-    `expires_at` "" stands for never. `checksum` identifies the actions of the plan. `variables` are
-    the values it was made with, as JSON; sensitive ones are not among them.
+    `cluster_id` and `clusters` are those of its `BasedOn`. `expires_at` "" stands for never.
+    `checksum` identifies the actions of the plan. `variables` are the values it was made with, as
+    JSON; sensitive ones are not among them.
     """
 
     lineage: str
@@ -50,6 +52,7 @@ class PlanMeta:
     checksum: str
     kplan_version: str
     variables: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    clusters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ def meta_of(
         checksum=plan.checksum,
         kplan_version=kplan_version(),
         variables=variables or {},
+        clusters=plan.based_on.clusters,
     )
 
 
@@ -86,7 +90,8 @@ def write_plan(path: Path, plan: Plan, meta: PlanMeta, show: bytes = b"") -> Non
 
     """
     body = encode_plan(plan)
-    about = {"format": FORMAT, "plan_sha256": _digest(body), **fields_of(meta)}
+    number = FORMAT if meta.clusters else 1
+    about = {"format": number, "plan_sha256": _digest(body), **fields_of(meta)}
     members = {META: json.dumps(about, indent=2).encode() + b"\n", PLAN: body}
     if show:
         members[SHOW] = show

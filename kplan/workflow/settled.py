@@ -13,7 +13,7 @@ from kplan.model.plan import Change
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import Owned, State
-from kplan.state.journal import Journal, key
+from kplan.state.journal import Journal
 from kplan.workflow.opened import Opened
 from kplan.workflow.project import Ports
 from kplan.workflow.snapshot import read_snapshot
@@ -46,7 +46,7 @@ def settled_state(found: Opened, snapshot: Snapshot) -> State:
     done = [
         (change, outcome)
         for change in journal.changes
-        if key(change) in journal.unsettled
+        if change.key in journal.unsettled
         and (outcome := _seen(change, found.state, snapshot)) is not None
     ]
     return replace(found.state, owned=owned_after(found.state.owned, done))

@@ -111,7 +111,7 @@ REMEMBERED = replace(GROWTH, before=None, attributes=(), notes=(), sensitive=fro
 JOURNAL = Journal(
     JournalHead("5c2e-91ab", LINEAGE, 41, CLUSTER, "0.1.0", "2026-08-04T10:00:00Z"),
     (replace(DELETION, before=None, reason=Reason.NONE), REMEMBERED),
-    frozenset({("kafka_acl", DELETION.identity), ("kafka_topic", GROWTH.identity)}),
+    frozenset({DELETION.key, GROWTH.key}),
     (
         Outcome(
             replace(DELETION, before=None, reason=Reason.NONE), Status.FAILED,
@@ -142,3 +142,57 @@ def test_a_journal_of_format_1_is_read(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     shutil.copyfile(FIXTURES / "journal-1.journal", journal_path(path))
     assert read_journal(path) == JOURNAL
+
+
+# ---- format 2: several clusters
+
+CLUSTERS = {'by_region["eu"]': "eu-cluster", "west": "west-cluster"}
+STATE_2 = replace(
+    STATE,
+    clusters=CLUSTERS,
+    owned={
+        AT_ORDERS: replace(STATE.owned[AT_ORDERS], provider='by_region["eu"]'),
+        AT_READ: STATE.owned[AT_READ],
+    },
+)
+GROWTH_2 = replace(GROWTH, provider='by_region["eu"]')
+PLAN_2 = replace(
+    PLAN,
+    based_on=replace(PLAN.based_on, clusters=CLUSTERS),
+    changes=(DELETION, GROWTH_2, KEPT),
+    batches=(
+        PLAN.batches[0],
+        Batch("kafka_topic", Step(60, "create_partitions"), (GROWTH_2,), 'by_region["eu"]'),
+    ),
+    drift=(),
+    clusters={'by_region["eu"]': {"at": "eu:9092"}},
+)
+JOURNAL_2 = replace(
+    JOURNAL,
+    head=replace(JOURNAL.head, clusters=CLUSTERS),
+    changes=(JOURNAL.changes[0], replace(REMEMBERED, provider='by_region["eu"]')),
+    sent=frozenset({DELETION.key, GROWTH_2.key}),
+    outcomes=(
+        JOURNAL.outcomes[0],
+        replace(JOURNAL.outcomes[1], change=replace(REMEMBERED, provider='by_region["eu"]')),
+    ),
+)
+
+
+def test_a_state_of_format_2_is_read_and_still_written_the_same() -> None:
+    """Only what is about several clusters is written so; all else stays readable for format 1."""
+    assert read_state(FIXTURES / "state-2.json") == STATE_2
+    assert encode_state(STATE_2, "0.2.0") == (FIXTURES / "state-2.json").read_bytes()
+    assert b'"format": 2' in encode_state(STATE_2, "0.2.0")
+    assert b'"format": 1' in encode_state(STATE, "0.2.0")
+
+
+def test_a_plan_of_format_2_is_read() -> None:
+    meta = replace(META, clusters=CLUSTERS)
+    assert read_plan(FIXTURES / "plan-2.kplan") == SavedPlan(PLAN_2, meta, b"{}")
+
+
+def test_a_journal_of_format_2_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    shutil.copyfile(FIXTURES / "journal-2.journal", journal_path(path))
+    assert read_journal(path) == JOURNAL_2

@@ -21,7 +21,7 @@ from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 from kplan.model.state import Owned, State
 from kplan.state.file import new_state, read_state, write_state
-from kplan.state.journal import Journal, discard_journal, fold, journal_path, key, read_journal
+from kplan.state.journal import Journal, discard_journal, fold, journal_path, read_journal
 from kplan.state.journal_writer import JournalWriter, recording
 from kplan.state.lines import Chain
 from tests.unit.state.state_builders import LINEAGE, applied, creation, owned, plan, state
@@ -68,7 +68,7 @@ def test_a_journal_tells_what_was_sent_and_what_became_of_it(tmp_path: Path) -> 
     found = read(path)
     assert found.changes == (A, B, C, creation("d"))
     assert found.outcomes == (applied(A), FAILED, UNKNOWN)
-    assert found.unsettled == {key(C)}
+    assert found.unsettled == {C.key}
     assert found.not_sent == (creation("d"),)
     assert found.covered == {42: 3}
     assert found.is_ended
@@ -118,7 +118,7 @@ def test_folding_takes_over_what_was_applied_and_nothing_else(tmp_path: Path) ->
     assert after.owned[A.address] == Owned(
         A.address, A.identity, A.after, uid="id-of-a", is_pending=True, declared_at="topics.tf:12"
     )
-    assert unsettled == {key(C)}
+    assert unsettled == {C.key}
     assert (after.serial, after.cluster_id) == (41, "cluster-1")
 
 
@@ -271,7 +271,7 @@ def written(*documents: dict[str, object]) -> bytes:
     ("data", "words"),
     [
         (b"", "no first line"),
-        (written({"format": 2, "kplan_version": "3.4.0"}), "format is 2"),
+        (written({"format": 3, "kplan_version": "3.4.0"}), "format is 3"),
         (written({"format": 1}), "damaged"),
         (written({"format": 1, "changes": 1}), "0 of 1 changes"),
         (written({"format": 1, "changes": 1}, {"change": {}}), "damaged"),
@@ -344,7 +344,7 @@ def test_a_full_disk_stops_the_apply_before_it_sends_and_keeps_the_journal_whole
             journal.finished(applied(A))  # what is known is not lost: it is written later
             with pytest.raises(StateError, match="Nothing more was sent"):
                 journal.sending(plan(B).batches[0], [B])
-        assert read(path).unsettled == {key(A)}
+        assert read(path).unsettled == {A.key}
         journal.end()
     assert read(path).outcomes == (applied(A),)
     assert read(path).is_ended
@@ -376,11 +376,11 @@ def test_twenty_kills_lose_no_outcome_and_no_intent(tmp_path: Path) -> None:
             while True:
                 heard.append(told.recv())
         found = read(path)
-        sent = {identity for _, identity in found.sent}
+        sent = {identity for _, identity, _ in found.sent}
         done = {each.change.identity for each in found.outcomes}
         assert {Identity(name) for word, name in heard if word == "sent"} <= sent
         assert {Identity(name) for word, name in heard if word == "done"} <= done
         after, unsettled = fold(state(), found)
         assert {each.identity for each in after.owned.values()} == done
-        assert {identity for _, identity in unsettled} == sent - done
+        assert {identity for _, identity, _ in unsettled} == sent - done
         assert len(unsettled) <= 1

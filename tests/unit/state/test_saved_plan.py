@@ -172,8 +172,8 @@ def test_what_is_no_plan_is_named_for_what_it_is(tmp_path: Path, data: bytes, wo
 
 def test_a_plan_of_a_newer_format_is_stale_and_names_the_version(tmp_path: Path) -> None:
     path = tmp_path / "p.kplan"
-    path.write_bytes(archive(meta_json=b'{"format": 2, "kplan_version": "3.4.0"}'))
-    with pytest.raises(StalePlan, match=r"kplan 3\.4\.0 in format 2"):
+    path.write_bytes(archive(meta_json=b'{"format": 3, "kplan_version": "3.4.0"}'))
+    with pytest.raises(StalePlan, match=r"kplan 3\.4\.0 in format 3"):
         read_plan(path)
 
 

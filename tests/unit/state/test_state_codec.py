@@ -143,8 +143,8 @@ def test_a_note_of_where_the_state_went_is_no_state() -> None:
 
 def test_a_newer_format_names_the_version_that_wrote_it() -> None:
     with pytest.raises(StateCorrupt) as caught:
-        decode_state(foreign(format=2, kplan_version="3.4.0"))
-    assert "format is 2" in caught.value.detail
+        decode_state(foreign(format=3, kplan_version="3.4.0"))
+    assert "format is 3" in caught.value.detail
     assert "kplan 3.4.0 or later" in caught.value.hint
 
 

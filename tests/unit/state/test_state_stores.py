@@ -184,7 +184,7 @@ def test_a_journal_tells_the_next_run_what_was_sent_and_what_became_of_it(
     assert found is not None
     assert found.changes == (a, b, c)
     assert [(each.change, each.status) for each in found.outcomes] == [(a, Status.APPLIED)]
-    assert {identity for _, identity in found.unsettled} == {"b", "c"}
+    assert {identity for _, identity, _ in found.unsettled} == {"b", "c"}
     assert found.covered == {42: 1}
     assert not found.is_ended
     assert again().has_journal()
