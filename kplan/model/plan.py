@@ -69,6 +69,10 @@ class Reason(StrEnum):
         return self in {Reason.IMPORTED, Reason.IMPORTED_AND_CHANGED}
 
 
+Key = tuple[str, Identity, str]
+"""What tells objects apart: kind, identity, and the key of the connection to their cluster."""
+
+
 @dataclass(frozen=True, slots=True)
 class AttributeChange:
     """One attribute, before and after; None where it is absent. `sensitive` hides both values."""
@@ -88,7 +92,8 @@ class Change:
     `before` is None exactly for CREATE, `after` exactly for DELETE and FORGET. For REPLACE the
     identity is that of `after`. `uid` is the topic id that the plan saw, "" where there is none:
     apply touches no other incarnation. `previous` is the address before a move. With `adds_first`
-    what goes is deleted after what comes is there.
+    what goes is deleted after what comes is there. `provider` is the key of the connection to its
+    cluster, as in `Resource`.
     """
 
     address: Address
@@ -107,6 +112,12 @@ class Change:
     notes: tuple[str, ...] = ()
     sensitive: frozenset[Path] = frozenset()
     adds_first: bool = False
+    provider: str = ""
+
+    @property
+    def key(self) -> Key:
+        """What tells the object from others; an address can hold an old one and a new one."""
+        return self.kind, self.identity, self.provider
 
     @property
     def touches_cluster(self) -> bool:
@@ -124,11 +135,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What one admin request carries: one step for many changes of one kind."""
+    """What one admin request carries: one step for many changes of one kind on one cluster."""
 
     kind: str
     step: Step
     changes: tuple[Change, ...]
+    provider: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +156,16 @@ class OutputChange:
 
 @dataclass(frozen=True, slots=True)
 class BasedOn:
-    """The evidence the plan stands on; apply refuses when one of these moved."""
+    """The evidence the plan stands on; apply refuses when one of these moved.
+
+    `cluster_id` is that of the connection without alias, `clusters` has those of the others by key.
+    """
 
     config_digest: str
     lineage: str
     serial: int
     cluster_id: str
+    clusters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,8 +174,10 @@ class Plan:
 
     `changes` holds every owned or declared object once, NO_OP included, in display order.
     `is_complete` is False when targets or unread kinds narrowed the plan. `checksum` identifies
-    the actions independent of time. `violations` is what policies said; what they refuse is among
-    the changes and not in the batches.
+    the actions independent of time. `cluster` says what the cluster is; where it takes more than the
+    connection without alias, `clusters` says so of each by key, and `cluster` of the first.
+    `violations` is what policies said; what they refuse is among the changes and not in the
+    batches.
     """
 
     based_on: BasedOn
@@ -173,6 +191,7 @@ class Plan:
     checksum: str = ""
     cluster: Mapping[str, str] = field(default_factory=dict)
     created_at: str = ""
+    clusters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     violations: tuple[Violation, ...] = ()
 
     @property
