@@ -63,7 +63,7 @@ class Site:
     def project(self) -> Project:
         """Where things are."""
         path = self.folder / "state" / "kplan.state.json"
-        return Project(self.folder, path, Inputs((), (), {}))
+        return Project(self.folder, path, Inputs())
 
     @property
     def ports(self) -> Ports:

@@ -16,6 +16,11 @@ AutoApprove = Annotated[
     bool, typer.Option("--auto-approve", help="Carry the plan out without asking.")
 ]
 
+SkipForeign = Annotated[
+    bool,
+    typer.Option("--skip-foreign", help="Leave out resources of other providers, and count them."),
+]
+
 Group = Annotated[
     bool | None,
     typer.Option(
@@ -47,7 +52,10 @@ class AnswerOptions:
 
 @dataclass(frozen=True, slots=True)
 class InputOptions:
-    """Where the values of input variables come from; `-var` wins over `-var-file`."""
+    """Where the values of input variables come from, and what of the files is read.
+
+    `-var` and `-var-file` count in the order in which they stand: see `Session.args`.
+    """
 
     var: Annotated[
         list[str],
@@ -57,6 +65,7 @@ class InputOptions:
         list[str],
         typer.Option("--var-file", metavar="FILE", help="Read input variables (repeatable)."),
     ] = field(default_factory=list)
+    skip_foreign: SkipForeign = False
     input: Annotated[
         bool,
         typer.Option(

@@ -109,7 +109,8 @@ def run_line(args: Sequence[str], session: Session) -> int:
     if COMPLETION in session.environ:
         get_command(application(lambda _: True)).main(prog_name="kplan")
     line = command_line(args, session.environ)
-    session = replace(session, terminal=replace(session.terminal, no_color=line.has("--no-color")))
+    terminal = replace(session.terminal, no_color=line.has("--no-color"))
+    session = replace(session, terminal=terminal, args=line.args)
     try:
         return _carried_out(line, session)
     except KplanError as error:

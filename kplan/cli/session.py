@@ -9,8 +9,13 @@ from kplan.cli.terminal import Terminal
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a verb needs besides its options: environment, terminal and signals."""
+    """What a verb needs besides its options: environment, terminal and signals.
+
+    `args` is the command line as typer reads it: it tells the order of options, which typer
+    does not.
+    """
 
     environ: Mapping[str, str]
     terminal: Terminal
     signals: Signals
+    args: tuple[str, ...] = ()

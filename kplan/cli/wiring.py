@@ -1,9 +1,10 @@
 """The real objects behind the ports of a use case; they are built here and nowhere else."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 from kplan.cli.environment import ci_commit, ci_facts, ci_run
@@ -13,7 +14,7 @@ from kplan.cli.problems import tell
 from kplan.cli.progress import Progress
 from kplan.cli.session import Session
 from kplan.cluster.port import Cluster
-from kplan.config.inputs import Inputs
+from kplan.config.inputs import Inputs, Text
 from kplan.config.load import Configuration
 from kplan.model.errors import ConfigError, UsageError
 from kplan.state.holder import this_run
@@ -41,9 +42,9 @@ def project(session: Session, states: StateOptions, inputs: InputOptions | None 
     """
     options = inputs or InputOptions()
     given = Inputs(
-        variables=tuple(_variables(options.var)),
-        var_files=tuple(Path(each) for each in options.var_file),
+        tuple(_variables(session.args)),
         environ=session.environ,
+        skips_foreign=options.skip_foreign,
     )
     # A file that is named on the command line is meant, whatever the state block says.
     remote = None if states.state else cache(lambda: remote_store(given, session.environ))
@@ -102,11 +103,18 @@ def _connected(session: Session, progress: Progress, found: Configuration) -> Cl
     return open_cluster(resolved.settings)
 
 
-def _variables(given: Sequence[str]) -> list[tuple[str, str, str]]:
-    found = []
-    for each in given:
-        name, equals, raw = each.partition("=")
-        if not equals or not name.strip():
-            raise UsageError(f"-var {each!r} is not of the form NAME=VALUE.")
-        found.append((name.strip(), raw, f"-var {name.strip()}"))
-    return found
+def _variables(args: Iterable[str]) -> Iterator[Text | Path]:
+    """Give what sets variables, in the order in which it was typed: the last one wins."""
+    for arg in takewhile(lambda each: each != "--", args):
+        option, _, value = arg.partition("=")
+        if option == "--var":
+            yield _text(value)
+        elif option == "--var-file":
+            yield Path(value)
+
+
+def _text(given: str) -> Text:
+    name, equals, raw = given.partition("=")
+    if not equals or not name.strip():
+        raise UsageError(f"-var {given!r} is not of the form NAME=VALUE.")
+    return Text(name.strip(), raw, f"-var {name.strip()}")

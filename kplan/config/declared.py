@@ -370,10 +370,13 @@ def _foreign_types(found: list[Declaration], kinds: Sequence[str]) -> Diagnostic
     names = [f"{kind.text}.{name.text}" for kind, name in labels]
     first = found[0]
     subject = first.origin.range(labels[0][0].start, labels[0][0].end)
-    hint = _first_meant([kind.text for kind, _ in labels], kinds)
+    hint = _first_meant([kind.text for kind, _ in labels], kinds) or _LEFT_OUT
     told = f"kplan manages {_listed(sorted(kinds))}, but not {_listed(names)}."
     related = tuple((name, each.place) for name, each in zip(names[1:], found[1:], strict=True))
     return error("KP126", subject, told, hint=hint, related=related)
+
+
+_LEFT_OUT = "To plan without resources of other providers, add -skip-foreign."
 
 
 def _listed(names: Sequence[str]) -> str:

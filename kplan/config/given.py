@@ -150,10 +150,11 @@ def given_values(
     for path in _automatic(folder):
         collector.file(path, path.name)
     collector.saved(inputs.values)
-    for path in inputs.var_files:
-        collector.file(path, str(path))
-    for name, raw, told in inputs.variables:
-        collector.option(name, raw, told)
+    for each in inputs.variables:
+        if isinstance(each, Path):
+            collector.file(each, str(each))
+        else:
+            collector.option(*each)
     files = Files(sources=collector.sources, diagnostics=tuple(collector.diagnostics))
     return collector.given, files
 

@@ -1,25 +1,33 @@
 """What the command line and the environment bring to a configuration."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from kplan.config.values.jsonvalue import Json
+
+
+class Text(NamedTuple):
+    """A value for one variable as text; `told` says where it came from: `-var x`."""
+
+    name: str
+    raw: str
+    told: str
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """Inputs of a load, in Terraform's precedence: environment, files of the folder, then these.
 
-    `variables` are `(name, raw text, where it came from)`; the last of a name wins. `var_files` are
-    read before `variables` and after the folder's own variables files. `values` are those that a
-    saved plan was made with: they win over the environment and the folder's files. With
-    `skips_foreign` resources of other providers are left out and counted, instead of being an
-    error.
+    `variables` are texts and variables files in the order of the command line: the last one to
+    name a variable wins. `values` are those that a saved plan was made with: they win over the
+    environment and the folder's files. With `skips_foreign` resources of other providers are left
+    out and counted, instead of being an error.
     """
 
-    variables: tuple[tuple[str, str, str], ...] = field(default=(), repr=False)
-    var_files: tuple[Path, ...] = ()
+    variables: tuple[Text | Path, ...] = field(default=(), repr=False)
+    _: KW_ONLY
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     values: Mapping[str, Json] = field(default_factory=dict, repr=False)
     workspace: str = "default"

@@ -84,7 +84,7 @@ def main() -> None:
     """Measure one job."""
     job, bootstrap, folder = sys.argv[1:]
     environ = {**os.environ, "KPLAN_BOOTSTRAP_SERVERS": bootstrap}
-    project = Project(Path(folder), Path(folder) / "state" / "kplan.json", Inputs((), (), environ))
+    project = Project(Path(folder), Path(folder) / "state" / "kplan.json", Inputs(environ=environ))
     stages = Stages()
 
     def connect(configuration: Configuration):  # type: ignore[no-untyped-def] # noqa: ANN202

@@ -26,7 +26,7 @@ def module_page(folder: Path) -> str:
 
 def example_page(folder: Path) -> str:
     """Give the page of an example with its tables of topics and ACLs made anew."""
-    values = [each.value for each in load(folder, Inputs((), (), {}), KINDS).resources]
+    values = [each.value for each in load(folder, Inputs(), KINDS).resources]
     page = (folder / "README.md").read_text(encoding="utf-8")
     page = _with_section(page, "Topics", _topics(each for each in values if type(each) is Topic))
     return _with_section(page, "ACLs", _acls(each for each in values if type(each) is Acl))

@@ -58,7 +58,7 @@ def test_the_use_that_a_page_shows_is_valid(name: str, tmp_path: Path) -> None:
     (folder / "main.tf").write_text(f'provider "kafka" {{}}\n{use}', encoding="utf-8")
     for each in blocks(page, "yaml"):
         (folder / "topics.yaml").write_text(each, encoding="utf-8")
-    found = load(folder, Inputs((), (), {}), KINDS)
+    found = load(folder, Inputs(), KINDS)
     assert found.diagnostics == ()
     assert found.resources
 

@@ -100,5 +100,5 @@ def _applied(folder: Path, sandbox: Sandbox) -> Outputs:
     env = {"KPLAN_COMMAND_CONFIG": str(properties_file(sandbox.folder, "admin"))}
     ran = kplan(folder, "apply", "-auto-approve", env=env)
     assert ran.code == 0, ran
-    outputs = load(folder, Inputs((), (), {}), KINDS).outputs
+    outputs = load(folder, Inputs(), KINDS).outputs
     return {each.name: each.value for each in outputs}

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import StateOptions
+from kplan.cli.options import InputOptions, SkipForeign, StateOptions
 from kplan.cli.problems import tell
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
@@ -29,6 +29,7 @@ def graph(
     format_: Annotated[
         GraphFormat, typer.Option("--format", help="The language to write the graph in.")
     ] = GraphFormat.DOT,
+    skip_foreign: SkipForeign = False,
 ) -> int:
     """Draw what refers to what in the configuration.
 
@@ -39,7 +40,8 @@ def graph(
     from kplan.report import language  # noqa: PLC0415
     from kplan.workflow.graph import graph as drawn  # noqa: PLC0415
 
-    found = drawn(wiring.project(session, StateOptions()))
+    inputs = InputOptions(skip_foreign=skip_foreign)
+    found = drawn(wiring.project(session, StateOptions(), inputs))
     tell(found.diagnostics, session.terminal, sources=found.sources)
     is_dot = format_ is GraphFormat.DOT
     write = language.graph_dot if is_dot else language.graph_mermaid

@@ -142,3 +142,21 @@ def test_an_import_and_a_dead_lock(desk: Desk) -> None:
     desk.types("state", "rm", address)
     assert f"{address} now owns {identity}" in desk.types("import", address, identity)
     assert "The state is not locked" in desk.fails("force-unlock", "some-id")
+
+
+def test_variables_count_in_the_order_in_which_they_are_typed(desk: Desk) -> None:
+    """As in Terraform: a file behind a -var wins over it, and the other way round."""
+    desk.write('variable "x" {}\noutput "x" {\n  value = var.x\n}\n')
+    desk.write('x = "file"\n', "f.vars")
+    assert '"file"' in desk.types("plan", "-var=x=option", "-var-file", "f.vars")
+    assert '"option"' in desk.types("plan", "-var-file=f.vars", "-var", "x=option")
+
+
+def test_resources_of_other_providers_may_be_left_out(desk: Desk) -> None:
+    desk.write('resource "aws_s3_bucket" "b" {\n  bucket = "b"\n}\n', "bucket.tf")
+    assert "add -skip-foreign" in desk.fails("plan")
+    assert "will be created" in desk.types("plan", "-skip-foreign", "-no-group")
+    assert "aws_s3_bucket.b" not in desk.types("graph", "-skip-foreign")
+    assert "1 resource of other providers left out" in desk.fails(
+        "validate", "-skip-foreign", code=0
+    )

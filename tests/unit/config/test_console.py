@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kplan.config.console import MAX_DEPTH, Answer, Console
-from kplan.config.inputs import Inputs
+from kplan.config.inputs import Inputs, Text
 from kplan.kinds import KINDS
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -22,7 +22,7 @@ def console(folder: Path, text: str = "", **given: str) -> Console:
     """Open a folder with one file of this text; an empty text is no file."""
     if text:
         (folder / "main.tf").write_text(text, encoding="utf-8")
-    variables = tuple((name, raw, f"-var {name}") for name, raw in given.items())
+    variables = tuple(Text(name, raw, f"-var {name}") for name, raw in given.items())
     return Console(folder, Inputs(variables=variables), KINDS)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.config.load import Inputs
+from kplan.config.inputs import Inputs, Text
 from tests.unit.config.folders import loaded
 
 ONE = 'variable "x" {\n  type = string\n}\noutput "x" {\n  value = var.x\n}\n'
@@ -34,15 +34,16 @@ def test_each_source_beats_the_one_before(tmp_path: Path) -> None:
         steps.append((wanted, dict(files), Inputs(environ=environ)))
     var_file = tmp_path / "prod.tfvars"
     var_file.write_text('x = "file"\n', encoding="utf-8")
-    steps.append(("file", dict(files), Inputs(environ=environ, var_files=(var_file,))))
-    option = Inputs((("x", "option", "-var"),), (var_file,), environ)
-    steps.append(("option", dict(files), option))
+    steps.append(("file", dict(files), Inputs((var_file,), environ=environ)))
+    option = Text("x", "option", "-var")
+    steps.append(("option", dict(files), Inputs((var_file, option), environ=environ)))
+    steps.append(("file", dict(files), Inputs((option, var_file), environ=environ)))
     for at, (wanted, present, inputs) in enumerate(steps):
         assert value_of_x(tmp_path / str(at), present, inputs) == wanted
 
 
 def test_the_last_of_several_options_wins(tmp_path: Path) -> None:
-    inputs = Inputs((("x", "first", "-var"), ("x", "second", "-var")))
+    inputs = Inputs((Text("x", "first", "-var"), Text("x", "second", "-var")))
     assert value_of_x(tmp_path, {}, inputs) == "second"
 
 
@@ -62,14 +63,14 @@ def test_text_is_an_expression_where_the_type_is_not_primitive(
     tmp_path: Path, declared: str, raw: str, wanted: object
 ) -> None:
     text = f'variable "x" {{\n  type = {declared}\n}}\noutput "x" {{\n  value = var.x\n}}\n'
-    found = loaded(tmp_path, {"main.tf": text}, Inputs((("x", raw, "-var"),)))
+    found = loaded(tmp_path, {"main.tf": text}, Inputs((Text("x", raw, "-var"),)))
     assert found.diagnostics == ()
     assert found.outputs[0].value == wanted
 
 
 def test_text_for_a_variable_without_type_stays_text(tmp_path: Path) -> None:
     text = 'variable "x" {}\noutput "x" {\n  value = var.x\n}\n'
-    found = loaded(tmp_path, {"main.tf": text}, Inputs((("x", "[1]", "-var"),)))
+    found = loaded(tmp_path, {"main.tf": text}, Inputs((Text("x", "[1]", "-var"),)))
     assert found.outputs[0].value == "[1]"
 
 
@@ -77,7 +78,7 @@ def test_an_undeclared_name_is_an_error_only_as_an_option(tmp_path: Path) -> Non
     found = loaded(
         tmp_path,
         {"main.tf": ONE, "terraform.tfvars": 'x = "a"\ny = 1\n'},
-        Inputs((("xx", "1", "-var"),), environ={"KPLAN_VAR_z": "1", "TF_VAR_z": "1"}),
+        Inputs((Text("xx", "1", "-var"),), environ={"KPLAN_VAR_z": "1", "TF_VAR_z": "1"}),
     )
     assert [(str(each.severity), each.code) for each in found.diagnostics] == [
         ("error", "KP174"),
@@ -88,7 +89,7 @@ def test_an_undeclared_name_is_an_error_only_as_an_option(tmp_path: Path) -> Non
 
 def test_a_bad_value_from_an_option_names_the_option_and_the_block(tmp_path: Path) -> None:
     text = 'variable "x" {\n  type = number\n}\n'
-    found = loaded(tmp_path, {"main.tf": text}, Inputs((("x", "many", "-var"),)))
+    found = loaded(tmp_path, {"main.tf": text}, Inputs((Text("x", "many", "-var"),)))
     (problem,) = found.diagnostics
     assert problem.code == "KP171"
     assert str(problem.subject) == "main.tf:1:1"
@@ -98,7 +99,7 @@ def test_a_bad_value_from_an_option_names_the_option_and_the_block(tmp_path: Pat
 
 def test_a_secret_that_does_not_fit_is_not_shown(tmp_path: Path) -> None:
     text = 'variable "x" {\n  type = number\n  sensitive = true\n}\n'
-    inputs = Inputs((("x", "hunter2", "-var"),))
+    inputs = Inputs((Text("x", "hunter2", "-var"),))
     found = loaded(tmp_path, {"main.tf": text}, inputs)
     assert found.diagnostics[0].code == "KP171"
     assert "hunter2" not in repr(found)
@@ -119,14 +120,14 @@ def test_null_keeps_null_unless_not_nullable(tmp_path: Path) -> None:
 
 
 def test_a_missing_variables_file_is_an_error(tmp_path: Path) -> None:
-    inputs = Inputs((("x", "1", "-var"),), var_files=(tmp_path / "nope.tfvars",))
+    inputs = Inputs((Text("x", "1", "-var"), tmp_path / "nope.tfvars"))
     found = loaded(tmp_path, {"main.tf": ONE}, inputs)
     assert [each.code for each in found.diagnostics] == ["KP118"]
 
 
 def test_broken_json_is_told_with_line_and_column(tmp_path: Path) -> None:
     files = {"main.tf": ONE, "terraform.tfvars.json": '{\n  "x": \n}'}
-    found = loaded(tmp_path, files, Inputs((("x", "1", "-var"),)))
+    found = loaded(tmp_path, files, Inputs((Text("x", "1", "-var"),)))
     assert [(each.code, str(each.subject)) for each in found.diagnostics] == [
         ("KP119", "terraform.tfvars.json:3:1")
     ]
@@ -157,7 +158,7 @@ def test_files_of_other_tools_are_left_alone(tmp_path: Path) -> None:
 
 def test_override_files_are_refused_and_not_taken_for_others(tmp_path: Path) -> None:
     files = {"main.tf": ONE, "main_override.tf": ONE, "override.tf.json": "{}"}
-    found = loaded(tmp_path, files, Inputs((("x", "1", "-var"),)))
+    found = loaded(tmp_path, files, Inputs((Text("x", "1", "-var"),)))
     assert [(each.code, str(each.subject)) for each in found.diagnostics] == [
         ("KP131", "main_override.tf:1:1"),
         ("KP131", "override.tf.json:1:1"),
@@ -183,7 +184,7 @@ def test_text_that_is_not_utf8_is_told_with_its_place(tmp_path: Path) -> None:
 
 def test_a_value_from_the_command_line_has_the_form_of_every_other_string(tmp_path: Path) -> None:
     """Composed letters, and no half of a surrogate pair (which is how Python shows stray bytes)."""
-    inputs = Inputs((("x", "e\u0301\udcff", "-var"),))
+    inputs = Inputs((Text("x", "e\u0301\udcff", "-var"),))
     assert value_of_x(tmp_path, {}, inputs) == "\xe9\ufffd"
 
 

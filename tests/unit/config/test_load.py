@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from kplan.config.inputs import Text
 from kplan.config.load import Inputs
 from kplan.kinds.topic import Topic
 from tests.unit.config.folders import loaded
@@ -133,8 +134,6 @@ def test_the_digest_tells_configurations_apart(tmp_path: Path) -> None:
     first = loaded(tmp_path / "a", {"main.tf": QUICKSTART})
     same = loaded(tmp_path / "b", {"main.tf": QUICKSTART})
     text = loaded(tmp_path / "c", {"main.tf": QUICKSTART + "\n"})
-    given = loaded(
-        tmp_path / "d", {"main.tf": QUICKSTART}, Inputs(variables=(("env", "prod", "-var"),))
-    )
+    given = loaded(tmp_path / "d", {"main.tf": QUICKSTART}, Inputs((Text("env", "prod", "-var"),)))
     assert first.digest == same.digest
     assert len({first.digest, text.digest, given.digest}) == 3
