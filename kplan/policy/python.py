@@ -28,6 +28,9 @@ from kplan.policy.requests import ClusterState, request
 ENTRY_POINTS = "kplan.policies"
 """The group of entry points under which installed packages offer policies by name."""
 
+_RAISED = (Exception, SystemExit)
+"""What a policy may raise: anything, but for what stops kplan itself."""
+
 _RECORDS = "validate_delete_records"
 _PREFIXES = {
     f"validate_{each.value}_": each
@@ -58,7 +61,7 @@ class PythonPolicy:
             return
         try:
             getattr(self.instance, name)(request(question), ClusterState(question.cluster))
-        except Exception as raised:  # noqa: BLE001 - a policy may raise what it likes
+        except _RAISED as raised:
             yield _finding(raised, self.head)
 
     def close(self) -> None:
@@ -96,7 +99,7 @@ def _of_file(file: Path, source: str, settings: Mapping[str, object]) -> Loaded:
     name = f"_kplan_policy_{file.stem}_{abs(hash(str(file.resolve()))):x}"
     try:
         module = _imported(name, file)
-    except Exception as raised:  # noqa: BLE001 - whatever the file does when it is imported
+    except _RAISED as raised:
         return Loaded(diagnostics=(_unusable(str(file), _said(raised), _place(raised, str(file))),))
     return _of_module(module, file, source, settings)
 
@@ -150,7 +153,7 @@ def _of_entry_point(name: str, settings: Mapping[str, object]) -> Loaded:
         return Loaded(diagnostics=(_unusable(name, told),))
     try:
         made = found[0].load()
-    except Exception as raised:  # noqa: BLE001 - as with files
+    except _RAISED as raised:
         return Loaded(diagnostics=(_unusable(name, _said(raised)),))
     file = Path(getattr(sys.modules.get(getattr(made, "__module__", "")), "__file__", "") or name)
     return _made(made, (file, name), settings)
@@ -169,7 +172,7 @@ def _made(
         if callable(configure := getattr(instance, "configure", None)):
             configure(dict(settings))
         return Loaded((_policy(instance, file, source),), told)
-    except Exception as raised:  # noqa: BLE001 - whatever the policy does when it is made
+    except _RAISED as raised:
         return Loaded(diagnostics=(_unusable(str(file), _said(raised), _place(raised, str(file))),))
 
 
@@ -209,7 +212,7 @@ def _line(instance: Any) -> int:  # noqa: ANN401 - as above
     return min((code.co_firstlineno for code in codes if code is not None), default=1)
 
 
-def _finding(raised: Exception, head: PolicyHead) -> Finding:
+def _finding(raised: BaseException, head: PolicyHead) -> Finding:
     file = head.place.file if head.place else ""
     is_meant = type(raised).__name__.endswith("PolicyViolation") or isinstance(
         raised, ValueError | AssertionError
@@ -218,7 +221,7 @@ def _finding(raised: Exception, head: PolicyHead) -> Finding:
     return Finding(Effect.DENY, text, subject=_place(raised, file), is_failure=not is_meant)
 
 
-def _said(raised: Exception) -> str:
+def _said(raised: BaseException) -> str:
     text = str(raised)
     return f"{type(raised).__name__}: {text}" if text else type(raised).__name__
 
