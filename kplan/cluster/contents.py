@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kplan.cluster.faults import Item
+from kplan.cluster.resource_configs import FINALIZED
+from kplan.cluster.setting_specs import ConfigResource, QuotaEntity, ScramUser
 from kplan.cluster.specs import AclBinding, Assignment, Verdict
 from kplan.model.snapshot import Broker
 
@@ -25,6 +27,14 @@ class HeldTopic:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldCredential:
+    """A SCRAM credential, with the password that a real cluster would hold salted."""
+
+    iterations: int
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Contents:
     """All objects at one moment. A write makes new contents, so that an old view stays as it was.
 
@@ -34,6 +44,10 @@ class Contents:
     topics: Mapping[str, HeldTopic] = field(default_factory=dict)
     acls: frozenset[AclBinding] = frozenset()
     made: int = 0
+    quotas: Mapping[QuotaEntity, Mapping[str, float]] = field(default_factory=dict)
+    scram: Mapping[ScramUser, HeldCredential] = field(default_factory=dict)
+    configs: Mapping[ConfigResource, Mapping[str, str]] = field(default_factory=dict)
+    features: Mapping[str, int] = field(default_factory=lambda: dict(FINALIZED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,9 @@ _ROWS = (
         "Grant DESCRIBE (to read ACLs) or ALTER (to write them) on the cluster.",
     ),
     KafkaError(
+        33, "UNSUPPORTED_SASL_MECHANISM", Handling.REJECTED, "The cluster lacks the mechanism."
+    ),
+    KafkaError(
         35,
         "UNSUPPORTED_VERSION",
         Handling.REJECTED,
@@ -159,6 +162,24 @@ _ROWS = (
         Handling.THROTTLED,
         "The controller mutation quota of this principal is used up for now.",
     ),
+    KafkaError(91, "RESOURCE_NOT_FOUND", Handling.COMPARE, "The credential does not exist."),
+    KafkaError(
+        92, "DUPLICATE_RESOURCE", Handling.REJECTED, "The request names a credential twice."
+    ),
+    KafkaError(
+        93,
+        "UNACCEPTABLE_CREDENTIAL",
+        Handling.REJECTED,
+        "The credential does not do.",
+        "A user has a name, and 4096 to 16384 iterations.",
+    ),
+    KafkaError(
+        95,
+        "INVALID_UPDATE_VERSION",
+        Handling.REJECTED,
+        "A node cannot run this level of the feature, or it is lower than now.",
+    ),
+    KafkaError(96, "FEATURE_UPDATE_FAILED", Handling.REJECTED, "The feature was not updated."),
     KafkaError(
         100,
         "UNKNOWN_TOPIC_ID",

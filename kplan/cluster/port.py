@@ -3,6 +3,19 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from kplan.cluster.setting_specs import (
+    ConfigDetail,
+    ConfigResource,
+    ConfigScope,
+    FeatureUpdate,
+    Lack,
+    NodeVersions,
+    QuotaAlteration,
+    QuotaEntity,
+    ResourceAlteration,
+    ScramAlteration,
+    ScramUser,
+)
 from kplan.cluster.specs import (
     AclBinding,
     ClusterDescription,
@@ -90,6 +103,78 @@ class Cluster(Protocol):
 
     def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
         """Delete exactly these ACLs; an absent one is a success."""
+        ...
+
+    def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:
+        """List all quotas of clients (DescribeClientQuotas, KIP-546), values in Kafka's units.
+
+        Raises:
+            Unread: no right to describe the configs of the cluster.
+
+        """
+        ...
+
+    def alter_quotas(
+        self, specs: Sequence[QuotaAlteration], *, validate_only: bool = False
+    ) -> Mapping[QuotaEntity, Verdict]:
+        """Set and remove single quotas (AlterClientQuotas); removing an absent one is a success."""
+        ...
+
+    def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:
+        """List the iterations of all SCRAM credentials; passwords are told to nobody (KIP-554).
+
+        Raises:
+            Unread: no right to describe the cluster.
+
+        """
+        ...
+
+    def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, Verdict]:
+        """Set and delete SCRAM credentials; deleting an absent one is refused (KIP-554)."""
+        ...
+
+    def config_names(self, scope: ConfigScope) -> frozenset[str] | None:
+        """Name all that has configs of its own in the scope (ListConfigResources, KIP-1142).
+
+        None where the cluster cannot tell.
+
+        Raises:
+            Unread: no right to describe the configs of the cluster.
+
+        """
+        ...
+
+    def configs(
+        self, resources: Collection[ConfigResource], *, broker: int | None = None
+    ) -> Mapping[ConfigResource, Mapping[str, ConfigDetail] | Refusal]:
+        """Read every effective config (DescribeConfigs); a broker is asked about its own.
+
+        The cluster's defaults hold only what is set. One broker that does not answer is refused
+        with a client error, and the others are told. `broker` asks that very broker instead.
+        """
+        ...
+
+    def alter_configs(
+        self, specs: Sequence[ResourceAlteration], *, validate_only: bool = False
+    ) -> Mapping[ConfigResource, Verdict]:
+        """Set and reset single config keys (IncrementalAlterConfigs, KIP-339)."""
+        ...
+
+    def versions(self, *, broker: int | None = None) -> NodeVersions:
+        """Tell the APIs and features that a broker offers (ApiVersions, KIP-97, KIP-584)."""
+        ...
+
+    def update_features(
+        self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Bring features of the cluster to levels (UpdateFeatures, KIP-584), one after the other.
+
+        One that has its level already is a success.
+        """
+        ...
+
+    def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
+        """Tell which of these methods of the port the cluster cannot serve, and why (KIP-97)."""
         ...
 
     def close(self) -> None:

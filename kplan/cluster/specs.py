@@ -33,9 +33,11 @@ class TopicDescription:
 
 
 class ConfigSource(StrEnum):
-    """Where a config value comes from (KIP-226); only TOPIC is the topic's own."""
+    """Where a config value comes from (KIP-226); of a topic only TOPIC is its own."""
 
     TOPIC = "topic"
+    GROUP = "group"
+    CLIENT_METRICS = "client metrics"
     DYNAMIC_BROKER = "dynamic broker"
     DYNAMIC_DEFAULT_BROKER = "dynamic default broker"
     STATIC_BROKER = "static broker"

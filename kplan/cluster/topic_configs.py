@@ -19,10 +19,13 @@ class ConfigType(StrEnum):
     """Types as DescribeConfigs names them (KIP-569)."""
 
     BOOLEAN = "BOOLEAN"
+    CLASS = "CLASS"
     DOUBLE = "DOUBLE"
     INT = "INT"
     LIST = "LIST"
     LONG = "LONG"
+    PASSWORD = "PASSWORD"  # noqa: S105 - a type
+    SHORT = "SHORT"
     STRING = "STRING"
 
 
@@ -117,7 +120,7 @@ def config_fault(config: Mapping[str, str]) -> str:
     for key, value in config.items():
         if key not in TOPIC_CONFIGS:
             return f"Unknown topic config name: {key}"
-        if fault := _value_fault(TOPIC_CONFIGS[key], value):
+        if fault := value_fault(TOPIC_CONFIGS[key], value):
             return f"Invalid value {value} for configuration {key}: {fault}"
     return _lag_fault(config) or _tier_fault(config)
 
@@ -136,15 +139,16 @@ def effective(
 _DEFAULTS = {key: ConfigEntry(row.default, row.source) for key, row in TOPIC_CONFIGS.items()}
 
 
-def _value_fault(row: TopicConfig, value: str) -> str:
+def value_fault(row: TopicConfig, value: str) -> str:
+    """Say why a value does not fit its key, "" where it does."""
     text = value.strip()
     match row.type:
-        case ConfigType.INT | ConfigType.LONG | ConfigType.DOUBLE:
+        case ConfigType.INT | ConfigType.SHORT | ConfigType.LONG | ConfigType.DOUBLE:
             return _number_fault(row, text)
         case ConfigType.BOOLEAN:
             fine = text.casefold() in {"true", "false"}
             return "" if fine else "Expected value to be either true or false"
-        case ConfigType.STRING:
+        case ConfigType.STRING | ConfigType.CLASS | ConfigType.PASSWORD:
             return _words_fault(row, [text])
         case ConfigType.LIST:
             return _words_fault(row, [word.strip() for word in text.split(",") if word.strip()])
@@ -170,8 +174,11 @@ def _number(sort: ConfigType, text: str) -> float | None:
         found = int(text) if _WHOLE.fullmatch(text) else None
     except ValueError:
         return None
-    limit = _INT_MAX if sort is ConfigType.INT else _LONG_MAX
+    limit = _LIMITS[sort]
     return found if found is not None and -limit - 1 <= found <= limit else None
+
+
+_LIMITS = {ConfigType.SHORT: 2**15 - 1, ConfigType.INT: _INT_MAX, ConfigType.LONG: _LONG_MAX}
 
 
 def _words_fault(row: TopicConfig, words: list[str]) -> str:

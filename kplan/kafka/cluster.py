@@ -6,6 +6,19 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kplan.cluster.rights import named
+from kplan.cluster.setting_specs import (
+    ConfigDetail,
+    ConfigResource,
+    ConfigScope,
+    FeatureUpdate,
+    Lack,
+    NodeVersions,
+    QuotaAlteration,
+    QuotaEntity,
+    ResourceAlteration,
+    ScramAlteration,
+    ScramUser,
+)
 from kplan.cluster.specs import (
     AclBinding,
     ClusterDescription,
@@ -46,6 +59,22 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "delete_topics": (Driver.WIRE, "librdkafka cannot delete by topic id (KIP-516)"),
     "create_acls": (Driver.WIRE, "librdkafka loses USER and DELEGATION_TOKEN (P4)"),
     "delete_acls": (Driver.WIRE, "librdkafka loses USER and DELEGATION_TOKEN (P4)"),
+    "quotas": (Driver.WIRE, "confluent-kafka has no such call"),
+    "alter_quotas": (Driver.WIRE, "confluent-kafka has no such call"),
+    "scram_users": (Driver.WIRE, "librdkafka aborts the process where the right is missing (P5)"),
+    "alter_scram_users": (Driver.WIRE, "kplan salts the password itself, where it is needed"),
+    "config_names": (Driver.WIRE, "confluent-kafka has no such call"),
+    "configs": (
+        Driver.WIRE,
+        "librdkafka knows no defaults of the cluster (P11)",
+    ),
+    "alter_configs": (
+        Driver.WIRE,
+        "librdkafka knows no defaults of the cluster (P11)",
+    ),
+    "versions": (Driver.WIRE, "confluent-kafka has no such call"),
+    "update_features": (Driver.WIRE, "confluent-kafka has no such call"),
+    "lacks": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
 }
 """The driver of each method, and why."""
 
@@ -65,6 +94,16 @@ class KafkaCluster:
     delete_topics       wire      librdkafka cannot delete by topic id (KIP-516)
     create_acls         wire      librdkafka loses USER and DELEGATION_TOKEN (P4)
     delete_acls         wire      librdkafka loses USER and DELEGATION_TOKEN (P4)
+    quotas              wire      confluent-kafka has no such call
+    alter_quotas        wire      confluent-kafka has no such call
+    scram_users         wire      librdkafka aborts the process where the right is missing (P5)
+    alter_scram_users   wire      kplan salts the password itself, where it is needed
+    config_names        wire      confluent-kafka has no such call
+    configs             wire      librdkafka knows no defaults of the cluster (P11)
+    alter_configs       wire      librdkafka knows no defaults of the cluster (P11)
+    versions            wire      confluent-kafka has no such call
+    update_features     wire      confluent-kafka has no such call
+    lacks               wire      the versions are those of the wire driver's own connections
     =================== ========= =====================================================
 
     Nothing is connected before the first question; librdkafka is loaded at the first write.
@@ -130,6 +169,54 @@ class KafkaCluster:
     def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
         """Delete exactly these ACLs."""
         return self._wire.delete_acls(bindings)
+
+    def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:
+        """List all quotas of clients; raises Unread."""
+        return self._wire.quotas(broker=broker)
+
+    def alter_quotas(
+        self, specs: Sequence[QuotaAlteration], *, validate_only: bool = False
+    ) -> Mapping[QuotaEntity, Verdict]:
+        """Set and remove single quotas."""
+        return self._wire.alter_quotas(specs, validate_only=validate_only)
+
+    def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:
+        """List the iterations of all SCRAM credentials; raises Unread."""
+        return self._wire.scram_users(broker=broker)
+
+    def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, Verdict]:
+        """Set and delete SCRAM credentials."""
+        return self._wire.alter_scram_users(specs)
+
+    def config_names(self, scope: ConfigScope) -> frozenset[str] | None:
+        """Name all that has configs of its own in the scope; raises Unread."""
+        return self._wire.config_names(scope)
+
+    def configs(
+        self, resources: Collection[ConfigResource], *, broker: int | None = None
+    ) -> Mapping[ConfigResource, Mapping[str, ConfigDetail] | Refusal]:
+        """Read every effective config of brokers, groups and metrics subscriptions."""
+        return self._wire.configs(resources, broker=broker)
+
+    def alter_configs(
+        self, specs: Sequence[ResourceAlteration], *, validate_only: bool = False
+    ) -> Mapping[ConfigResource, Verdict]:
+        """Set and reset single config keys of them."""
+        return self._wire.alter_configs(specs, validate_only=validate_only)
+
+    def versions(self, *, broker: int | None = None) -> NodeVersions:
+        """Tell the APIs and features that a broker offers."""
+        return self._wire.versions(broker=broker)
+
+    def update_features(
+        self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Bring features of the cluster to levels."""
+        return self._wire.update_features(updates, validate_only=validate_only)
+
+    def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
+        """Tell which of these methods the cluster cannot serve."""
+        return self._wire.lacks(methods)
 
     def close(self) -> None:
         """Free sockets and threads of both drivers."""

@@ -1,7 +1,7 @@
 """What the contract suite says to clusters, and real ones left as they were found."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +21,7 @@ from kplan.kafka.wire.driver import WireCluster
 from kplan.model.refusal import Refusal
 from kplan.sandbox.record import Sandbox, properties_file
 
-Name = TypeVar("Name", bound=str)
+Name = TypeVar("Name", bound=Hashable)
 VISIBLE_S = 30.0
 
 

@@ -35,7 +35,7 @@ def _described(node: Connection, deadline: Deadline) -> tuple[str, tuple[Broker,
     return (
         answer.cluster_id or "",
         tuple(sorted(brokers, key=lambda broker: broker.id)),
-        _release(node.features.get("metadata.version", 0)),
+        release(node.features.get("metadata.version", 0)),
     )
 
 
@@ -55,5 +55,6 @@ _RELEASES = (
 """First metadata.version level of each release (Kafka: MetadataVersion)."""
 
 
-def _release(level: int) -> str:
+def release(level: int) -> str:
+    """Name the release that brought a level of metadata.version, "" if unknown."""
     return next((release for first, release in _RELEASES if level >= first), "")

@@ -1,6 +1,6 @@
 """Writes to topics that exist: CreatePartitions, IncrementalAlterConfigs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from kplan.cluster.specs import ConfigAlteration, NewPartitions, Verdict
 from kplan.kafka.wire import messages
@@ -52,7 +52,8 @@ def alter_topic_configs(
 ) -> Mapping[str, Verdict]:
     """Set and reset single keys in one request (KIP-339)."""
     request = messages.ALTER_CONFIGS.request(
-        resources=[_altered(spec) for spec in specs], validate_only=validate_only
+        resources=[altered(TOPIC, spec.name, spec.set, spec.delete) for spec in specs],
+        validate_only=validate_only,
     )
     answer = gateway.send(messages.ALTER_CONFIGS, request)
     if isinstance(answer, Refusal):
@@ -65,14 +66,15 @@ def alter_topic_configs(
     }
 
 
-def _altered(spec: ConfigAlteration) -> Message:
+def altered(scope: int, name: str, values: Mapping[str, str], resets: Iterable[str]) -> Message:
+    """Write the changes to the configs of one resource."""
     resource = messages.ALTER_CONFIGS.request.AlterConfigsResource
     entries: list[tuple[str, int, str | None]]
-    entries = [(key, _SET, value) for key, value in sorted(spec.set.items())]
-    entries += [(key, _DELETE, None) for key in sorted(spec.delete)]
+    entries = [(key, _SET, value) for key, value in sorted(values.items())]
+    entries += [(key, _DELETE, None) for key in sorted(resets)]
     return resource(
-        resource_type=TOPIC,
-        resource_name=spec.name,
+        resource_type=scope,
+        resource_name=name,
         configs=[
             resource.AlterableConfig(name=key, config_operation=operation, value=value)
             for key, operation, value in entries

@@ -23,6 +23,8 @@ SOURCES = {
     3: ConfigSource.DYNAMIC_DEFAULT_BROKER,
     4: ConfigSource.STATIC_BROKER,
     5: ConfigSource.DEFAULT,
+    7: ConfigSource.CLIENT_METRICS,
+    8: ConfigSource.GROUP,
 }
 """Kafka's numbers for sources (DescribeConfigsResponse.ConfigSource); others are OTHER."""
 

@@ -4,6 +4,19 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
 from kplan.cluster.rights import Answer, Item, named
+from kplan.cluster.setting_specs import (
+    ConfigDetail,
+    ConfigResource,
+    ConfigScope,
+    FeatureUpdate,
+    Lack,
+    NodeVersions,
+    QuotaAlteration,
+    QuotaEntity,
+    ResourceAlteration,
+    ScramAlteration,
+    ScramUser,
+)
 from kplan.cluster.specs import (
     AclBinding,
     ClusterDescription,
@@ -17,7 +30,20 @@ from kplan.cluster.specs import (
     Verdict,
 )
 from kplan.kafka.settings import ConnectionSettings, Endpoint
-from kplan.kafka.wire import acls, brokers, changes, configs, creation, deletion, topics
+from kplan.kafka.wire import (
+    acls,
+    brokers,
+    capabilities,
+    changes,
+    configs,
+    creation,
+    deletion,
+    features,
+    quotas,
+    resource_configs,
+    scram,
+    topics,
+)
 from kplan.kafka.wire.gateway import Gateway
 from kplan.model.errors import Unreachable
 from kplan.model.refusal import Refusal
@@ -108,6 +134,58 @@ class WireCluster:
     def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
         """Delete exactly these ACLs."""
         return self._named("delete_acls", acls.delete_acls(self._gateway, bindings))
+
+    def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:
+        """List all quotas of clients; raises Unread."""
+        return quotas.quotas(self._gateway, self._address(broker))
+
+    def alter_quotas(
+        self, specs: Sequence[QuotaAlteration], *, validate_only: bool = False
+    ) -> Mapping[QuotaEntity, Verdict]:
+        """Set and remove single quotas."""
+        if not specs:
+            return {}
+        return quotas.alter_quotas(self._gateway, specs, validate_only=validate_only)
+
+    def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:
+        """List the iterations of all SCRAM credentials; raises Unread."""
+        return scram.scram_users(self._gateway, self._address(broker))
+
+    def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, Verdict]:
+        """Set and delete SCRAM credentials."""
+        return scram.alter_scram_users(self._gateway, specs)
+
+    def config_names(self, scope: ConfigScope) -> frozenset[str] | None:
+        """Name all that has configs of its own in the scope; raises Unread."""
+        return resource_configs.config_names(self._gateway, scope)
+
+    def configs(
+        self, resources: Collection[ConfigResource], *, broker: int | None = None
+    ) -> Mapping[ConfigResource, Mapping[str, ConfigDetail] | Refusal]:
+        """Read every effective config of brokers, groups and metrics subscriptions."""
+        return resource_configs.configs(self._gateway, resources, self._address, broker)
+
+    def alter_configs(
+        self, specs: Sequence[ResourceAlteration], *, validate_only: bool = False
+    ) -> Mapping[ConfigResource, Verdict]:
+        """Set and reset single config keys of them."""
+        return resource_configs.alter_configs(
+            self._gateway, specs, self._address, validate_only=validate_only
+        )
+
+    def versions(self, *, broker: int | None = None) -> NodeVersions:
+        """Tell the APIs and features that a broker offers."""
+        return features.versions(self._gateway, self._address(broker))
+
+    def update_features(
+        self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Bring features of the cluster to levels."""
+        return features.update_features(self._gateway, updates, validate_only=validate_only)
+
+    def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
+        """Tell which of these methods the cluster cannot serve."""
+        return capabilities.lacks(self._gateway, methods) if methods else {}
 
     def close(self) -> None:
         """Close all connections; whoever waits for an answer gets none."""

@@ -64,8 +64,13 @@ class Gateway:
         """Read with one request; raises as `read`."""
         return self.read(lambda node, deadline: node.ask(api, request, deadline), at=at)
 
-    def write(self, question: Callable[[Connection, Deadline], Answer]) -> Answer | Refusal:
-        """Ask any node for a change, once: brokers forward to the controller (KIP-590).
+    def write(
+        self,
+        question: Callable[[Connection, Deadline], Answer],
+        *,
+        at: Endpoint | None = None,
+    ) -> Answer | Refusal:
+        """Ask one node, `at` or any, for a change, once: brokers forward it (KIP-590).
 
         It is never asked a second time: without an answer the refusal says that the outcome is in
         doubt, also where nothing can have been sent.
@@ -78,7 +83,7 @@ class Gateway:
         timeouts = self._settings.timeouts
         deadline = Deadline.after(timeouts.request_s + timeouts.grace_s)
         failures: list[Unreachable] = []
-        for endpoint in self._candidates():
+        for endpoint in [at] if at else self._candidates():
             try:
                 with self._pool.lent(endpoint, deadline) as node:
                     answer = question(node, deadline)
@@ -89,13 +94,14 @@ class Gateway:
             except messages.Unwritable as failure:
                 return client_refusal(CLIENT_INVALID, f"{failure}.")
             else:
-                self._home = endpoint
+                if at is None:
+                    self._home = endpoint
                 return answer
         return client_refusal(CLIENT_DISCONNECTED, f"Nothing was sent. {_nobody(failures).detail}")
 
-    def send(self, api: Api, request: Message) -> Message | Refusal:
+    def send(self, api: Api, request: Message, *, at: Endpoint | None = None) -> Message | Refusal:
         """Write with one request; raises as `write`."""
-        return self.write(lambda node, deadline: node.ask(api, request, deadline))
+        return self.write(lambda node, deadline: node.ask(api, request, deadline), at=at)
 
     def learn(self, endpoints: Iterable[Endpoint]) -> None:
         """Remember where brokers listen, for when no bootstrap server answers any more."""

@@ -11,7 +11,6 @@ from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.sasl import log_in
 from kplan.kafka.wire.tls import secured, tls_failure
 from kplan.model.errors import Unreachable
-from kplan.model.version import VERSION
 
 UNSUPPORTED_VERSION = 35
 _REAUTHENTICATE_AT = 0.85  # of the life of a login, as Kafka's own client does
@@ -72,10 +71,14 @@ def introduced(
 
 
 def _agree(connection: Connection, deadline: Deadline) -> None:
-    """Learn versions and features (KIP-511): an old broker answers, then is asked in its words."""
+    """Learn versions and features (KIP-511): an old broker answers, then is asked in its words.
+
+    Version 4 tells features that can be off, version 3 features at all, version 0 APIs alone.
+    """
     answer = _versions(connection, messages.API_VERSIONS.newest, deadline)
-    if answer.error_code == UNSUPPORTED_VERSION:
-        answer = _versions(connection, 0, deadline)
+    for older in (3, 0):
+        if answer.error_code == UNSUPPORTED_VERSION:
+            answer = _versions(connection, older, deadline)
     if answer.error_code:
         raise Broken(f"it answered ApiVersions with error {answer.error_code}")
     connection.versions = {
@@ -88,7 +91,6 @@ def _agree(connection: Connection, deadline: Deadline) -> None:
 
 def _versions(connection: Connection, version: int, deadline: Deadline) -> Message:
     api = messages.API_VERSIONS
-    request = messages.API_VERSIONS.request(
-        client_software_name="kplan", client_software_version=VERSION
+    return connection.decoded(
+        api, version, connection.ask_raw(api, version, messages.introduction(), deadline)
     )
-    return connection.decoded(api, version, connection.ask_raw(api, version, request, deadline))

@@ -13,6 +13,10 @@ from typing import Any, TypeAlias
 from kafka.errors import for_code  # noqa: TID253
 from kafka.net.sasl import get_sasl_mechanism  # noqa: TID253
 from kafka.protocol.admin import (  # noqa: TID253
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
     CreateAclsRequest,
     CreateAclsResponse,
     CreatePartitionsRequest,
@@ -25,13 +29,22 @@ from kafka.protocol.admin import (  # noqa: TID253
     DeleteTopicsResponse,
     DescribeAclsRequest,
     DescribeAclsResponse,
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
     DescribeClusterRequest,
     DescribeClusterResponse,
     DescribeConfigsRequest,
     DescribeConfigsResponse,
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
 )
+from kafka.protocol.api_key import ApiKey  # noqa: TID253
 from kafka.protocol.metadata import (  # noqa: TID253
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -46,6 +59,7 @@ from kafka.protocol.sasl import (  # noqa: TID253
 )
 
 from kplan.kafka.auth import Mechanism
+from kplan.model.version import VERSION
 
 INT32_MAX = 2**31 - 1
 """The largest count or id that Kafka's messages have room for."""
@@ -74,7 +88,7 @@ def api_of(name: str, versions: range, request: Message, response: Message) -> A
     return Api(name, request.API_KEY, versions.start, versions.stop - 1, request, response)
 
 
-API_VERSIONS = api_of("ApiVersions", range(4), ApiVersionsRequest, ApiVersionsResponse)
+API_VERSIONS = api_of("ApiVersions", range(5), ApiVersionsRequest, ApiVersionsResponse)
 SASL_HANDSHAKE = api_of("SaslHandshake", range(1, 2), SaslHandshakeRequest, SaslHandshakeResponse)
 SASL_AUTHENTICATE = api_of(
     "SaslAuthenticate", range(3), SaslAuthenticateRequest, SaslAuthenticateResponse
@@ -106,6 +120,32 @@ CREATE_PARTITIONS = api_of(
 DESCRIBE_ACLS = api_of("DescribeAcls", range(1, 4), DescribeAclsRequest, DescribeAclsResponse)
 CREATE_ACLS = api_of("CreateAcls", range(1, 4), CreateAclsRequest, CreateAclsResponse)
 DELETE_ACLS = api_of("DeleteAcls", range(1, 4), DeleteAclsRequest, DeleteAclsResponse)
+DESCRIBE_QUOTAS = api_of(
+    "DescribeClientQuotas", range(2), DescribeClientQuotasRequest, DescribeClientQuotasResponse
+)
+ALTER_QUOTAS = api_of(
+    "AlterClientQuotas", range(2), AlterClientQuotasRequest, AlterClientQuotasResponse
+)
+DESCRIBE_SCRAM = api_of(
+    "DescribeUserScramCredentials",
+    range(1),
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+)
+ALTER_SCRAM = api_of(
+    "AlterUserScramCredentials",
+    range(1),
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+)
+# Version 0, ListClientMetricsResources, knows metrics subscriptions only (KIP-714, KIP-1142).
+LIST_CONFIG_RESOURCES = api_of(
+    "ListConfigResources", range(2), ListConfigResourcesRequest, ListConfigResourcesResponse
+)
+# Version 1 can validate only, and tells a safe downgrade from an unsafe one (KIP-778).
+UPDATE_FEATURES = api_of(
+    "UpdateFeatures", range(1, 3), UpdateFeaturesRequest, UpdateFeaturesResponse
+)
 
 APIS = (
     API_VERSIONS,
@@ -123,8 +163,19 @@ APIS = (
     DESCRIBE_ACLS,
     CREATE_ACLS,
     DELETE_ACLS,
+    DESCRIBE_QUOTAS,
+    ALTER_QUOTAS,
+    DESCRIBE_SCRAM,
+    ALTER_SCRAM,
+    LIST_CONFIG_RESOURCES,
+    UPDATE_FEATURES,
 )
 """Every API that the wire driver speaks."""
+
+
+def introduction() -> Message:
+    """Make the request for what a node offers, which says who asks (KIP-511)."""
+    return API_VERSIONS.request(client_software_name="kplan", client_software_version=VERSION)
 
 
 class Garbled(Exception):  # noqa: N818 - what came, not what we did
@@ -181,6 +232,12 @@ def sasl_exchange(mechanism: Mechanism) -> Message:
         sasl_plain_username=escaped if is_scram else mechanism.username,
         sasl_plain_password=mechanism.password,
     )
+
+
+def api_name(key: int) -> str:
+    """Give Kafka's name of an API."""
+    known: dict[int, str] = {each.value: each.name for each in ApiKey}
+    return known.get(key, f"Api{key}")  # one of a newer Kafka
 
 
 def error_name(code: int) -> str:

@@ -3,6 +3,7 @@
 from kplan.cluster.errors import client_refusal, refusal
 from kplan.cluster.specs import Verdict
 from kplan.kafka.wire import messages
+from kplan.model.errors import Unread
 from kplan.model.refusal import Refusal
 
 
@@ -20,6 +21,11 @@ def refused(code: int, message: str | None, *, throttle_ms: int = 0) -> Refusal:
 def verdict(code: int, message: str | None, *, throttle_ms: int = 0) -> Verdict:
     """Make the verdict for an error code; 0 is success."""
     return refused(code, message, throttle_ms=throttle_ms) if code else None
+
+
+def unread(what: str, code: int, message: str | None) -> Unread:
+    """Make the error of a list that was refused as a whole: never an empty one."""
+    return Unread(f"{what} cannot be read: {refused(code, message)}")
 
 
 def invalid(what: str) -> Refusal:

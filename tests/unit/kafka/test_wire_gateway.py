@@ -214,9 +214,9 @@ def test_an_old_broker_is_asked_for_versions_in_its_own_words() -> None:
     with fake_broker() as broker, connected(broker) as cluster:
         fine = broker.script[messages.API_VERSIONS.key](None)
         refused = messages.API_VERSIONS.response(error_code=35)
-        broker.on(messages.API_VERSIONS, refused, fine)
+        broker.on(messages.API_VERSIONS, refused, refused, fine)
         assert cluster.describe().cluster_id == "fake"
-        assert [version for key, version in broker.asked if key == 18] == [3, 0]
+        assert [version for key, version in broker.asked if key == 18] == [4, 3, 0]
 
 
 def logging_in(broker: FakeBroker, lifetime_ms: int = 0) -> ConnectionSettings:

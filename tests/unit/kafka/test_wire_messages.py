@@ -10,7 +10,8 @@ from kplan.kafka.wire.messages import Api, Message
 
 RESPONSE_FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ApiVersions": {
-        "": ("error_code", "api_keys", "finalized_features"),
+        "": ("error_code", "api_keys", "finalized_features", "supported_features"),
+        "SupportedFeatureKey": ("name", "min_version", "max_version"),
         "ApiVersion": ("api_key", "min_version", "max_version"),
         "FinalizedFeatureKey": ("name", "max_version_level"),
     },
@@ -71,6 +72,35 @@ RESPONSE_FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "DeleteAcls": {
         "": ("throttle_time_ms", "filter_results"),
         "DeleteAclsFilterResult": ("error_code", "error_message", "matching_acls"),
+    },
+    "DescribeClientQuotas": {
+        "": ("error_code", "error_message", "entries"),
+        "EntryData": ("entity", "values"),
+    },
+    "AlterClientQuotas": {
+        "": ("throttle_time_ms", "entries"),
+        "EntryData": ("error_code", "error_message", "entity"),
+    },
+    "DescribeUserScramCredentials": {
+        "": ("error_code", "error_message", "results"),
+        "DescribeUserScramCredentialsResult": (
+            "user",
+            "error_code",
+            "error_message",
+            "credential_infos",
+        ),
+    },
+    "AlterUserScramCredentials": {
+        "": ("throttle_time_ms", "results"),
+        "AlterUserScramCredentialsResult": ("user", "error_code", "error_message"),
+    },
+    "ListConfigResources": {
+        "": ("error_code", "config_resources"),
+        "ConfigResource": ("resource_name", "resource_type"),
+    },
+    "UpdateFeatures": {
+        "": ("throttle_time_ms", "error_code", "error_message", "results"),
+        "UpdatableFeatureResult": ("error_code", "error_message"),
     },
 }
 

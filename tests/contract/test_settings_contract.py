@@ -1,0 +1,300 @@
+"""Quotas, credentials, configs and features: the same on every implementation of the port."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.setting_specs import (
+    ConfigDetail,
+    ConfigResource,
+    ConfigScope,
+    Downgrade,
+    FeatureUpdate,
+    QuotaAlteration,
+    QuotaEntity,
+    ResourceAlteration,
+    ScramAlteration,
+    ScramUser,
+)
+from kplan.cluster.specs import ConfigSource
+from kplan.cluster.topic_configs import ConfigType
+from kplan.model.errors import Unread
+from kplan.model.refusal import Refusal
+from tests.contract.clusters import errors, soon
+
+Lacking = Callable[..., Cluster]
+RATE = "producer_byte_rate"
+
+
+@pytest.fixture
+def settled(cluster: Cluster, prefix: str) -> Iterator[Cluster]:
+    """Leave no setting of the test behind."""
+    yield cluster
+    own = [each for each in cluster.quotas() if prefix in f"{each}" or "<default>" in f"{each}"]
+    cluster.alter_quotas(
+        [QuotaAlteration(each, remove=tuple(cluster.quotas()[each])) for each in own]
+    )
+    users = [each for each in cluster.scram_users() if each.user.startswith(prefix)]
+    cluster.alter_scram_users([ScramAlteration(each) for each in users])
+    for scope in (ConfigScope.GROUP, ConfigScope.CLIENT_METRICS):
+        names = [each for each in cluster.config_names(scope) or () if each.startswith(prefix)]
+        resources = [ConfigResource(scope, each) for each in names]
+        cluster.alter_configs(
+            [
+                ResourceAlteration(each, delete=tuple(own_values(cluster, each)))
+                for each in resources
+            ]
+        )
+
+
+def own_values(cluster: Cluster, resource: ConfigResource) -> dict[str, str | None]:
+    """Give what is set for the resource itself."""
+    found = details(cluster, resource)
+    own = {
+        ConfigScope.BROKER: ConfigSource.DYNAMIC_BROKER
+        if resource.name
+        else ConfigSource.DYNAMIC_DEFAULT_BROKER,
+        ConfigScope.GROUP: ConfigSource.GROUP,
+        ConfigScope.CLIENT_METRICS: ConfigSource.CLIENT_METRICS,
+    }[resource.scope]
+    return {key: each.entry.value for key, each in found.items() if each.entry.source is own}
+
+
+def details(cluster: Cluster, resource: ConfigResource) -> dict[str, ConfigDetail]:
+    found = cluster.configs([resource])[resource]
+    assert not isinstance(found, Refusal), found
+    return dict(found)
+
+
+# Quotas.
+
+
+def test_quotas_of_every_shape_are_set_listed_and_removed(settled: Cluster, prefix: str) -> None:
+    """S27, KIP-546, KIP-612."""
+    user, client = f"{prefix}u|ser", f"{prefix}client"
+    entities = [
+        QuotaEntity(user=user),
+        QuotaEntity(user=""),
+        QuotaEntity(client_id=client),
+        QuotaEntity(client_id=""),
+        QuotaEntity(user=user, client_id=client),
+        QuotaEntity(user=user, client_id=""),
+        QuotaEntity(user="", client_id=client),
+        QuotaEntity(user="", client_id=""),
+    ]
+    values = {RATE: 1000.0, "consumer_byte_rate": 2e9, "request_percentage": 12.5}
+    specs = [QuotaAlteration(each, values) for each in entities]
+    assert settled.alter_quotas(specs, validate_only=True) == dict.fromkeys(entities)
+    assert not set(entities) & settled.quotas().keys(), "validated only"
+    assert settled.alter_quotas(specs) == dict.fromkeys(entities)
+    soon(lambda: all(settled.quotas(broker=1).get(each) == values for each in entities))
+    change = [QuotaAlteration(each, {RATE: 7.0}, ("request_percentage",)) for each in entities]
+    assert settled.alter_quotas(change) == dict.fromkeys(entities)
+    soon(lambda: settled.quotas().get(entities[5]) == {RATE: 7.0, "consumer_byte_rate": 2e9})
+    gone = [QuotaAlteration(each, remove=(RATE, "consumer_byte_rate")) for each in entities]
+    assert settled.alter_quotas(gone) == dict.fromkeys(entities)
+    soon(lambda: not set(entities) & settled.quotas().keys())
+    assert settled.alter_quotas(gone) == dict.fromkeys(entities), "removing what is not there"
+
+
+def test_an_address_has_a_quota_of_its_own_kind(settled: Cluster) -> None:
+    one, every = QuotaEntity(ip="10.1.2.3"), QuotaEntity(ip="")
+    specs = [QuotaAlteration(each, {"connection_creation_rate": 5.0}) for each in (one, every)]
+    assert settled.alter_quotas(specs) == {one: None, every: None}
+    soon(lambda: settled.quotas().get(one) == {"connection_creation_rate": 5.0})
+    drop = [QuotaAlteration(each, remove=("connection_creation_rate",)) for each in (one, every)]
+    assert settled.alter_quotas(drop) == {one: None, every: None}
+    soon(lambda: not {one, every} & settled.quotas().keys())
+
+
+def test_a_bad_quota_fails_alone(settled: Cluster, prefix: str) -> None:
+    good = QuotaEntity(user=f"{prefix}good")
+    bad = {
+        QuotaEntity(user=f"{prefix}key"): {"connection_creation_rate": 1.0},
+        QuotaEntity(user=f"{prefix}unknown"): {"no_such_rate": 1.0},
+        QuotaEntity(user=f"{prefix}zero"): {RATE: 0.0},
+        QuotaEntity(user=f"{prefix}less"): {RATE: -1.0},
+        QuotaEntity(user=f"{prefix}part"): {RATE: 1.5},
+        QuotaEntity(): {RATE: 1.0},
+        QuotaEntity(user=f"{prefix}both", ip="10.1.2.3"): {RATE: 1.0},
+    }
+    specs = [QuotaAlteration(good, {RATE: 1.0})]
+    specs += [QuotaAlteration(each, values) for each, values in bad.items()]
+    wanted = {good: "ok", **dict.fromkeys(bad, "INVALID_REQUEST")}
+    assert errors(settled.alter_quotas(specs, validate_only=True)) == wanted
+    assert errors(settled.alter_quotas(specs)) == wanted
+    soon(lambda: good in settled.quotas())
+
+
+# Credentials.
+
+
+def test_credentials_are_set_listed_and_deleted(settled: Cluster, prefix: str) -> None:
+    """S27, KIP-554."""
+    names = [
+        ScramUser(f"{prefix}alice", "SCRAM-SHA-256"),
+        ScramUser(f"{prefix}alice", "SCRAM-SHA-512"),
+        ScramUser(f"{prefix}bob, b=1", "SCRAM-SHA-512"),
+    ]
+    specs = [ScramAlteration(each, 4096 + number, "x") for number, each in enumerate(names)]
+    assert settled.alter_scram_users(specs) == dict.fromkeys(names)
+    soon(lambda: [settled.scram_users(broker=1).get(each) for each in names] == [4096, 4097, 4098])
+    assert settled.alter_scram_users([ScramAlteration(names[0], 16384, "y")]) == {names[0]: None}
+    soon(lambda: settled.scram_users()[names[0]] == 16384)
+    assert settled.alter_scram_users([ScramAlteration(names[1])]) == {names[1]: None}
+    soon(lambda: names[1] not in settled.scram_users())
+    assert settled.scram_users()[names[0]] == 16384
+
+
+def test_a_bad_credential_fails_alone(settled: Cluster, prefix: str) -> None:
+    sha = "SCRAM-SHA-256"
+    good = ScramUser(f"{prefix}good", sha)
+    wanted = {
+        good: "ok",
+        ScramUser(f"{prefix}few", sha): "UNACCEPTABLE_CREDENTIAL",
+        ScramUser(f"{prefix}few", "SCRAM-SHA-512"): "ok",
+        ScramUser(f"{prefix}many", sha): "UNACCEPTABLE_CREDENTIAL",
+        ScramUser("", sha): "UNACCEPTABLE_CREDENTIAL",
+        ScramUser(f"{prefix}gone", sha): "RESOURCE_NOT_FOUND",
+    }
+    specs = [
+        ScramAlteration(good, 4096, "x"),
+        ScramAlteration(ScramUser(f"{prefix}few", sha), 4095, "x"),
+        ScramAlteration(ScramUser(f"{prefix}few", "SCRAM-SHA-512"), 4096, "x"),
+        ScramAlteration(ScramUser(f"{prefix}many", sha), 16385, "x"),
+        ScramAlteration(ScramUser("", sha), 4096, "x"),
+        ScramAlteration(ScramUser(f"{prefix}gone", sha)),
+    ]
+    assert errors(settled.alter_scram_users(specs)) == wanted
+    soon(lambda: good in settled.scram_users())
+
+
+# Configs.
+
+
+def test_configs_of_brokers_are_told_with_type_and_source(settled: Cluster) -> None:
+    """S26, K919-15, KIP-226, KIP-569."""
+    one, every = ConfigResource(ConfigScope.BROKER, "1"), ConfigResource(ConfigScope.BROKER, "")
+    found = details(settled, one)
+    assert (found["node.id"].entry.value, found["node.id"].is_read_only) == ("1", True)
+    assert found["log.cleaner.threads"].type is ConfigType.INT
+    assert not found["log.cleaner.threads"].is_read_only
+    assert found["ssl.keystore.password"].entry.is_sensitive
+    assert found["ssl.keystore.password"].entry.value is None
+    was = own_values(settled, every)
+    sets = [
+        ResourceAlteration(one, {"log.cleaner.threads": "2", "background.threads": "12"}),
+        ResourceAlteration(every, {"max.connections": "1000", "background.threads": "11"}),
+    ]
+    assert settled.alter_configs(sets, validate_only=True) == {one: None, every: None}
+    assert own_values(settled, one) == {}, "validated only"
+    assert settled.alter_configs(sets) == {one: None, every: None}
+    soon(lambda: own_values(settled, one) == sets[0].set)
+    soon(lambda: own_values(settled, every) == {**was, **sets[1].set})
+    found = details(settled, one)
+    assert found["background.threads"].entry.value == "12"
+    assert found["max.connections"].entry.source is ConfigSource.DYNAMIC_DEFAULT_BROKER
+    drop = [ResourceAlteration(each.resource, delete=tuple(each.set)) for each in sets]
+    assert settled.alter_configs(drop) == {one: None, every: None}
+    soon(lambda: own_values(settled, one) == {} and own_values(settled, every) == was)
+
+
+def test_what_a_broker_does_not_take_is_refused(settled: Cluster, prefix: str) -> None:
+    one, every = ConfigResource(ConfigScope.BROKER, "1"), ConfigResource(ConfigScope.BROKER, "")
+    group = ConfigResource(ConfigScope.GROUP, f"{prefix}g")
+    metrics = ConfigResource(ConfigScope.CLIENT_METRICS, f"{prefix}m")
+    fixed = settled.alter_configs([ResourceAlteration(one, {"node.id": "7"})], validate_only=True)
+    assert errors(fixed) == {one: "INVALID_REQUEST"}
+    typed = [
+        ResourceAlteration(every, {"log.cleaner.threads": "many"}),
+        ResourceAlteration(group, {"consumer.session.timeout.ms": "soon"}),
+        ResourceAlteration(metrics, {"interval.ms": "often"}),
+    ]
+    answers = settled.alter_configs(typed, validate_only=True)
+    assert all(isinstance(each, Refusal) for each in answers.values())
+    assert len(answers) == 3
+    away = ConfigResource(ConfigScope.BROKER, "99")
+    both = settled.configs([one, away])
+    assert errors(both) == {one: "ok", away: "CLIENT_DISCONNECTED"}, "K117-08"
+    assert isinstance(settled.alter_configs([ResourceAlteration(away, {"a": "b"})])[away], Refusal)
+
+
+def test_groups_and_metrics_subscriptions_have_configs(settled: Cluster, prefix: str) -> None:
+    """KIP-714, KIP-848, KIP-1142."""
+    values = {
+        ConfigResource(ConfigScope.GROUP, f"{prefix}g"): {"consumer.session.timeout.ms": "50000"},
+        ConfigResource(ConfigScope.CLIENT_METRICS, f"{prefix}m"): {
+            "interval.ms": "60000",
+            "metrics": "org.apache.kafka.consumer.",
+        },
+    }
+    assert all(own_values(settled, each) == {} for each in values)
+    specs = [ResourceAlteration(each, config) for each, config in values.items()]
+    assert settled.alter_configs(specs) == dict.fromkeys(values)
+    for resource, config in values.items():
+        soon(lambda each=resource, held=config: own_values(settled, each) == held)  # type: ignore[misc] # bound now
+        soon(lambda each=resource: each.name in (settled.config_names(each.scope) or ()))  # type: ignore[misc]
+    drop = [ResourceAlteration(each, delete=tuple(config)) for each, config in values.items()]
+    assert settled.alter_configs(drop) == dict.fromkeys(values)
+    for resource in values:
+        soon(lambda each=resource: each.name not in (settled.config_names(each.scope) or ()))  # type: ignore[misc]
+
+
+# Features.
+
+
+def test_features_are_told_and_updated(cluster: Cluster) -> None:
+    """S25, K919-20, K117-17."""
+    found = cluster.versions(broker=1)
+    assert found.release
+    assert found.apis["CreateTopics"][1] >= 7
+    lowest, highest = found.supported["metadata.version"]
+    level = found.finalized["metadata.version"]
+    assert lowest <= level <= highest
+    assert found.supported["group.version"][0] == 0
+    again = FeatureUpdate("metadata.version", level)
+    assert cluster.update_features([again], validate_only=True) == {"metadata.version": None}
+    bad = [
+        FeatureUpdate("no.such.feature", 1),
+        FeatureUpdate("metadata.version", highest + 100),
+        FeatureUpdate("group.version", 0),
+    ]
+    refused = cluster.update_features(bad, validate_only=True)
+    assert [each and each.error for each in refused.values()] == ["INVALID_UPDATE_VERSION"] * 3
+    assert cluster.versions().finalized == found.finalized
+    down = FeatureUpdate("group.version", 0, Downgrade.SAFE)
+    assert cluster.update_features([down], validate_only=True) == {"group.version": None}
+
+
+# Rights.
+
+
+def test_without_rights_on_the_cluster_settings_are_unread_and_refused(
+    lacking: Lacking, prefix: str
+) -> None:
+    """P5: asking for credentials without the right must not end anything."""
+    sorts = ("DESCRIBE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
+    us = lacking(*((each, sort) for each in sorts for sort in ("CLUSTER", "GROUP")))
+    for read in (us.quotas, us.scram_users, lambda: us.config_names(ConfigScope.CLIENT_METRICS)):
+        with pytest.raises(Unread):
+            read()
+    denied = "CLUSTER_AUTHORIZATION_FAILED"
+    entity, user = QuotaEntity(user=f"{prefix}u"), ScramUser(f"{prefix}u", "SCRAM-SHA-256")
+    broker, group = ConfigResource(ConfigScope.BROKER, ""), ConfigResource(ConfigScope.GROUP, "g")
+    assert errors(us.alter_quotas([QuotaAlteration(entity, {RATE: 1.0})])) == {entity: denied}
+    assert errors(us.alter_scram_users([ScramAlteration(user, 4096, "x")])) == {user: denied}
+    wanted = {broker: denied, group: "GROUP_AUTHORIZATION_FAILED"}
+    assert errors(us.configs([broker, group])) == wanted
+    sets = [
+        ResourceAlteration(broker, {"background.threads": "11"}),
+        ResourceAlteration(group, {"consumer.session.timeout.ms": "50000"}),
+    ]
+    assert errors(us.alter_configs(sets)) == wanted
+    update = FeatureUpdate("group.version", 1)
+    assert errors(us.update_features([update])) == {"group.version": denied}
+
+
+def test_a_modern_cluster_lacks_nothing(cluster: Cluster) -> None:
+    """K117-21."""
+    assert cluster.lacks(["topics", "alter_quotas", "update_features", "describe"]) == {}
