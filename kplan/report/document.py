@@ -92,20 +92,28 @@ class Paragraph:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Lines that keep their shape: bodies, diffs, legends."""
+    """Lines that keep their shape: bodies, diffs, legends.
+
+    With `is_legend` they explain marks, and a format that writes other ones leaves them out.
+    """
 
     rows: tuple[Row, ...]
     title: Line = ()
+    is_legend: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One change: comment lines, body, and what to beware of. `key` is the address."""
+    """One change: comment lines, body, and what to beware of.
+
+    `key` is the address, and `mark` what happens to it as a whole.
+    """
 
     key: str
     comments: tuple[Line, ...]
     rows: tuple[Row, ...] = ()
     remarks: tuple[Row, ...] = ()
+    mark: Mark = Mark.NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +187,26 @@ Block = Heading | Paragraph | Rows | Item | Table | Problem | Totals
 
 
 @dataclass(frozen=True, slots=True)
+class Tally:
+    """Numbers for a chart or a small table: each bar has a name and a number per column.
+
+    `columns` say what is counted; their tones tell how good or bad that is. `noun` names what the
+    bars stand for.
+    """
+
+    noun: str
+    columns: tuple[Span, ...]
+    bars: tuple[tuple[str, tuple[int, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
-    """What is said, before it is written in a format."""
+    """What is said, before it is written in a format.
+
+    `title` and `tallies` are for formats that stand alone, as a page or a comment; among the
+    lines of a terminal they would only repeat what the blocks say.
+    """
 
     blocks: tuple[Block, ...]
+    title: str = ""
+    tallies: tuple[Tally, ...] = ()

@@ -84,4 +84,4 @@ def result_summary_json(results: Sequence[RunResult], at: str) -> str:
 
 def result_junit(results: Sequence[RunResult], sources: Mapping[str, str]) -> str:
     """Write the results as JUnit XML."""
-    return junit_xml(results, sources)
+    return junit_xml(tuple(tests.run_cases(results, sources)))

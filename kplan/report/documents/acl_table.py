@@ -38,6 +38,7 @@ def acl_item(change: Change) -> Item:
         comments=tuple(comments(change)),
         rows=(Row(text, mark_of(change)),),
         remarks=tuple(remarks(change)),
+        mark=mark_of(change),
     )
 
 

@@ -53,6 +53,7 @@ def item(change: Change) -> Item:
         comments=tuple(comments(change)),
         rows=tuple(_body(change)),
         remarks=tuple(remarks(change)),
+        mark=mark_of(change),
     )
 
 

@@ -20,6 +20,7 @@ from kplan.report.document import (
 from kplan.report.documents.body import ABSENT, SENSITIVE, Entry, Verbatim, rows
 from kplan.report.documents.notation import path_text
 from kplan.report.documents.plan_data import change_data
+from kplan.report.documents.tallies import tallies
 from kplan.report.documents.units import counted
 
 _SAID = frozenset({Reason.RECREATED_OUTSIDE, Reason.DELETED_OUTSIDE})
@@ -46,7 +47,8 @@ def drift_document(changes: Sequence[Change], coverage: Coverage) -> Document:
             )
         )
     blocks += _notes(coverage)
-    return Document((*blocks, Totals((line(strong(_verdict(changes, coverage))),))))
+    verdict = Totals((line(strong(_verdict(changes, coverage))),))
+    return Document((*blocks, verdict), "kplan drift", tallies(changes))
 
 
 def _verdict(changes: Sequence[Change], coverage: Coverage) -> str:

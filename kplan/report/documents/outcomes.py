@@ -85,8 +85,10 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
             )
         )
     if len(done) == len(outcomes):
-        return Document((*blocks, Totals((line(Span(_complete(done, imported), Tone.ADD)),))))
-    return Document((*blocks, Totals(_incomplete(outcomes, again))))
+        totals = Totals((line(Span(_complete(done, imported), Tone.ADD)),))
+    else:
+        totals = Totals(_incomplete(outcomes, again))
+    return Document((*blocks, totals), "kplan apply")
 
 
 def _counts(outcomes: Sequence[Outcome]) -> Table:
@@ -110,13 +112,14 @@ def _numbers(outcomes: Sequence[Outcome], status: Status, used: Sequence[Action]
 
 
 def _failures(bad: Sequence[Outcome]) -> Rows:
-    rows = [row for each in bad[:MAX_FAILURES] for row in _failure(each)]
+    rows = [row for each in bad[:MAX_FAILURES] for row in failure_rows(each)]
     if (more := len(bad) - MAX_FAILURES) > 0:
         rows.append(Row(line(faint(f"and {more:,} more; -json tells each of them"))))
     return Rows(tuple(rows), title=line(strong("What was not done:")))
 
 
-def _failure(each: Outcome) -> Iterator[Row]:
+def failure_rows(each: Outcome) -> Iterator[Row]:
+    """Say why a change was not done, and what to do about it."""
     change, refused = each.change, each.refusal
     word, tone = _STATUSES[each.status]
     at = f"  {change.declared_at}" if change.declared_at else ""

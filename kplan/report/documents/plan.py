@@ -23,6 +23,7 @@ from kplan.report.documents.acl_table import access_gaps, acl_item, acl_tables, 
 from kplan.report.documents.body import ABSENT, SENSITIVE, Entry, Verbatim, rows
 from kplan.report.documents.changes import item, mark_of
 from kplan.report.documents.drift import drift_rows
+from kplan.report.documents.tallies import tallies
 from kplan.report.documents.policies import policies
 from kplan.report.documents.units import counted
 
@@ -52,7 +53,9 @@ def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
             *_summary(plan),
             *_outputs(plan.outputs),
             *_notes(plan),
-        )
+        ),
+        f"kplan plan for {_cluster_name(plan)}",
+        tallies(plan.changes),
     )
 
 
@@ -73,8 +76,7 @@ _TOLD = frozenset({Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED})
 
 def _header(plan: Plan) -> Line:
     """Say first of all which cluster this is about, and as whom: wrong clusters cost dearly."""
-    found, based_on = plan.cluster, plan.based_on
-    name = found.get("alias") or based_on.cluster_id or "unknown"
+    found, based_on, name = plan.cluster, plan.based_on, _cluster_name(plan)
     about = [based_on.cluster_id] * (name != based_on.cluster_id)
     about += [f"Kafka {found['version']}"] if found.get("version") else []
     parts = [f"({', '.join(about)})"] if about else []
@@ -85,6 +87,10 @@ def _header(plan: Plan) -> Line:
         strong(" ".join([f"Cluster {name}", *parts])),
         faint(f"{config}   state serial {based_on.serial}"),
     )
+
+
+def _cluster_name(plan: Plan) -> str:
+    return plan.cluster.get("alias") or plan.based_on.cluster_id or "unknown"
 
 
 def _drift(plan: Plan) -> Iterator[Block]:
@@ -109,7 +115,7 @@ def _legend(shown: Sequence[Change]) -> Iterator[Block]:
     ]
     if any(each.risk is not Risk.SAFE for each in shown):
         symbols.append(Row(line("look twice"), Mark.ALARM))
-    yield Rows(tuple(symbols), title=line("Symbols:"))
+    yield Rows(tuple(symbols), title=line("Symbols:"), is_legend=True)
 
 
 def _items(shown: Sequence[Change], *, group_acls: bool) -> Iterator[Block]:

@@ -1,6 +1,6 @@
 """The messages of Terraform's machine-readable UI, and one line per item with Kafka's answer."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.outcome import Outcome, Status
@@ -40,9 +40,7 @@ def version_message(at: str) -> Message:
 def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
     """Tell drift, every planned change, the counts and the outputs."""
     declared = frozenset(each.address.block for each in plan.changes if each.after is not None)
-    for each in plan.drift:
-        said = f"{each.address}: Drift detected ({_WORDS[each.action][0]})"
-        yield message("resource_drift", said, at, change=_change(each, declared))
+    yield from drift_messages(plan.drift, at, declared)
     for each in plan.changes:
         if each.action is not Action.NO_OP or each.reason.is_import:
             said = f"{each.address}: Plan to {_word(each)}"
@@ -57,6 +55,15 @@ def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
     if plan.outputs:
         told: dict[str, Data] = {each.name: _output(each) for each in plan.outputs}
         yield message("outputs", f"Outputs: {len(told)}", at, outputs=told)
+
+
+def drift_messages(
+    changes: Iterable[Change], at: str, declared: frozenset[str] = frozenset()
+) -> Iterator[Message]:
+    """Tell every object that drifted; `declared` holds block addresses."""
+    for each in changes:
+        said = f"{each.address}: Drift detected ({_WORDS[each.action][0]})"
+        yield message("resource_drift", said, at, change=_change(each, declared))
 
 
 def plan_message(plan: Plan, at: str) -> Message:
@@ -117,6 +124,17 @@ def summary_message(outcomes: Sequence[Outcome], at: str) -> Message:
         changes=_counts((added, changed, gone), "apply"),
         outcomes={each.value: statuses.count(each) for each in Status},
     )
+
+
+def outcomes_data(outcomes: Sequence[Outcome]) -> Data:
+    """Tell what became of every change in one value."""
+    statuses = [each.status for each in outcomes]
+    return {
+        "format_version": "1.0",
+        "complete": all(each is Status.APPLIED for each in statuses),
+        "counts": {each.value: statuses.count(each) for each in Status},
+        "outcomes": [item_data(each) for each in outcomes],
+    }
 
 
 def diagnostic_message(each: Diagnostic, sources: Mapping[str, str], at: str) -> Message:

@@ -1,10 +1,13 @@
 """Results of tests, in the words of `terraform test`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from kplan.model.testing import Grade, RunResult, worst
+from kplan.report.case import NOTHING, Case
 from kplan.report.data import Data
 from kplan.report.document import Line, Span, Tone, line, strong
+from kplan.report.documents.diagnostics import diagnostics_document
+from kplan.report.documents.findings import headline, of_diagnostic
 from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.stream import Message, diagnostic_message, message
 
@@ -110,8 +113,17 @@ def _said(words: Line) -> str:
     return "".join(each.text for each in words)
 
 
-def headline(result: RunResult) -> str:
-    """Say on one line why a run did not pass: its first error, and how many there are."""
-    errors = [each for each in result.diagnostics if each.is_error]
-    first = f"{errors[0].summary}: {errors[0].detail}".splitlines()[0]
-    return first if len(errors) == 1 else f"{first} (and {len(errors) - 1} more)"
+def run_cases(results: Sequence[RunResult], sources: Mapping[str, str]) -> Iterator[Case]:
+    """Make a case of each run; `sources` maps file to its text."""
+    for each in results:
+        errors = [one for one in each.diagnostics if one.is_error]
+        has_failed = each.grade in {Grade.FAIL, Grade.ERROR}
+        yield Case(
+            each.name,
+            each.path,
+            each.grade,
+            headline(errors) if has_failed else each.reason,
+            tuple(of_diagnostic(one) for one in each.diagnostics),
+            each.elapsed_s,
+            diagnostics_document(each.diagnostics, sources) if has_failed else NOTHING,
+        )

@@ -5,10 +5,25 @@ from collections.abc import Iterable, Mapping
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
 from kplan.model.source import SourceRange
 from kplan.report.data import Data
-from kplan.report.documents.diagnostics import block_name
+from kplan.report.document import Document, Span, Tone, Totals, line
+from kplan.report.documents.diagnostics import block_name, problems
+from kplan.report.documents.units import counted
 from kplan.report.source_text import SourceText, without_secrets
 
 FORMAT_VERSION = "1.0"
+
+
+def problems_document(
+    title: str, diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]
+) -> Document:
+    """Show every problem, and how many there are; `title` names the command."""
+    found = in_order(diagnostics)
+    errors = sum(1 for each in found if each.is_error)
+    told = f"{counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}"
+    if not errors:
+        told = f"Success! The configuration is valid{f' ({told})' if found else ''}"
+    tone = Tone.ERROR if errors else Tone.ADD
+    return Document((*problems(found, sources), Totals((line(Span(f"{told}.", tone)),))), title)
 
 
 def validation_data(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> Data:

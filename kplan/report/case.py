@@ -1,0 +1,52 @@
+"""What a document says one by one, for tools that count, gate and point at lines."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kplan.model.source import SourceRange
+from kplan.model.testing import Grade
+from kplan.report.document import Document
+
+NOTHING = Document(())
+"""The story of what needs none."""
+
+
+class Level(StrEnum):
+    """How much a finding counts: an ERROR stops something, a WARNING wants to be looked at."""
+
+    NOTE = "note"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to know. `summary` is the same for each finding of a code, `text` the particulars.
+
+    `address` is what it is about, "" where that is no resource.
+    """
+
+    code: str
+    level: Level
+    summary: str
+    text: str = ""
+    hint: str = ""
+    place: SourceRange | None = None
+    address: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One thing that was looked at: a change, an outcome, a run of a test.
+
+    `group` is what it is one of, `said` what became of it in a few words, and `story` all that a
+    person should read of it.
+    """
+
+    name: str
+    group: str
+    grade: Grade
+    said: str = ""
+    findings: tuple[Finding, ...] = ()
+    elapsed_s: float = 0.0
+    story: Document = NOTHING

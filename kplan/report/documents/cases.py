@@ -1,0 +1,113 @@
+"""Plans, outcomes and drift, one by one."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Action, Change, Plan, Reason, Risk
+from kplan.model.testing import Grade
+from kplan.report.case import NOTHING, Case, Finding, Level
+from kplan.report.document import Document, Rows
+from kplan.report.documents.acl_table import acl_item, is_acl
+from kplan.report.documents.changes import item
+from kplan.report.documents.drift import Coverage, drift_rows
+from kplan.report.documents.findings import CONFIGURATION, of_risks, problem_cases
+from kplan.report.documents.outcomes import failure_rows, outcome_words, way_out
+
+PLAN, CLUSTER = "plan", "cluster"
+_GRADES: Mapping[Status, Grade] = {
+    Status.APPLIED: Grade.PASS,
+    Status.FAILED: Grade.FAIL,
+    Status.UNKNOWN: Grade.ERROR,
+    Status.SKIPPED: Grade.SKIP,
+}
+_DRIFTS: Mapping[Reason, tuple[str, str]] = {
+    Reason.DELETED_OUTSIDE: ("KP2502", "Deleted outside of kplan"),
+    Reason.RECREATED_OUTSIDE: ("KP2503", "Deleted and created again outside of kplan"),
+}
+_CHANGED = ("KP2501", "Changed outside of kplan")
+
+
+def plan_cases(plan: Plan, sources: Mapping[str, str]) -> tuple[Case, ...]:
+    """Make a case of each change and of each problem; only a problem is a failure."""
+    told = [each for each in plan.changes if each.action is not Action.NO_OP]
+    found = [*problem_cases(plan.problems, sources, PLAN), *map(_planned, told)]
+    return tuple(found) or (Case("No changes", PLAN, Grade.PASS),)
+
+
+def validation_cases(
+    diagnostics: Sequence[Diagnostic], sources: Mapping[str, str]
+) -> tuple[Case, ...]:
+    """Make a case of each problem."""
+    found = tuple(problem_cases(diagnostics, sources))
+    return found or (Case("No problems", CONFIGURATION, Grade.PASS),)
+
+
+def _planned(change: Change) -> Case:
+    shown = acl_item(change) if is_acl(change) else item(change)
+    story = Document((shown,)) if change.risk is not Risk.SAFE else NOTHING
+    return Case(
+        str(change.address),
+        change.kind,
+        Grade.PASS,
+        change.action.value,
+        tuple(of_risks(change)),
+        story=story,
+    )
+
+
+def outcome_cases(outcomes: Sequence[Outcome]) -> tuple[Case, ...]:
+    """Make a case of each outcome: refused is a failure, unknown an error."""
+    return tuple(map(_outcome, outcomes)) or (Case("Nothing to do", PLAN, Grade.PASS),)
+
+
+def _outcome(outcome: Outcome) -> Case:
+    change, said = outcome.change, "".join(each.text for each in outcome_words(outcome))
+    has_failed = outcome.status in {Status.FAILED, Status.UNKNOWN}
+    return Case(
+        str(change.address),
+        change.kind,
+        _GRADES[outcome.status],
+        said.removeprefix(f"{change.address}: "),
+        tuple(_refused(outcome)),
+        outcome.elapsed_ms / 1000,
+        Document((Rows(tuple(failure_rows(outcome))),)) if has_failed else NOTHING,
+    )
+
+
+def _refused(outcome: Outcome) -> Iterator[Finding]:
+    change, refused = outcome.change, outcome.refusal
+    if outcome.status in {Status.FAILED, Status.UNKNOWN}:
+        yield Finding(
+            refused.error if refused else "UNKNOWN_OUTCOME",
+            Level.ERROR,
+            "Refused by the cluster" if refused else "No answer came",
+            str(refused) if refused else "Reading the cluster tells whether it was done.",
+            way_out(refused) if refused else "Plan again.",
+            change.declared_at,
+            str(change.address),
+        )
+
+
+def drift_cases(changes: Sequence[Change], coverage: Coverage) -> tuple[Case, ...]:
+    """Make a failure of each object that drifted, and an error of each kind that stayed dark."""
+    dark = {**coverage.unread, **dict.fromkeys(coverage.hidden, "the cluster hides it from us")}
+    found = [
+        *map(_drifted, changes),
+        *(
+            Case(name, CLUSTER, Grade.ERROR, f"could not be read: {reason}")
+            for name, reason in sorted(dark.items())
+        ),
+    ]
+    return tuple(found) or (Case("No drift", CLUSTER, Grade.PASS),)
+
+
+def _drifted(change: Change) -> Case:
+    code, summary = _DRIFTS.get(change.reason, _CHANGED)
+    paths = ", ".join(dict.fromkeys(".".join(each.path) for each in change.attributes))
+    text = f"{change.address} ({change.identity})" + (f": {paths}" if paths else "")
+    finding = Finding(
+        code, Level.WARNING, summary, text, place=change.declared_at, address=str(change.address)
+    )
+    story = Document((Rows(tuple(drift_rows(change))),))
+    return Case(str(change.address), change.kind, Grade.FAIL, summary, (finding,), story=story)

@@ -1,0 +1,45 @@
+"""How many changes there are, by kind and by risk."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from kplan.model.plan import Action, Change, Risk
+from kplan.report.document import Span, Tally, Tone
+
+_COLUMNS = (
+    (Action.CREATE, Span("create", Tone.ADD)),
+    (Action.UPDATE, Span("update", Tone.CHANGE)),
+    (Action.REPLACE, Span("replace", Tone.DANGER)),
+    (Action.DELETE, Span("destroy", Tone.REMOVE)),
+    (Action.FORGET, Span("forget", Tone.FAINT)),
+)
+_RISKS = (Risk.DANGEROUS, Risk.REVIEW, Risk.UNKNOWN, Risk.SAFE)
+
+
+def tallies(changes: Iterable[Change]) -> tuple[Tally, ...]:
+    """Count what is done; columns and bars without a change are left out."""
+    touched = [each for each in changes if each.action is not Action.NO_OP]
+    if not touched:
+        return ()
+    kinds = sorted({each.kind for each in touched})
+    risks = [each.value for each in _RISKS if any(one.risk is each for one in touched)]
+    return (
+        _tally("kind", touched, kinds, lambda each: each.kind),
+        _tally("risk", touched, risks, lambda each: each.risk.value),
+    )
+
+
+def _tally(
+    noun: str, changes: Sequence[Change], names: Sequence[str], name_of: Callable[[Change], str]
+) -> Tally:
+    used = [each for each in _COLUMNS if any(one.action is each[0] for one in changes)]
+    bars = tuple(
+        (
+            name,
+            tuple(
+                sum(1 for each in changes if each.action is action and name_of(each) == name)
+                for action, _ in used
+            ),
+        )
+        for name in names
+    )
+    return Tally(noun, tuple(column for _, column in used), bars)

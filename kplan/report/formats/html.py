@@ -1,0 +1,152 @@
+"""One page that needs nothing else: no network, no server, no second file.
+
+Everything can be read without its script, which only filters. What it quotes is escaped, and the
+page forbids the browser to load or run anything but its own style and script.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kplan.model.version import VERSION
+from kplan.report.document import (
+    Block,
+    Document,
+    Heading,
+    Item,
+    Mark,
+    Paragraph,
+    Problem,
+    Row,
+    Rows,
+    Table,
+    Tone,
+    Totals,
+)
+from kplan.report.formats.chart import BAR, LEFT, WIDTH, chart
+from kplan.report.formats.gravity import is_grave
+from kplan.report.formats.measure import clean
+from kplan.report.formats.paint import MARK_WORDS
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+_TEMPLATES = Path(__file__).parent.parent / "templates"
+_OPEN_ITEMS = 20
+_MARKS: tuple[tuple[Mark, str], ...] = (
+    (Mark.REMOVE, "Destroy"),
+    (Mark.REPLACE, "Replace"),
+    (Mark.SWAP, "Replace (new first)"),
+    (Mark.CHANGE, "Update in place"),
+    (Mark.ADD, "Create"),
+    (Mark.FORGET, "Forget"),
+    (Mark.NONE, "Move or take over"),
+)
+Part = tuple[str, Sequence[Block]]
+
+
+def html(document: Document) -> str:
+    """Write a document as a page; an empty one is ""."""
+    if not document.blocks:
+        return ""
+    used = {mark for each in document.blocks for mark in _filtered_by(each)}
+    return _template().render(
+        document=document,
+        heading=next((each for each in document.blocks[:1] if isinstance(each, Heading)), None),
+        totals=[each for each in document.blocks if isinstance(each, Totals)],
+        notes=[each for each in document.blocks if isinstance(each, Paragraph)],
+        charts=[chart(each) for each in document.tallies],
+        parts=list(_parts(document.blocks)),
+        marks=[(mark, word) for mark, word in _MARKS if mark in used],
+        is_short=sum(isinstance(each, Item) for each in document.blocks) <= _OPEN_ITEMS,
+    )
+
+
+def _filtered_by(block: Block) -> Iterator[Mark]:
+    match block:
+        case Item():
+            yield block.mark
+        case Table(columns=()):
+            yield from (each.mark for each in block.rows)
+        case _:
+            return
+
+
+def _parts(blocks: Sequence[Block]) -> Iterator[Part]:
+    """Put what is grave first, then the rest by what becomes of it."""
+    rest = [each for each in blocks if not is_grave(each)]
+    found: list[Part] = [
+        ("Needs attention", [each for each in blocks if is_grave(each)]),
+        ("Warnings", [each for each in rest if isinstance(each, Problem)]),
+        ("", [each for each in rest if _stands_alone(each)]),
+        ("Groups of changes", [each for each in rest if _is_group(each)]),
+        *(
+            (word, [each for each in rest if isinstance(each, Item) and each.mark is mark])
+            for mark, word in _MARKS
+        ),
+    ]
+    yield from (part for part in found if part[1])
+
+
+def _stands_alone(block: Block) -> bool:
+    match block:
+        case Rows():
+            return not block.is_legend
+        case Table():
+            return bool(block.columns)
+        case _:
+            return False
+
+
+def _is_group(block: Block) -> bool:
+    return isinstance(block, Table) and not block.columns
+
+
+@cache
+def _template() -> "Template":
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {
+        "shape": lambda block: type(block).__name__,
+        "clean": clean,
+        "word": lambda mark: MARK_WORDS[mark],
+        "room": _room,
+        "kind": lambda mark: mark.name.lower(),
+        "calm": lambda tone: "" if tone is Tone.PLAIN else tone.value,
+    }
+    style, script = (
+        (_TEMPLATES / name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
+    )
+    return environment.get_template(
+        "page.html.j2",
+        globals={
+            "style": style,
+            "script": script,
+            "style_hash": _hash(style),
+            "script_hash": _hash(script),
+            "version": VERSION,
+            "chart": {"width": WIDTH, "left": LEFT, "bar": BAR},
+        },
+    )
+
+
+def _room(row: Row) -> str:
+    """Give the blanks before the mark of a row, so that its text starts at its column."""
+    width = len(row.mark.value) + 1 if row.mark is not Mark.NONE else 0
+    return " " * max(0, row.column - width)
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+    return f"sha256-{digest}"

@@ -1,0 +1,95 @@
+"""SARIF 2.1.0 (OASIS), which code scanning services show at the line of a file."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from urllib.parse import quote
+
+from kplan.model.source import SourceRange
+from kplan.model.version import VERSION
+from kplan.report.case import Case, Finding, Level
+from kplan.report.data import Data
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+
+def sarif_data(cases: Iterable[Case], folder: str = "") -> Data:
+    """Write every finding as a result with its rule.
+
+    `folder` leads from the top of the repository to the configuration; it ends in a slash.
+    """
+    findings = [finding for case in cases for finding in case.findings]
+    rules = _rules(findings)
+    places = {code: at for at, code in enumerate(rules)}
+    driver: Data = {
+        "name": "kplan",
+        "semanticVersion": VERSION,
+        "rules": list(rules.values()),
+    }
+    run: Data = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(each, places[each.code], folder) for each in findings],
+    }
+    return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _rules(findings: Sequence[Finding]) -> Mapping[str, Data]:
+    """Name each code once, with the gravest level it was met at."""
+    levels = list(Level)
+    worst: dict[str, Finding] = {}
+    for each in sorted(findings, key=lambda each: (each.code, -levels.index(each.level))):
+        worst.setdefault(each.code, each)
+    return {
+        code: {
+            "id": code,
+            "shortDescription": {"text": each.summary},
+            "help": {"text": f"kplan explain {code}"},
+            "defaultConfiguration": {"level": each.level.value},
+        }
+        for code, each in worst.items()
+    }
+
+
+def _result(finding: Finding, rule: int, folder: str) -> Data:
+    said = [finding.text or finding.summary, finding.hint]
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": rule,
+        "level": finding.level.value,
+        "message": {"text": "\n".join(each for each in said if each)},
+        "locations": [_location(finding, folder)],
+        "partialFingerprints": {"kplan/v1": _fingerprint(finding)},
+    }
+
+
+def _location(finding: Finding, folder: str) -> Data:
+    """Point at a line; what stands in no file any more is put down to the folder.
+
+    Code scanning refuses a whole file for one result without a physical location.
+    """
+    file = quote(f"{folder}{finding.place.file}") if finding.place else quote(folder) or "."
+    physical: dict[str, Data] = {"artifactLocation": {"uri": file}}
+    if finding.place is not None:
+        physical["region"] = _region(finding.place)
+    found: dict[str, Data] = {"physicalLocation": physical}
+    if finding.address:
+        found["logicalLocations"] = [{"fullyQualifiedName": finding.address, "kind": "resource"}]
+    return found
+
+
+def _region(place: SourceRange) -> Data:
+    return {
+        "startLine": place.line,
+        "startColumn": place.column,
+        "endLine": place.end_line,
+        "endColumn": place.end_column,
+    }
+
+
+def _fingerprint(finding: Finding) -> str:
+    """Know a finding again after lines above it have moved."""
+    file = finding.place.file if finding.place else ""
+    told = f"{finding.code}\0{finding.address}\0{file}\0{finding.text}"
+    return hashlib.sha256(told.encode()).hexdigest()[:32]

@@ -1,0 +1,92 @@
+"""One subject, ready for every format: M + N instead of M x N.
+
+Who has something new to tell makes a `Report` of it, and every format can write it. Nothing is
+made before a format asks for it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kplan.report.case import Case
+from kplan.report.data import Data
+from kplan.report.document import Document
+from kplan.report.formats.html import html
+from kplan.report.formats.json_text import json_text, ndjson_text
+from kplan.report.formats.junit import junit_xml
+from kplan.report.formats.markdown import LIMITS, markdown
+from kplan.report.formats.sarif import sarif_data
+from kplan.report.formats.text import text
+from kplan.report.look import PLAIN, Look
+
+
+class Format(StrEnum):
+    """How a report is written."""
+
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JSON = "json"
+    NDJSON = "ndjson"
+    JUNIT = "junit"
+    SARIF = "sarif"
+    GITLAB = "gitlab"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many objects come, change and go; a replaced one comes and goes."""
+
+    create: int = 0
+    update: int = 0
+    delete: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What there is to tell of one subject.
+
+    `document` is for people, `data` one value for programs, and `messages` the same as a stream.
+    `cases` are what tools count one by one.
+    """
+
+    document: Callable[[], Document]
+    data: Callable[[], Data]
+    cases: Callable[[], Sequence[Case]]
+    messages: Callable[[], Sequence[Data]]
+    counts: Counts = Counts()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What formats need to know of where they will be read.
+
+    `limit` is how many bytes Markdown may take. `folder` leads from the top of the repository to
+    the configuration, "" or ending in a slash: services show files by their place in it.
+    """
+
+    look: Look = PLAIN
+    limit: int = LIMITS["github"]
+    folder: str = ""
+
+
+def written(report: Report, format_: Format, setting: Setting) -> str:
+    """Write a report in a format; it ends with a line break."""
+    return _WRITERS[format_](report, setting)
+
+
+def gitlab_data(counts: Counts) -> Data:
+    """Write what GitLab's `artifacts:reports:terraform` shows in a merge request."""
+    return {"create": counts.create, "update": counts.update, "delete": counts.delete}
+
+
+_WRITERS: Mapping[Format, Callable[[Report, Setting], str]] = {
+    Format.TEXT: lambda report, setting: text(report.document(), setting.look),
+    Format.MARKDOWN: lambda report, setting: markdown(report.document(), setting.limit),
+    Format.HTML: lambda report, _: html(report.document()),
+    Format.JSON: lambda report, _: json_text(report.data()),
+    Format.NDJSON: lambda report, _: ndjson_text(report.messages()),
+    Format.JUNIT: lambda report, _: junit_xml(report.cases()),
+    Format.SARIF: lambda report, setting: json_text(sarif_data(report.cases(), setting.folder)),
+    Format.GITLAB: lambda report, _: json_text(gitlab_data(report.counts)),
+}

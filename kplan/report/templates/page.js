@@ -1,0 +1,34 @@
+(() => {
+  const form = document.getElementById("filter");
+  if (!form) return;
+  const items = [...document.querySelectorAll("[data-mark]")].map((item) => ({
+    item, marks: item.dataset.mark.trim().split(/\s+/), words: item.textContent.toLowerCase(),
+  }));
+  const words = document.getElementById("words");
+  const found = document.getElementById("found");
+  const sections = [...document.querySelectorAll("main > section")];
+  const filter = () => {
+    const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const marks = new Set([...form.querySelectorAll("[name=mark]:checked")].map((box) => box.value));
+    let shown = 0;
+    for (const each of items) {
+      const fits = each.marks.some((mark) => marks.has(mark)) && wanted.every((word) => each.words.includes(word));
+      each.item.classList.toggle("away", !fits);
+      shown += fits;
+    }
+    for (const section of sections) {
+      const inside = [...section.querySelectorAll("[data-mark]")];
+      const alone = inside.length === section.querySelectorAll(":scope > :not(h2, h3)").length;
+      section.classList.toggle("away", inside.length > 0 && alone && inside.every((item) => item.classList.contains("away")));
+    }
+    found.textContent = `${shown} of ${items.length} shown`;
+  };
+  const all = (open) => document.querySelectorAll("details.item").forEach((item) => { item.open = open; });
+  document.getElementById("open").addEventListener("click", () => all(true));
+  document.getElementById("close").addEventListener("click", () => all(false));
+  form.addEventListener("input", filter);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  window.addEventListener("beforeprint", () => all(true));
+  form.hidden = false;
+  filter();
+})();

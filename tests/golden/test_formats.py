@@ -1,0 +1,61 @@
+"""A plan in every format but text and JSON, which each case has; no format tells a secret."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from kplan.report.report import Format, Report, Setting, written
+from kplan.report.reports import plan_report, problems_report
+from tests.golden.case import CASES, NOW, told
+from tests.golden.test_golden import COUNTS, NAMES, NOTHING
+
+SHOWN = ("mixed", "no_changes", "protected", "invalid_configuration")
+FILES = {
+    Format.MARKDOWN: "md",
+    Format.HTML: "html",
+    Format.NDJSON: "ndjson",
+    Format.JUNIT: "xml",
+    Format.SARIF: "sarif",
+    Format.GITLAB: "gitlab.json",
+}
+
+
+def report(name: str, scratch: Path) -> Report:
+    found, at = told(CASES / name, scratch), NOW.isoformat()
+    if found.plan is None:
+        return problems_report("kplan plan", found.diagnostics, found.sources, at)
+    return plan_report(found.plan, found.sources, at)
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_plan_is_written_in_every_format(
+    name: str, tmp_path: Path, golden: Callable[[Path, str], None]
+) -> None:
+    found = report(name, tmp_path)
+    for format_, suffix in FILES.items():
+        file = Path(__file__).parent / "formats" / f"{name}.{suffix}"
+        golden(file, written(found, format_, Setting(folder="topics/")))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_format_of_any_case_shows_a_secret(name: str, tmp_path: Path) -> None:
+    """Design law 11."""
+    found = report(name, tmp_path)
+    for format_ in Format:
+        assert "hunter" not in written(found, format_, Setting()), format_
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_format_counts_what_the_text_counts(name: str, tmp_path: Path) -> None:
+    found = report(name, tmp_path)
+    text = written(found, Format.TEXT, Setting())
+    gitlab = json.loads(written(found, Format.GITLAB, Setting()))
+    counted = COUNTS.search(text)
+    numbers = [int(each) for each in counted.groups()[1:]] if counted else [0, 0, 0]
+    assert [gitlab["create"], gitlab["update"], gitlab["delete"]] == numbers
+    comment = written(found, Format.MARKDOWN, Setting())
+    assert bool(NOTHING.search(text)) == (
+        "**No changes. Your infrastructure matches the configuration.**" in comment
+    )

@@ -1,0 +1,236 @@
+"""JUnit, SARIF, GitLab's report and streams: what each tool requires is there."""
+
+import json
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from kplan.cluster.errors import refusal
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Change, Plan
+from kplan.model.source import SourceRange
+from kplan.policy.risk import with_risks
+from kplan.report.documents.drift import Coverage
+from kplan.report.report import Format, Report, Setting, written
+from kplan.report.reports import apply_report, drift_report, plan_report, problems_report
+from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
+
+AT = "2026-11-21T14:44:18.283+00:00"
+SOURCES = {"topics/a b.tf": 'resource "kafka_topic" "x" {\n  partitions = 0\n}\n'}
+PROBLEMS = (
+    Diagnostic(
+        "KP201", Severity.ERROR, "Bad number", "It is 0.", "Write 1.",
+        subject=SourceRange("topics/a b.tf", 2, 16, 2, 17),
+    ),
+    Diagnostic("KP174", Severity.WARNING, "Value nobody asked for", "Nobody declares it."),
+)  # fmt: skip
+
+
+def planned() -> Plan:
+    held = state(
+        owned("kafka_topic.old", topic("old"), "1"),
+        owned("kafka_topic.kept", topic("kept"), "2"),
+        owned("kafka_acl.swap", acl()),
+    )
+    live = snapshot([(topic("old"), "1"), (topic("kept"), "2")], [acl()])
+    wanted = [
+        resource("kafka_topic.new", topic("new"), line=7),
+        resource("kafka_topic.kept", topic("kept", partitions=6), line=12),
+        resource("kafka_acl.swap", acl(acl_operation="Write")),
+    ]
+    return with_risks(plan_of(wanted, held, live))
+
+
+def change(name: str) -> Change:
+    (found,) = [each for each in planned().changes if each.address.name == name]
+    return found
+
+
+def outcomes() -> tuple[Outcome, ...]:
+    return (
+        Outcome(change("new"), Status.APPLIED, attempts=1, elapsed_ms=31, is_verified=True),
+        Outcome(change("kept"), Status.FAILED, refusal(29), attempts=2, elapsed_ms=5),
+        Outcome(change("old"), Status.UNKNOWN, attempts=1),
+        Outcome(change("swap"), Status.SKIPPED),
+    )
+
+
+def drifted() -> tuple[Change, ...]:
+    held = state(
+        owned("kafka_topic.audit", topic("audit", config={"retention.ms": "1"}), "1"),
+        owned("kafka_topic.lost", topic("lost"), "2"),
+        owned("kafka_topic.again", topic("again"), "3"),
+    )
+    live = [(topic("audit", config={"retention.ms": "2"}), "1"), (topic("again"), "other")]
+    return plan_of([], held, snapshot(live)).drift
+
+
+REPORTS: dict[str, Report] = {
+    "plan": plan_report(planned(), SOURCES, AT),
+    "apply": apply_report(planned(), outcomes(), SOURCES, AT, "kplan apply"),
+    "drift": drift_report(drifted(), Coverage(unread={"kafka_acl": "no right"}), AT),
+    "validate": problems_report("kplan validate", PROBLEMS, SOURCES, AT),
+    "nothing": problems_report("kplan validate", (), {}, AT),
+}
+
+
+def sarif(name: str, folder: str = "") -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(written(REPORTS[name], Format.SARIF, Setting(folder=folder)))
+    return found
+
+
+def suites(name: str) -> list[ET.Element]:
+    text = written(REPORTS[name], Format.JUNIT, Setting())
+    return ET.fromstring(text).findall("testsuite")  # noqa: S314 - our own text
+
+
+@pytest.mark.parametrize("format_", list(Format))
+@pytest.mark.parametrize("name", sorted(REPORTS))
+def test_every_report_is_written_in_every_format(name: str, format_: Format) -> None:
+    """M documents times N formats, of which nobody wrote M x N."""
+    text = written(REPORTS[name], format_, Setting())
+    assert text.endswith("\n")
+    assert text == written(REPORTS[name], format_, Setting())
+
+
+@pytest.mark.parametrize("name", sorted(REPORTS))
+def test_sarif_has_all_that_its_schema_and_code_scanning_require(name: str) -> None:
+    """SARIF 2.1.0, 3.13 sarifLog, 3.14 run, 3.27 result; a result needs a physical location."""
+    log = sarif(name)
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("sarif-schema-2.1.0.json")
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"] == "kplan"
+    rules = driver["rules"]
+    assert [each["id"] for each in rules] == sorted({each["id"] for each in rules})
+    for rule in rules:
+        assert rule["shortDescription"]["text"]
+        assert rule["defaultConfiguration"]["level"] in {"none", "note", "warning", "error"}
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in {"none", "note", "warning", "error"}
+        assert result["message"]["text"]
+        for location in result["locations"]:
+            assert location["physicalLocation"]["artifactLocation"]["uri"]
+            region = location["physicalLocation"].get("region", {"startLine": 1, "startColumn": 1})
+            assert min(region.values()) >= 1
+
+
+def test_sarif_points_at_the_span_from_the_top_of_the_repository() -> None:
+    (run,) = sarif("validate", "live/")["runs"]
+    (error, warning) = run["results"]
+    physical = error["locations"][0]["physicalLocation"]
+    assert physical["artifactLocation"]["uri"] == "live/topics/a%20b.tf"
+    assert physical["region"] == {
+        "startLine": 2, "startColumn": 16, "endLine": 2, "endColumn": 17,
+    }  # fmt: skip
+    assert error["message"]["text"] == "It is 0.\nWrite 1."
+    assert warning["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "live/"
+
+
+def test_a_finding_is_known_again_when_lines_above_it_moved() -> None:
+    def prints(line: int) -> list[str]:
+        moved = Diagnostic(
+            "KP201", Severity.ERROR, "Bad", "It is 0.", subject=SourceRange("a", line, 1, line, 2)
+        )
+        report = problems_report("", [moved], {}, AT)
+        log = json.loads(written(report, Format.SARIF, Setting()))
+        return [each["partialFingerprints"]["kplan/v1"] for each in log["runs"][0]["results"]]
+
+    assert prints(2) == prints(9)
+
+
+def test_risks_and_refusals_are_findings() -> None:
+    assert [each["ruleId"] for each in sarif("plan")["runs"][0]["results"]] == [
+        "KP2101", "KP2303", "KP2203",
+    ]  # fmt: skip
+    assert [each["ruleId"] for each in sarif("apply")["runs"][0]["results"]] == [
+        "TOPIC_AUTHORIZATION_FAILED", "UNKNOWN_OUTCOME",
+    ]  # fmt: skip
+    assert [each["ruleId"] for each in sarif("drift")["runs"][0]["results"]] == [
+        "KP2503", "KP2501", "KP2502",
+    ]  # fmt: skip
+
+
+def test_junit_tells_refused_from_unknown_and_skipped() -> None:
+    found = {
+        case.get("name"): [inner.tag for inner in case]
+        for suite in suites("apply")
+        for case in suite
+    }
+    assert found == {
+        "kafka_topic.new": [],
+        "kafka_topic.kept": ["failure"],
+        "kafka_topic.old": ["error"],
+        "kafka_acl.swap": ["skipped"],
+    }
+    (failure,) = [each for suite in suites("apply") for each in suite.iter("failure")]
+    assert "TOPIC_AUTHORIZATION_FAILED" in (failure.get("message") or "")
+    assert "hint:" in (failure.text or "")
+
+
+def test_junit_of_a_plan_fails_for_problems_only() -> None:
+    assert {each.get("failures") for each in suites("plan")} == {"0"}
+    shown = [
+        case for suite in suites("plan") for case in suite if case.find("system-out") is not None
+    ]
+    assert {case.get("name") for case in shown} == {
+        "kafka_topic.old", "kafka_topic.kept", "kafka_acl.swap",
+    }  # fmt: skip
+    (suite,) = suites("validate")
+    assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
+
+
+def test_every_drifted_object_fails_and_what_stayed_dark_is_an_error() -> None:
+    found = {suite.get("name"): dict(suite.attrib) for suite in suites("drift")}
+    assert found["kafka_topic"]["failures"] == "3"
+    assert found["cluster"]["errors"] == "1"
+
+
+def test_a_report_with_nothing_in_it_is_still_one_that_services_take() -> None:
+    """An empty JUnit file is a failure to some of them."""
+    plan = plan_of([], state(), snapshot())
+    for report in (
+        plan_report(plan, {}, AT),
+        apply_report(plan, (), {}, AT, ""),
+        drift_report((), Coverage(), AT),
+        problems_report("kplan validate", (), {}, AT),
+    ):
+        root = ET.fromstring(written(report, Format.JUNIT, Setting()))  # noqa: S314
+        assert [each.get("tests") for each in root] == ["1"]
+        assert json.loads(written(report, Format.GITLAB, Setting())) == {
+            "create": 0, "update": 0, "delete": 0,
+        }  # fmt: skip
+
+
+def test_gitlab_counts_a_replacement_on_both_sides() -> None:
+    """GitLab's own component reads a plan so."""
+    found = json.loads(written(REPORTS["plan"], Format.GITLAB, Setting()))
+    assert found == {"create": 2, "update": 1, "delete": 2}
+
+
+def test_a_stream_begins_with_its_version_and_carries_the_problems() -> None:
+    for name, last in (("plan", "change_summary"), ("apply", "change_summary"),
+                       ("drift", "resource_drift"), ("validate", "diagnostic")):  # fmt: skip
+        text = written(REPORTS[name], Format.NDJSON, Setting())
+        told = [json.loads(line) for line in text.splitlines()]
+        assert told[0]["type"] == "version"
+        assert told[-1]["type"] == last
+        assert {each["@timestamp"] for each in told} == {AT}
+
+
+def test_an_apply_as_json_tells_every_outcome() -> None:
+    found = json.loads(written(REPORTS["apply"], Format.JSON, Setting()))
+    assert found["complete"] is False
+    assert found["counts"] == {"applied": 1, "failed": 1, "skipped": 1, "unknown": 1}
+    assert [each["status"] for each in found["outcomes"]] == ["ok", "failed", "unknown", "skipped"]
+
+
+def test_an_incomplete_apply_as_a_comment_says_what_failed_and_how_to_go_on() -> None:
+    text = written(REPORTS["apply"], Format.MARKDOWN, Setting())
+    assert text.index("**Apply incomplete: ") < text.index("### Needs attention")
+    assert "kplan apply" in text
+    assert "| not attempted |" in text
