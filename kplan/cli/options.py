@@ -149,6 +149,7 @@ class PlanningOptions:
             metavar="N",
             min=0,
             help="Refuse a plan that deletes more objects; replaced ACLs do not count.",
+            show_default="of 10 objects and more 30 %, and 10 at most",
         ),
     ] = None
     policy: Annotated[

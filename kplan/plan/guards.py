@@ -27,12 +27,29 @@ def guards(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnost
             "Run kplan destroy to delete everything, or check the folder.",
         )
     deletes = sum(1 for each in changes if each.action is Action.DELETE)
-    if request.max_deletes is not None and deletes > request.max_deletes:
+    most = _most_deletes(request)
+    if most is not None and deletes > most:
+        is_given = request.max_deletes is not None
+        why = "" if is_given else f" of the {len(request.state.owned)} that kplan owns here"
         yield _error(
             "KP240",
-            f"{deletes} objects would be deleted, and at most {request.max_deletes} may be.",
+            f"{deletes} objects would be deleted, and at most {most}{why} may be.",
             "Look at what is to be destroyed; a higher -max-deletes lets it through.",
         )
+
+
+_GUARDED_FROM, _MOST_PERCENT, _MOST = 10, 30, 10
+"""Where nothing is said, of 10 objects and more 30 % may be deleted at once, and 10 at most."""
+
+
+def _most_deletes(request: PlanRequest) -> int | None:
+    """Give the limit that was asked for, or that of everybody; what was approved has none."""
+    owned = len(request.state.owned)
+    if request.max_deletes is not None:
+        return request.max_deletes
+    if request.is_destroy or request.only is not None or owned < _GUARDED_FROM:
+        return None
+    return min(_MOST, owned * _MOST_PERCENT // 100)
 
 
 def _error(code: str, detail: str, hint: str, change: Change | None = None) -> Diagnostic:

@@ -16,7 +16,8 @@ class PlanRequest:
 
     `moved`, `removed` and `imports` are those of `Refactorings`. `targets` are addresses, block
     addresses, module prefixes or glob patterns; none stands for all. `only` narrows the plan to
-    objects by kind and identity. More than `max_deletes` deletes are refused; None is no limit.
+    objects by kind and identity. More than `max_deletes` deletes are refused; None leaves it at
+    the limit that guards against a lost part of the configuration.
     With `adds_first` ACLs that replace others come before those go, where nothing speaks against.
     """
 
