@@ -21,6 +21,7 @@ class Line:
 
     change: Change
     steps_left: int
+    steps_done: int = 0
     status: Status = Status.APPLIED
     refusal: Refusal | None = None
     note: str = ""
@@ -37,10 +38,10 @@ class Line:
         return self.status is Status.APPLIED and self.steps_left > 0
 
     def outcome(self) -> Outcome:
-        """Say what became of the change; steps that were never sent make it SKIPPED or FAILED."""
-        status = self.status
-        if status is Status.APPLIED and self.steps_left:
-            status = Status.SKIPPED if self.started is None else Status.FAILED
+        """Say what became of the change; steps that are left to do make it SKIPPED."""
+        status, note = self.status, self.note
+        if self.is_open:
+            status, note = Status.SKIPPED, "done in part" if self.steps_done else note
         elapsed = 0 if self.started is None else max(0, round((self.ended - self.started) * 1000))
         return Outcome(
             self.change,
@@ -48,7 +49,7 @@ class Line:
             self.refusal,
             self.attempts,
             elapsed,
-            self.note,
+            note,
             self.is_verified,
             self.uid,
         )
@@ -86,7 +87,8 @@ class Ledger:
         """Note that a step was carried out."""
         line = self.line(change)
         line.steps_left -= 1
-        line.tries = 0
+        line.steps_done += 1
+        line.tries, line.refusal = 0, None
         line.ended = now
         line.note = note or line.note
         if change.action is Action.REPLACE and not line.steps_left and line.started is not None:
@@ -94,6 +96,10 @@ class Ledger:
             gap = f"without access for at most {(now - line.started) * 1000:.0f} ms"
             line.note = "never without access" if change.adds_first else gap
         return line
+
+    def put_off(self, change: Change, refusal: Refusal) -> None:
+        """Note why a step is to be sent again; where that never comes to be, it is told."""
+        self.line(change).refusal = without_secrets(refusal, change)
 
     def fail(self, change: Change, now: float, status: Status, refusal: Refusal) -> Line:
         """Note that a step was refused, or that nobody knows."""

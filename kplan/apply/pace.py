@@ -10,6 +10,14 @@ from kplan.kinds.base import ResourceKind
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Batch, Change
 
+IN_FLIGHT = 2
+"""Requests under way at a time: one is carried out, and the next is there when it is done.
+
+The controller works on one at a time, so more of them only wait there (decision 0010).
+"""
+
+_LOOK_UP_S = 0.5  # how long a request to stop may go unnoticed
+
 
 class Clock(Protocol):
     """Time, so that tests need none."""
@@ -27,11 +35,13 @@ class Clock(Protocol):
 class Pace:
     """Bounds of waiting, in seconds. All are positive: Kafka 4 has no "do not wait" (trap 1).
 
+    `in_flight`: how many requests of one step are under way at a time.
     `settle_s`: how long an item without an answer is looked for before it is called unknown.
     `visible_s`: how long apply waits for every broker to serve what was applied.
     `total_s`: after this no request is sent any more.
     """
 
+    in_flight: int = IN_FLIGHT
     max_attempts: int = 6
     first_pause_s: float = 0.2
     max_pause_s: float = 5.0
@@ -42,7 +52,7 @@ class Pace:
 
     def __post_init__(self) -> None:
         """Refuse bounds that cannot be kept."""
-        if min(self.max_attempts, self.settle_s, self.visible_s, self.total_s) <= 0:
+        if min(self.in_flight, self.max_attempts, self.settle_s, self.visible_s, self.total_s) <= 0:
             raise ValueError("bounds of an apply must be greater than 0")
 
     def pause(self, attempt: int, jitter: random.Random) -> float:
@@ -82,7 +92,13 @@ class Means:
     watcher: Watcher
     pace: Pace = Pace()
     is_stopped: Callable[[], bool] = never
-    jitter: random.Random = field(default_factory=lambda: random.Random(0))  # noqa: S311 - no secret
+    jitter: random.Random = field(default_factory=random.Random)
+
+    def rest(self, seconds: float) -> None:
+        """Wait, unless somebody asks to stop meanwhile."""
+        until = self.clock.now() + seconds
+        while (left := until - self.clock.now()) > 0 and not self.is_stopped():
+            self.clock.sleep(min(left, _LOOK_UP_S))
 
     def kind(self, name: str) -> ResourceKind:
         """Give the kind of that name."""

@@ -52,7 +52,7 @@ def send(batch: Batch, ledger: Ledger, means: Means, deadline: float) -> None:
         queue.extendleft(reversed(_halves(changes, sorted_out.smaller, ledger, means)))
         again = tuple(sorted_out.again) + resend
         if again:
-            means.clock.sleep(sorted_out.pause_s)
+            means.rest(sorted_out.pause_s)
             queue.append(again)
 
 
@@ -85,6 +85,7 @@ def _sort(change: Change, refused: Refusal, found: Answers, ledger: Ledger, mean
     match handling(refused):
         case Handling.RETRY | Handling.THROTTLED as how if attempts < _limit(how, means):
             found.again.append(change)
+            ledger.put_off(change, refused)
             pause = means.pace.pause(attempts, means.jitter)
             found.pause_s = max(found.pause_s, pause, refused.throttle_ms / 1000)
         case Handling.SPLIT:

@@ -32,7 +32,7 @@ def settle(
         if not open_ or means.clock.now() >= until or means.is_stopped():
             break
         attempt += 1
-        means.clock.sleep(means.pace.pause(attempt, means.jitter))
+        means.rest(means.pace.pause(attempt, means.jitter))
     return tuple(
         change for change, refused in open_ if not _given_up(change, refused, ledger, means)
     )

@@ -37,7 +37,7 @@ def wait_until_visible(ledger: Ledger, means: Means, deadline: float) -> None:
         if not waiting or means.clock.now() >= until or means.is_stopped():
             break
         attempt += 1
-        means.clock.sleep(means.pace.pause(attempt, means.jitter) / 2)
+        means.rest(means.pace.pause(attempt, means.jitter) / 2)
     for line in applied:
         line.is_verified = id(line) not in late
 

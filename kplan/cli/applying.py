@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
-from kplan.apply.pace import Watcher
+from kplan.apply.pace import IN_FLIGHT, Watcher
 from kplan.cli import approval, exits, showing, wiring
 from kplan.cli.exits import Exit
 from kplan.cli.problems import timestamp
@@ -59,7 +59,9 @@ def _check(session: Session, wish: Wish) -> None:
 def _applied(session: Session, wish: Wish, shown: Progress) -> Applied:
     project = wiring.project(session, wish.states, wish.inputs)
     options = wiring.plan_options(wish.planning, is_destroy=wish.is_destroy)
-    options = replace(options, pace=replace(options.pace, waits_for_visibility=wish.waits))
+    in_flight = wish.planning.in_flight(session.environ) or IN_FLIGHT
+    pace = replace(options.pace, in_flight=in_flight, waits_for_visibility=wish.waits)
+    options = replace(options, pace=pace)
     verb = "destroy" if wish.is_destroy else "apply"
     ports = wiring.ports(session, verb, wish.states, shown)
     hands = Hands(partial(_approved, session, wish, shown), _watcher(session, wish, shown))

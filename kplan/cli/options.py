@@ -135,13 +135,15 @@ class PlanningOptions:
         ),
     ] = True
     parallelism: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--parallelism",
             metavar="N",
-            help="Accepted for Terraform's sake: kplan sends few large requests, one at a time.",
+            help="Write requests under way at a time, where their order is free. They are large, "
+            "and the controller takes them one by one: more than 2 gain little.",
+            show_default="KPLAN_PARALLELISM, or 2",
         ),
-    ] = 10
+    ] = None
     max_deletes: Annotated[
         int | None,
         typer.Option(
@@ -201,7 +203,7 @@ class PlanningOptions:
                 "kplan cannot plan without reading the cluster.",
                 hint="Leave -refresh=false out; a read takes a handful of requests.",
             )
-        if self.parallelism < 1:
+        if self.parallelism is not None and self.parallelism < 1:
             raise UsageError(f"-parallelism is 1 or more, not {self.parallelism}.")
         for each in self.target:
             _check_target(each)
@@ -226,6 +228,15 @@ class PlanningOptions:
 
 
 _POLICY_MODES = ("", "item", "all")
+
+    def in_flight(self, environ: Mapping[str, str]) -> int | None:
+        """How many requests may be under way; None leaves it to kplan. Raises UsageError."""
+        asked = environ.get("KPLAN_PARALLELISM", "")
+        if self.parallelism is not None or not asked:
+            return self.parallelism
+        if not asked.isascii() or not asked.isdecimal() or int(asked) < 1:
+            raise UsageError(f"KPLAN_PARALLELISM={asked} is no number of 1 or more.")
+        return int(asked)
 
 
 def _check_target(target: str) -> None:

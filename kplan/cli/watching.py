@@ -31,12 +31,16 @@ class ApplyWatcher:
         self._signals = signals
         self._look = replace(look, colour=False)
         self._is_large = False
+        self._step = ""
         self._settled: int | None = None
 
     def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Hear of changes that are about to be sent."""
         self._signals.defer()
-        self._is_large = len(batch.changes) > MOST_LINES
+        self._is_large = len(batch.changes) > MOST_LINES or (
+            self._is_large and batch.step.name == self._step  # the last and smaller one of many
+        )
+        self._step = batch.step.name
         if self._is_large:
             self._progress.note(f"Sending {len(changes)} changes: {batch.kind} {batch.step.name}")
 

@@ -49,6 +49,15 @@ def test_a_parallelism_below_one_is_refused() -> None:
     with pytest.raises(UsageError, match="-parallelism is 1 or more, not 0"):
         PlanningOptions(parallelism=0).check()
     PlanningOptions().check()
+    with pytest.raises(UsageError, match="KPLAN_PARALLELISM=many is no number of 1 or more"):
+        PlanningOptions().in_flight({"KPLAN_PARALLELISM": "many"})
+
+
+def test_the_parallelism_is_that_of_the_command_line_or_else_of_the_environment() -> None:
+    environ = {"KPLAN_PARALLELISM": "4"}
+    assert PlanningOptions(parallelism=1).in_flight(environ) == 1
+    assert PlanningOptions().in_flight(environ) == 4
+    assert PlanningOptions().in_flight({}) is None
 
 
 @pytest.mark.parametrize("target", ["orders", "kafka_topic", "kafka_topic.t[eu]", ""])

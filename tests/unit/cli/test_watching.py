@@ -77,6 +77,19 @@ def test_a_large_batch_has_one_line_and_one_for_each_failure() -> None:
     assert told.done == MOST_LINES + 1
 
 
+def test_the_last_and_smaller_request_of_many_is_told_as_the_others_are() -> None:
+    told = Told()
+    watcher = ApplyWatcher(told, Signals(), PLAIN)
+    for sent in (batch(MOST_LINES + 1), batch(3)):
+        watcher.sending(sent, sent.changes)
+        for each in sent.changes:
+            watcher.finished(Outcome(each, Status.APPLIED))
+    assert told.lines == [
+        "Sending 201 changes: kafka_topic create_topics",
+        "Sending 3 changes: kafka_topic create_topics",
+    ]
+
+
 def test_what_was_not_attempted_is_left_to_the_final_table() -> None:
     told = Told()
     ApplyWatcher(told, Signals(), PLAIN).finished(Outcome(change("a"), Status.SKIPPED))
