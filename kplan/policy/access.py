@@ -91,6 +91,15 @@ class Shelf:
             yield self.literal[name]
         if not name.startswith(ANY_NAME) and ANY_NAME in self.literal:
             yield self.literal[ANY_NAME]
+        yield from self._under(name)
+
+    def matching_prefix(self, prefix: str) -> Iterator[Held]:
+        """Give the ACLs of every pattern that fits all names with the prefix."""
+        if not prefix.startswith(ANY_NAME) and ANY_NAME in self.literal:
+            yield self.literal[ANY_NAME]
+        yield from self._under(prefix)
+
+    def _under(self, name: str) -> Iterator[Held]:
         for length in self.lengths:
             if length > len(name):
                 return
@@ -115,6 +124,11 @@ class Acls:
         """Give the ACLs of every pattern that fits the resource."""
         shelf = self._shelves.get(resource_type)
         return iter(()) if shelf is None else shelf.matching(name)
+
+    def matching_prefix(self, resource_type: str, prefix: str) -> Iterator[Held]:
+        """Give the ACLs of every pattern that fits all names with the prefix, "" for all names."""
+        shelf = self._shelves.get(resource_type)
+        return iter(()) if shelf is None else shelf.matching_prefix(prefix)
 
     def has_any(self, resource_type: str, name: str) -> bool:
         """Whether there is an ACL on the resource, whoever it is for."""

@@ -1,0 +1,302 @@
+"""Who gains and who loses what, between one set of ACLs and another.
+
+Names are never asked one by one: all names between the same patterns fare alike, so a change is
+worked out once for each stretch of names, and live names are counted by where they stand in order.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from kplan.cluster.specs import AclBinding
+from kplan.model.access import AccessShift, Effect
+from kplan.policy.access import ANY_HOST, ANY_NAME, EVERYONE, OPERATIONS, Acls, Rules, decision
+from kplan.policy.access_regions import Census, Names, Patterns, Region
+
+_MAX_EXAMPLES = 3
+
+Bindings = Collection[AclBinding]
+Triple = tuple[bool, bool, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """The ACLs before a plan, between its deletes and its adds, and after it."""
+
+    before: frozenset[AclBinding]
+    between: frozenset[AclBinding]
+    after: frozenset[AclBinding]
+
+    @property
+    def all(self) -> tuple[frozenset[AclBinding], ...]:
+        """Give the three in order."""
+        return self.before, self.between, self.after
+
+    @property
+    def changed(self) -> frozenset[AclBinding]:
+        """Give the ACLs that are not there all the time."""
+        return (self.before | self.between | self.after) - (self.before & self.between & self.after)
+
+
+Covered = tuple[bool, bool, bool]
+"""Whether there is any ACL on a resource, at each stage."""
+
+
+def access_shifts(
+    stages: Stages, rules: Rules, names: Mapping[str, Collection[str]]
+) -> tuple[AccessShift, ...]:
+    """Work out the effective difference.
+
+    `names` lists the live resources by type; a type that is left out has no list.
+    """
+    found: list[AccessShift] = []
+    for sort in sorted({each.resource_type for each in stages.changed}):
+        if sort in OPERATIONS:
+            found += _Comparison.of(stages, sort, rules, names.get(sort)).shifts()
+    return tuple(found)
+
+
+@dataclass(slots=True)
+class _Comparison:
+    """One type of resource; `by_principal` holds the ACLs of each stage."""
+
+    sort: str
+    rules: Rules
+    stages: tuple[Acls, Acls, Acls]
+    by_principal: tuple[Mapping[str, Bindings], ...]
+    changed: Mapping[str, Bindings]
+    classes: Sequence[tuple[Covered | None, Names]]
+    uncovering: frozenset[tuple[str, bool]]
+    has_list: bool
+    _merged: dict["_Key", "_Merged"] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, stages: Stages, sort: str, rules: Rules, names: Collection[str] | None
+    ) -> "_Comparison":
+        sides = [[each for each in side if each.resource_type == sort] for side in stages.all]
+        before, between, after = (Acls(side, rules) for side in sides)
+        acls = (before, between, after)
+        changed = [each for each in stages.changed if each.resource_type == sort]
+        classes: Sequence[tuple[Covered | None, Names]] = [(None, Names(names or ()))]
+        uncovering: frozenset[tuple[str, bool]] = frozenset()
+        if rules.allow_everyone:
+            classes = _classes(acls, sort, names or ())
+            patterns = {_pattern(each) for each in changed}
+            uncovering = frozenset(
+                each for each in patterns if _uncovers(each, acls, sort, classes)
+            )
+        return cls(
+            sort,
+            rules,
+            acls,
+            tuple(_by_principal(side) for side in sides),
+            _by_principal(changed),
+            classes,
+            uncovering,
+            has_list=names is not None,
+        )
+
+    def shifts(self) -> Iterator[AccessShift]:
+        for principal in self._affected():
+            if not self.rules.is_super(principal):
+                self._compare(principal)
+        order = list(Effect)
+        for key, merged in sorted(
+            self._merged.items(), key=lambda item: (order.index(item[0].effect), item[0][1:])
+        ):
+            yield AccessShift(
+                key.effect,
+                key.principal,
+                key.host,
+                self.sort,
+                key.operations,
+                tuple(sorted(merged.patterns)),
+                merged.count if self.has_list else None,
+                tuple(sorted(merged.examples)[:_MAX_EXAMPLES]),
+            )
+
+    def _affected(self) -> list[str]:
+        """List whom a change can reach; a change for everyone reaches whoever has ACLs."""
+        if EVERYONE not in self.changed and not self.rules.allow_everyone:
+            return sorted(self.changed)
+        return sorted({EVERYONE}.union(*self.by_principal))
+
+    def _compare(self, principal: str) -> None:
+        whose = dict.fromkeys((principal, EVERYONE))
+        own = [each for side in self.by_principal for who in whose for each in side.get(who, ())]
+        changed = {_pattern(each) for who in whose for each in self.changed.get(who, ())}
+        changed |= self.uncovering
+        patterns = Patterns.of({*map(_pattern, own), *changed})
+        found = [(covered, Census(names, patterns)) for covered, names in self.classes]
+        regions = {
+            region
+            for name, is_prefix in changed
+            for region in patterns.regions(name, is_prefix=is_prefix)
+        }
+        for region in sorted(regions):
+            self._judge(principal, region, found)
+
+    def _judge(
+        self, principal: str, region: Region, found: Sequence[tuple[Covered | None, Census]]
+    ) -> None:
+        """Compare one principal in one region, for each class of names by how they are covered."""
+        counted = [(covered, census, census.count(region)) for covered, census in found]
+        live = [each for each in counted if each[2]]
+        if live:
+            for covered, census, count in live:
+                self._note(principal, region, covered, count, tuple(census.examples(region)))
+        else:
+            covered = (
+                _covered(self.stages, self.sort, region) if self.rules.allow_everyone else None
+            )
+            self._note(principal, region, covered, 0, ())
+
+    def _covered(self, region: Region) -> Covered:
+        before, between, after = (
+            bool(list(_held(acls, self.sort, region))) for acls in self.stages
+        )
+        return before, between, after
+
+    def _note(
+        self,
+        principal: str,
+        region: Region,
+        covered: Covered | None,
+        count: int,
+        examples: tuple[str, ...],
+    ) -> None:
+        effects = self._effects(principal, region, covered)
+        for (effect, host), operations in effects.items():
+            key = _Key(effect, principal, host, tuple(operations))
+            merged = self._merged.setdefault(key, _Merged())
+            merged.count += count
+            merged.patterns.add(region.pattern)
+            if len(merged.examples) < _MAX_EXAMPLES:
+                merged.examples.update(examples)
+
+    def _effects(
+        self, principal: str, region: Region, covered: Covered | None
+    ) -> Mapping[tuple[Effect, str], list[str]]:
+        """Find what changes by host, but for what changes for everyone or for any host alike."""
+        held = [list(_held(acls, self.sort, region)) for acls in self.stages]
+        whose = tuple(dict.fromkeys((principal, EVERYONE)))
+        mine = [_of(side, whose) for side in held]
+        hosts = sorted({ANY_HOST}.union(each.host for side in mine for each in side))
+        found: dict[tuple[Effect, str], list[str]] = defaultdict(list)
+        for operation in OPERATIONS[self.sort]:
+            general = _effect(self._triple(mine, covered, ANY_HOST, operation))
+            for host in hosts:
+                effect = _effect(self._triple(mine, covered, host, operation))
+                if effect is None or (host != ANY_HOST and effect is general):
+                    continue
+                if principal != EVERYONE and effect is self._everyones(
+                    held, covered, host, operation
+                ):
+                    continue
+                found[effect, host].append(operation)
+        return found
+
+    def _everyones(
+        self,
+        held: Sequence[Sequence[Mapping[str, Bindings]]],
+        covered: Covered | None,
+        host: str,
+        operation: str,
+    ) -> Effect | None:
+        theirs = [_of(side, (EVERYONE,)) for side in held]
+        return _effect(self._triple(theirs, covered, host, operation))
+
+    def _triple(
+        self, sides: Sequence[Bindings], covered: Covered | None, host: str, operation: str
+    ) -> Triple:
+        before, between, after = (
+            decision(side, host, operation).is_allowed or (covered is not None and not covered[at])
+            for at, side in enumerate(sides)
+        )
+        return before, between, after
+
+
+class _Key(NamedTuple):
+    effect: Effect
+    principal: str
+    host: str
+    operations: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Merged:
+    count: int = 0
+    patterns: set[str] = field(default_factory=set)
+    examples: set[str] = field(default_factory=set)
+
+
+def _effect(allowed: Triple) -> Effect | None:
+    before, between, after = allowed
+    if before is not after:
+        return Effect.LOSS if before else Effect.GAIN
+    if between is before:
+        return None
+    return Effect.GAP if before else Effect.EXPOSURE
+
+
+def _of(side: Iterable[Mapping[str, Bindings]], whose: Sequence[str]) -> list[AclBinding]:
+    return [each for held in side for who in whose for each in held.get(who, ())]
+
+
+def _held(acls: Acls, sort: str, region: Region) -> Iterator[Mapping[str, Bindings]]:
+    """Give the ACLs that hold in a region: those of a prefix are not those of the name alike."""
+    if not region.is_prefix:
+        return acls.matching(sort, region.name)
+    return acls.matching_prefix(sort, region.name)
+
+
+def _pattern(binding: AclBinding) -> tuple[str, bool]:
+    return binding.resource_name, binding.pattern_type == "PREFIXED"
+
+
+def _by_principal(bindings: Iterable[AclBinding]) -> Mapping[str, Bindings]:
+    found: dict[str, list[AclBinding]] = defaultdict(list)
+    for each in bindings:
+        found[each.principal].append(each)
+    return found
+
+
+def _classes(
+    acls: Sequence[Acls], sort: str, names: Collection[str]
+) -> Sequence[tuple[Covered | None, Names]]:
+    """Part live names by whether any ACL is on them, at each stage."""
+    found: dict[Covered, list[str]] = defaultdict(list)
+    for name in names:
+        before, between, after = (each.has_any(sort, name) for each in acls)
+        found[before, between, after].append(name)
+    return [(covered, Names(members)) for covered, members in sorted(found.items())]
+
+
+def _covered(acls: Sequence[Acls], sort: str, region: Region) -> Covered:
+    before, between, after = (any(True for _ in _held(each, sort, region)) for each in acls)
+    return before, between, after
+
+
+def _uncovers(
+    pattern: tuple[str, bool],
+    acls: Sequence[Acls],
+    sort: str,
+    classes: Sequence[tuple[Covered | None, Names]],
+) -> bool:
+    """Whether a pattern holds names that have an ACL at one stage and none at another.
+
+    It matters then to whoever has no ACL there. Names that do not live yet count as well.
+    """
+    name, is_prefix = pattern
+    prefix = name if is_prefix else ""
+    is_wide = is_prefix or name == ANY_NAME
+    region = Region(prefix, is_prefix=True) if is_wide else Region(name)
+    if len(set(_covered(acls, sort, region))) > 1:
+        return True
+    return any(
+        names.within(prefix) if is_wide else name in names
+        for covered, names in classes
+        if covered is not None and len(set(covered)) > 1
+    )

@@ -1,0 +1,154 @@
+"""Who gains and loses what."""
+
+import random
+from collections import Counter
+from collections.abc import Collection
+from itertools import product
+
+import pytest
+
+from kplan.cluster.specs import AclBinding
+from kplan.model.access import AccessShift, Effect
+from kplan.policy.access import ANY_HOST, EVERYONE, OPERATIONS, Acls, Request, Rules
+from kplan.policy.access_diff import Stages, access_shifts
+
+Row = tuple[Effect, str, str, str]
+NOBODY = "User:nobody"
+NAMES = ("a", "ab", "abc", "a.b", "a.bc", "b", "ba", "c", "orders", "orders-eu", "z")
+
+
+def binding(operation: str = "READ", name: str = "orders", **given: str) -> AclBinding:
+    parts = {
+        "resource_type": "TOPIC",
+        "resource_name": name,
+        "pattern_type": "LITERAL",
+        "principal": "User:alice",
+        "host": "*",
+        "operation": operation,
+        "permission": "ALLOW",
+    }
+    return AclBinding(**{**parts, **given})
+
+
+def shifts(
+    before: Collection[AclBinding], after: Collection[AclBinding], *names: str, **given: object
+) -> tuple[AccessShift, ...]:
+    """Compare as deletes before adds do."""
+    first, last = frozenset(before), frozenset(after)
+    rules = Rules(**given)  # type: ignore[arg-type] # checked by the dataclass
+    return access_shifts(Stages(first, first & last, last), rules, {"TOPIC": names})
+
+
+def test_a_prefix_is_counted_on_what_exists() -> None:
+    acl = binding("READ", "pay.", pattern_type="PREFIXED")
+    (found,) = shifts([], [acl], "orders", "pay.in", "pay.out")
+    assert found == AccessShift(
+        Effect.GAIN, "User:alice", "*", "TOPIC", ("READ", "DESCRIBE"), ("pay.*",), 2,
+        ("pay.in", "pay.out"),
+    )  # fmt: skip
+
+
+def test_what_another_acl_grants_as_well_is_not_lost() -> None:
+    wide = binding("ALL", "*")
+    assert shifts([wide, binding()], [wide], "orders") == ()
+
+
+def test_an_allow_under_a_deny_gains_nothing() -> None:
+    deny = binding("ALL", "ord", pattern_type="PREFIXED", principal="User:*", permission="DENY")
+    assert shifts([deny], [deny, binding()], "orders") == ()
+
+
+def test_a_replaced_acl_leaves_a_gap_for_what_is_kept() -> None:
+    """K4-45: deletes go before adds."""
+    found = shifts([binding("READ")], [binding("WRITE")], "orders")
+    assert [(each.effect, each.operations) for each in found] == [
+        (Effect.LOSS, ("READ",)),
+        (Effect.GAIN, ("WRITE",)),
+        (Effect.GAP, ("DESCRIBE",)),
+    ]
+
+
+def test_a_replaced_deny_exposes_for_a_moment() -> None:
+    before = [binding("ALL"), binding("READ", permission="DENY")]
+    after = [binding("ALL"), binding("ALL", permission="DENY")]
+    (gone,) = [each for each in shifts(before, after, "orders") if each.effect is Effect.EXPOSURE]
+    assert gone.operations == ("READ",)
+
+
+def test_what_everyone_gains_is_told_once() -> None:
+    own = [binding("READ", principal=f"User:{each}") for each in "abc"]
+    (found,) = shifts(own, [*own, binding("WRITE", principal=EVERYONE)], "orders")[:1]
+    assert (found.principal, found.operations) == (EVERYONE, ("WRITE", "DESCRIBE"))
+    others = shifts(own, [*own, binding("WRITE", principal=EVERYONE)], "orders")[1:]
+    assert others == ()
+
+
+def test_a_super_user_neither_gains_nor_loses() -> None:
+    assert shifts([binding()], [], "orders", super_users=frozenset({"User:alice"})) == ()
+
+
+def test_the_first_acl_on_a_topic_takes_it_from_everyone_else() -> None:
+    found = shifts([], [binding("ALL")], "orders", "other", allow_everyone=True)
+    assert [(each.effect, each.principal, each.existing) for each in found] == [
+        (Effect.LOSS, EVERYONE, 1)
+    ]
+    assert found[0].operations == OPERATIONS["TOPIC"]
+
+
+def test_without_a_list_of_names_nothing_is_counted() -> None:
+    acl = binding("READ", "workers", resource_type="GROUP")
+    (found,) = access_shifts(Stages(frozenset(), frozenset(), frozenset({acl})), Rules(), {})
+    assert (found.existing, found.patterns) == (None, ("workers",))
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_every_shift_is_what_the_authorizer_says_topic_by_topic(seed: int) -> None:
+    dice = random.Random(seed)
+    pool = [_random(dice) for _ in range(dice.randint(4, 16))]
+    stages = Stages(*(frozenset(each for each in pool if dice.random() < 0.6) for _ in range(3)))
+    rules = Rules(
+        frozenset({"User:bob"}) if dice.random() < 0.2 else frozenset(), dice.random() < 0.4
+    )
+    names = dice.sample(NAMES, dice.randint(1, len(NAMES)))
+    told: Counter[Row] = Counter()
+    for each in access_shifts(stages, rules, {"TOPIC": names}):
+        assert each.existing is not None
+        for operation in each.operations:
+            told[each.effect, each.principal, each.host, operation] += each.existing
+    assert +told == _expected(stages, rules, names)
+
+
+def _random(dice: random.Random) -> AclBinding:
+    return binding(
+        dice.choice(("ALL", "READ", "WRITE", "DESCRIBE", "ALTER_CONFIGS")),
+        dice.choice(("a", "ab", "a.b", "b", "orders", "*", "z")),
+        pattern_type=dice.choice(("LITERAL", "PREFIXED")),
+        principal=dice.choice(("User:alice", "User:bob", "User:carol", EVERYONE)),
+        host=dice.choice(("*", "*", "10.0.0.1", "10.0.0.2")),
+        permission=dice.choice(("ALLOW", "ALLOW", "DENY")),
+    )
+
+
+def _expected(stages: Stages, rules: Rules, names: Collection[str]) -> Counter[Row]:
+    """Ask topic by topic, and leave out what is told of everyone or of any host."""
+    acls = [Acls(side, rules) for side in stages.all]
+    bindings = set().union(*stages.all)
+    hosts = sorted({ANY_HOST} | {each.host for each in bindings})
+    principals = sorted({EVERYONE} | {each.principal for each in bindings})
+
+    def effect(who: str, host: str, operation: str, name: str) -> Effect | None:
+        who, host = {EVERYONE: NOBODY}.get(who, who), {ANY_HOST: "other"}.get(host, host)
+        asked = Request(who, host, operation, "TOPIC", name)
+        before, between, after = (each.verdict(asked).is_allowed for each in acls)
+        if before is not after:
+            return Effect.LOSS if before else Effect.GAIN
+        return None if before is between else Effect.GAP if before else Effect.EXPOSURE
+
+    found: Counter[Row] = Counter()
+    for name, who, host, operation in product(names, principals, hosts, OPERATIONS["TOPIC"]):
+        got = effect(who, host, operation, name)
+        is_general = host != ANY_HOST and got is effect(who, ANY_HOST, operation, name)
+        is_everyones = who != EVERYONE and got is effect(EVERYONE, host, operation, name)
+        if got is not None and not is_general and not is_everyones:
+            found[got, who, host, operation] += 1
+    return found
