@@ -212,6 +212,15 @@ class PlanningOptions:
         if self.as_principal and ":" not in self.as_principal:
             raise UsageError(f"-as={self.as_principal} is no principal.", hint="As in -as=User:ci.")
 
+    def in_flight(self, environ: Mapping[str, str]) -> int | None:
+        """How many requests may be under way; None leaves it to kplan. Raises UsageError."""
+        asked = environ.get("KPLAN_PARALLELISM", "")
+        if self.parallelism is not None or not asked:
+            return self.parallelism
+        if not asked.isascii() or not asked.isdecimal() or int(asked) < 1:
+            raise UsageError(f"KPLAN_PARALLELISM={asked} is no number of 1 or more.")
+        return int(asked)
+
     @property
     def overrides(self) -> Mapping[str, str]:
         """The reasons to override policies by name. Raises UsageError."""
@@ -228,15 +237,6 @@ class PlanningOptions:
 
 
 _POLICY_MODES = ("", "item", "all")
-
-    def in_flight(self, environ: Mapping[str, str]) -> int | None:
-        """How many requests may be under way; None leaves it to kplan. Raises UsageError."""
-        asked = environ.get("KPLAN_PARALLELISM", "")
-        if self.parallelism is not None or not asked:
-            return self.parallelism
-        if not asked.isascii() or not asked.isdecimal() or int(asked) < 1:
-            raise UsageError(f"KPLAN_PARALLELISM={asked} is no number of 1 or more.")
-        return int(asked)
 
 
 def _check_target(target: str) -> None:
