@@ -19,7 +19,7 @@ from kplan.config.problem import Failure, error
 from kplan.config.repetition import Instances, Key, chosen, instances
 from kplan.config.syntax import tree as ast
 from kplan.config.values.sensitive import has_sensitive
-from kplan.config.values.value import Value
+from kplan.config.values.value import Value, is_null
 from kplan.model.address import instance_key
 from kplan.model.diagnostic import Diagnostic
 
@@ -169,7 +169,7 @@ def _alias(found: Declaration, scope: Scope) -> str:
     if "alias" not in found.arguments:
         return ""
     value = evaluate(found.arguments["alias"].value, scope)
-    if value is None:
+    if is_null(value):
         return ""
     if isinstance(value, str) and _NAME(value):
         return value

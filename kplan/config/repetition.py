@@ -13,7 +13,7 @@ from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.describe import describe
 from kplan.config.values.sensitive import has_sensitive, unmark
 from kplan.config.values.types import type_name, type_of
-from kplan.config.values.value import NUMBER, STRING, TSet, Value
+from kplan.config.values.value import NUMBER, STRING, Null, TSet, Value, is_null
 from kplan.model.address import instance_key
 
 Key: TypeAlias = str | int | None
@@ -53,7 +53,7 @@ def _for_each(found: Declaration, scope: Scope) -> Instances:
             return {_set_key(each, found, scope): _each(each, each) for each in value}
         case dict():
             return {key: _each(key, each) for key, each in value.items()}
-        case None:
+        case None | Null():
             raise _refusal(found, "for_each", scope, "The value is null; a map or a set is needed.")
         case _:
             told = f"A map or a set of strings is needed, but the value {describe(value)}."
@@ -68,7 +68,7 @@ def _each(key: Value, value: Value) -> Repetition:
 def _set_key(each: Value, found: Declaration, scope: Scope) -> str:
     if isinstance(each, str):
         return each
-    got = "null" if each is None else type_name(type_of(each))
+    got = "null" if is_null(each) else type_name(type_of(each))
     told = f"A set of strings is needed, but there is an element that is {got}."
     raise _refusal(found, "for_each", scope, told)
 

@@ -18,7 +18,7 @@ from kplan.config.opening import open_folder
 from kplan.config.problem import Failure, error, warning
 from kplan.config.providers import Provider, providers
 from kplan.config.room import room_to_work
-from kplan.config.values.sensitive import bare, has_sensitive
+from kplan.config.values.sensitive import bare, has_sensitive, unmark
 from kplan.config.values.value import Value
 from kplan.kinds.base import ResourceKind
 from kplan.model.diagnostic import Diagnostic, has_errors
@@ -81,7 +81,7 @@ def state_shelf(module: Module, ledger: Ledger) -> Shelf | None:
         value = evaluate(attribute.value, module.scope(found.origin))
         if has_sensitive(value):
             problems.append(error("KP182", found.value_range(name), _SHOWN))
-        values[name] = bare(value)
+        values[name], _ = unmark(bare(value))
     problems += _problems(values, found)
     ledger.report(problems)
     if has_errors(problems) or found.is_broken or "backend" not in values:

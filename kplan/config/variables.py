@@ -14,7 +14,7 @@ from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.describe import describe
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.types import type_name, type_of
-from kplan.config.values.value import ANY, Type, Value
+from kplan.config.values.value import ANY, Type, Value, is_null
 from kplan.model.source import SourceRange
 
 
@@ -97,7 +97,7 @@ def default_value(found: Declaration, wanted: Constraint, scope: Scope) -> Value
     node = found.arguments["default"].value
     value = evaluate(node, scope)
     subject = scope.origin.range(node.start, node.end)
-    if value is None and not wanted.is_nullable:
+    if is_null(value) and not wanted.is_nullable:
         raise Failure([error("KP173", subject, "The default is null, and nullable is false.")])
     try:
         return convert(value, wanted.type)

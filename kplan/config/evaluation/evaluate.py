@@ -18,7 +18,7 @@ from kplan.config.values.convert import convert
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.unify import unify
-from kplan.config.values.value import TList, TSet, Value
+from kplan.config.values.value import ListType, SetType, TList, TSet, TupleType, Value
 
 ELEMENT = ""
 """Name of the variable that holds the element at hand inside a splat; no name in HCL is empty."""
@@ -97,7 +97,11 @@ def _index(node: ast.Index, scope: Scope) -> Found:
 
 
 def _splat(node: ast.Splat, scope: Scope) -> Value:
-    value, marked = unmark(evaluate(node.target, scope))
+    target = evaluate(node.target, scope)
+    value, marked = unmark(target)
+    if value is None and isinstance(type_of(target), ListType | SetType | TupleType):
+        told = Misuse("KP157", "The value is a null list, which has no elements to go over.")
+        raise failure(told, node, scope, evaluate)
     if value is None:
         return mark((), sensitive=marked)
     items = value if isinstance(value, tuple) else (value,)
@@ -196,14 +200,14 @@ def _as_either(node: ast.Conditional, value: Value, other: ast.Node, scope: Scop
         return value  # its type is not known, so it does not constrain
     own, foreign = type_of(value), type_of(unchosen)
     if own == foreign:
-        return value
+        return mark(value, sensitive=unmark(unchosen)[1])
     common = unify((own, foreign))
     if common is None:
         names = type_name(own), type_name(foreign)
         first, second = names if other is node.otherwise else names[::-1]
         told = f"The results are of different types: {first} if true, {second} if false."
         raise failure(Misuse("KP155", told), node, scope, evaluate) from None
-    return convert(value, common)
+    return mark(convert(value, common), sensitive=unmark(unchosen)[1])
 
 
 # ---- templates and calls

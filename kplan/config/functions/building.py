@@ -85,11 +85,11 @@ def flatten(items: Value) -> Value:
 
 def _leaves(items: tuple[Value, ...]) -> Iterator[Value]:
     for each in items:
-        inner, marked = unmark(each)
+        inner, _ = unmark(each)
         if isinstance(inner, tuple):
             yield from _leaves(inner)
         else:
-            yield mark(inner, sensitive=marked)
+            yield each
 
 
 def _hides_sequence(items: tuple[Value, ...]) -> bool:

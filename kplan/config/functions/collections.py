@@ -23,6 +23,8 @@ from kplan.config.values.value import (
     TMap,
     TSet,
     Value,
+    is_null,
+    null_of,
 )
 
 LIST_OF_ANY: Final = ListType(ANY)
@@ -42,32 +44,33 @@ def anytrue(items: TList) -> bool:
 def coalesce(*values: Value) -> Value:
     """First value that is neither null nor an empty string, in the type that all share."""
     shared = unify(type_of(each) for each in values) if values else None
-    if shared is None and None in values:
-        shared = ANY  # a null may be of any type, and then the others may differ
+    if shared is None and any(each is None for each in values):
+        shared = ANY  # such a null may be of any type, and then the others may differ
     if shared is None:
         raise Refusal("all arguments must have the same type")
     for each in values:
-        if each is not None and each != "":
+        if not is_null(each) and each != "":
             return convert(each, shared)
     raise Refusal("no non-null, non-empty-string arguments")
 
 
 def coalescelist(*lists: Value) -> Value:
-    """First list or tuple that is not empty."""
+    """First list or tuple that is not empty; any mark among the arguments marks it."""
     if not lists:
         raise Refusal("at least one argument is required")
     found = [unmark(each)[0] for each in lists]
+    marked = any(unmark(each)[1] for each in lists)
     if any(not isinstance(each, tuple) or isinstance(each, TSet) for each in found):
         raise Refusal("coalescelist arguments must be lists or tuples")
-    for given, items in zip(lists, found, strict=True):
+    for items in found:
         if items:
-            return given
+            return mark(items, sensitive=marked)
     raise Refusal("no non-null arguments")
 
 
 def compact(items: TList) -> Value:
     """Elements that are neither null nor empty strings."""
-    return TList((each for each in items if each is not None and each != ""), STRING)
+    return TList((each for each in items if not is_null(each) and each != ""), STRING)
 
 
 def contains(items: Value, wanted: Value) -> bool:
@@ -186,6 +189,8 @@ def one(items: Value) -> Value:
     if not isinstance(found, tuple) or len(found) > 1:
         reason = "must be a list, set, or tuple value with either zero or one elements"
         raise Refusal(reason, argument=0)
+    if not found and isinstance(found, TList | TSet):
+        return mark(null_of(found.element), sensitive=marked)
     return mark(found[0] if found else None, sensitive=marked)
 
 

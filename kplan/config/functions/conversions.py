@@ -15,6 +15,7 @@ from kplan.config.values.value import (
     ListType,
     MapType,
     PrimitiveType,
+    Sensitive,
     SetType,
     Type,
     Value,
@@ -81,7 +82,7 @@ def sensitive(value: Value) -> Value:
 
 def nonsensitive(value: Value) -> Value:
     """Value that may be shown after all; marks on its parts stay."""
-    return unmark(value)[0]
+    return value.value if isinstance(value, Sensitive) else value
 
 
 def issensitive(value: Value) -> bool:

@@ -19,6 +19,7 @@ from kplan.config.values.value import (
     PrimitiveType,
     TList,
     Value,
+    is_null,
     is_number,
 )
 
@@ -167,7 +168,7 @@ def _filled(spec: Spec, value: Value) -> str:
         raise Refusal(reason, f"'{spec.verb}'", f'"{spec.text}"')
     if spec.verb == "v":
         return _as_is(spec, value)
-    if value is None:
+    if is_null(value):
         raise _misfit(spec, "null value cannot be formatted")
     if spec.verb == "t":
         return "true" if _converted(spec, value, BOOL) else "false"

@@ -8,7 +8,15 @@ from kplan.config.functions.function import Function, Parameter, Refusal
 from kplan.config.functions.limits import check_elements, check_text
 from kplan.config.functions.re2 import Match, Pattern, compile_pattern
 from kplan.config.functions.re2class import PatternError
-from kplan.config.values.value import STRING, ObjectType, TList, TupleType, Type, Value
+from kplan.config.values.value import (
+    STRING,
+    Null,
+    ObjectType,
+    TList,
+    TupleType,
+    Type,
+    Value,
+)
 
 _REFERENCE: Final = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)\})")
 _TOO_LONG: Final = f"the pattern takes more than {TIMEOUT_S:g} seconds on this text"
@@ -97,9 +105,10 @@ def _compiled(pattern: str) -> Pattern:
 def _result(pattern: Pattern, match: Match) -> Value:
     if not pattern.names:
         return match.text
+    groups = tuple(Null(STRING) if each is None else each for each in match.groups)
     if not pattern.names[0]:
-        return match.groups
-    pairs = zip(pattern.names, match.groups, strict=True)
+        return groups
+    pairs = zip(pattern.names, groups, strict=True)
     return {name: group for name, group in sorted(pairs, key=lambda pair: pair[0] or "") if name}
 
 

@@ -67,10 +67,14 @@ def strrev(text: str) -> str:
 
 
 def substr(text: str, offset: Number, length: Number) -> str:
-    """Part of a text, counted in grapheme clusters; a negative length takes all that follows."""
+    """Part of a text, counted in grapheme clusters; a negative length takes all that follows.
+
+    So does a length of 0 behind an offset from the end, in Terraform as here.
+    """
     parts = graphemes(text)
     start, count = whole_number(offset), whole_number(length)
-    start = max(0, start + len(parts) if start < 0 else start)
+    if start < 0:
+        start, count = max(0, start + len(parts)), count or -1
     return "".join(parts[start:] if count < 0 else parts[start : start + count])
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from kplan.config.values.numbers import number_text
-from kplan.config.values.value import Value, is_number
+from kplan.config.values.value import Value, is_null, is_number
 
 _STEP: Final = 2
 _WIDTH: Final = 80
@@ -169,4 +169,4 @@ def _fits_block(text: str) -> bool:
 def _plain(value: Value) -> str:
     if is_number(value):
         return number_text(value)
-    return "null" if value is None else "true" if value else "false"
+    return "null" if is_null(value) else "true" if value else "false"

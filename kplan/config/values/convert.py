@@ -7,7 +7,7 @@ from kplan.config.values.mismatch import mismatch
 from kplan.config.values.numbers import NumberError, number_text, parse_number
 from kplan.config.values.sensitive import mark
 from kplan.config.values.sets import make_set
-from kplan.config.values.types import concrete, constraint_name, has_any, type_of
+from kplan.config.values.types import concrete, constraint_name, filled, has_any, type_of
 from kplan.config.values.unify import unify
 from kplan.config.values.value import (
     ANY,
@@ -17,16 +17,20 @@ from kplan.config.values.value import (
     AnyType,
     ListType,
     MapType,
+    Null,
     ObjectType,
     PrimitiveType,
     Sensitive,
     SetType,
     TList,
     TMap,
+    TSet,
     TupleType,
     Type,
     Value,
+    is_null,
     is_number,
+    null_of,
 )
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -79,9 +83,13 @@ def convert(value: Value, wanted: Type) -> Value:
 def _converted(value: Value, wanted: Type) -> Value:
     if isinstance(value, Sensitive):
         return mark(_converted(value.value, wanted))
-    if value is None or isinstance(wanted, AnyType):
-        return value
+    return _null(value, wanted) if is_null(value) else _given(value, wanted)
+
+
+def _given(value: Value, wanted: Type) -> Value:
     match wanted:
+        case AnyType():
+            return value
         case PrimitiveType():
             return _primitive(value, wanted)
         case ListType() | SetType():
@@ -92,6 +100,13 @@ def _converted(value: Value, wanted: Type) -> Value:
             return _tuple(value, wanted)
         case ObjectType():
             return _object(value, wanted)
+
+
+def _null(value: Null | None, wanted: Type) -> Value:
+    """Give a null the type, if it may have it; None may have any."""
+    if value is not None and (reason := mismatch(value.type, wanted)):
+        raise _Misfit(reason)
+    return null_of(concrete(wanted) if value is None else filled(wanted, value.type))
 
 
 def _primitive(value: Value, wanted: PrimitiveType) -> Value:
@@ -132,7 +147,8 @@ def _sequence(value: Value, wanted: ListType | SetType) -> Value:
     if not isinstance(value, tuple):
         raise _Misfit(f"{constraint_name(wanted)} required")
     parts = [_part(place, f"[{place}]", each, wanted.element) for place, each in enumerate(value)]
-    items, element = _agreed(parts, wanted.element, range(len(parts)))
+    own = value.element if isinstance(value, TList | TSet) else None
+    items, element = _agreed(parts, wanted.element, range(len(parts)), own)
     return TList(items, element) if isinstance(wanted, ListType) else make_set(items, element)
 
 
@@ -140,22 +156,28 @@ def _map(value: Value, wanted: MapType) -> Value:
     if not isinstance(value, dict):
         raise _Misfit(f"{constraint_name(wanted)} required")
     parts = [_part(key, f'["{key}"]', value[key], wanted.element) for key in value]
-    items, element = _agreed(parts, wanted.element, list(value))
+    own = value.element if isinstance(value, TMap) else None
+    items, element = _agreed(parts, wanted.element, list(value), own)
     return TMap(dict(zip(value, items, strict=True)), element)
 
 
 def _agreed(
-    parts: list[Value], wanted: Type, keys: Sequence[str | int]
+    parts: list[Value], wanted: Type, keys: Sequence[str | int], own: Type | None
 ) -> tuple[list[Value], Type]:
-    """Bring parts whose type was left open to one type, as elements of a collection must be."""
+    """Bring parts whose type was left open to one type, as elements of a collection must be.
+
+    `own` is the type that the elements of a list, set or map have already, were it empty.
+    """
     if not has_any(wanted):
         return parts, concrete(wanted)
+    if not parts and own is not None:
+        return parts, filled(wanted, own)
     types = [type_of(each) for each in parts]
     element = concrete(wanted) if all(each == ANY for each in types) else unify(types)
     if element is None:
         raise _disagreement(types, keys)
     return [
-        each if each is None or of == element else _converted(each, element)
+        each if of == element else _converted(each, element)
         for each, of in zip(parts, types, strict=True)
     ], element
 
@@ -185,8 +207,12 @@ def _object(value: Value, wanted: ObjectType) -> Value:
         if name not in value and name not in wanted.optional:
             raise _Misfit(f'attribute "{name}" is required')
         part = _part(name, step.format(name), value.get(name), wanted.attributes[name])
-        result[name] = wanted.defaults.get(name) if part is None else part
+        result[name] = _default(wanted, name, part) if is_null(part) else part
     return result
+
+
+def _default(wanted: ObjectType, name: str, null: Null | None) -> Value:
+    return wanted.defaults.get(name, null)
 
 
 def _part(key: str | int, written: str, value: Value, wanted: Type) -> Value:

@@ -2,7 +2,7 @@
 
 from kplan.config.values.numbers import number_text
 from kplan.config.values.types import type_name, type_of
-from kplan.config.values.value import Sensitive, TMap, Value, is_number
+from kplan.config.values.value import Null, Sensitive, TMap, Value, is_number
 
 _SHOWN_CHARACTERS = 120
 
@@ -15,7 +15,7 @@ def describe(value: Value) -> str:
     match value:
         case Sensitive():
             return "has a sensitive value"
-        case None:
+        case None | Null():
             return "is null"
         case bool():
             return "is true" if value else "is false"

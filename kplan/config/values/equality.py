@@ -6,7 +6,7 @@ from typing import TypeAlias
 from kplan.config.values.numbers import number_text
 from kplan.config.values.sensitive import bare
 from kplan.config.values.types import type_of
-from kplan.config.values.value import TList, TMap, TSet, Value, is_number
+from kplan.config.values.value import Null, TList, TMap, TSet, Value, is_null, is_number
 
 SortKey: TypeAlias = tuple[int, bool | int | Fraction | str]
 
@@ -18,14 +18,14 @@ def equal(left: Value, right: Value) -> bool:
     `[1] == tolist([1])`. A mark makes no difference; the caller marks the answer.
     """
     left, right = bare(left), bare(right)
-    if left is None or right is None:
-        return left is right
+    if is_null(left) or is_null(right):
+        return is_null(left) and is_null(right)
     return _same(left, right) and type_of(left) == type_of(right)
 
 
 def _same(left: Value, right: Value) -> bool:
     match left, right:
-        case (None, None):
+        case (None | Null(), None | Null()):
             return True
         case (bool(), bool()) | (str(), str()):
             return left == right
@@ -51,7 +51,7 @@ def sort_key(value: Value) -> SortKey:
     Structured values have no order of their own; they go by their written form, as in Terraform.
     """
     value = bare(value)
-    if value is None:
+    if is_null(value):
         return (1, 0)
     if isinstance(value, bool | int | Fraction | str):
         return (0, value)
@@ -60,7 +60,7 @@ def sort_key(value: Value) -> SortKey:
 
 def _written(value: Value) -> str:
     match value:
-        case None:
+        case None | Null():
             return "~"
         case bool():
             return "T" if value else "F"

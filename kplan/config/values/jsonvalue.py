@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from kplan.config.values.numbers import exact, number_text, parse_number
 from kplan.config.values.text import clean_text
-from kplan.config.values.value import Number, Sensitive, Value, is_number
+from kplan.config.values.value import Null, Number, Sensitive, Value, is_null, is_number
 
 MAX_DEPTH: Final = 100
 """Levels that a document may nest."""
@@ -37,6 +37,8 @@ def to_json_value(value: Value) -> Json:
             return {key: to_json_value(value[key]) for key in sorted(value)}
         case Fraction():
             return float(value)
+        case Null():
+            return None
         case _:
             return value
 
@@ -86,7 +88,7 @@ def json_text(value: Value) -> str:
         case _ if is_number(value):
             return number_text(value)
         case _:
-            return json.dumps(value)
+            return "null" if is_null(value) else json.dumps(value)
 
 
 def _string(text: str) -> str:

@@ -1,6 +1,6 @@
 """Marks of secrecy: put on, taken off, looked for."""
 
-from kplan.config.values.value import Sensitive, TList, TMap, TSet, Value
+from kplan.config.values.value import Null, Sensitive, TList, TMap, TSet, Value
 
 
 def is_sensitive(value: Value) -> bool:
@@ -27,8 +27,13 @@ def mark(value: Value, *, sensitive: bool = True) -> Value:
 
 
 def unmark(value: Value) -> tuple[Value, bool]:
-    """Take the mark off the value itself, and tell whether there was one."""
-    return (value.value, True) if isinstance(value, Sensitive) else (value, False)
+    """Take the mark off the value itself, and tell whether there was one.
+
+    A null becomes None, whatever its type: what asks for what is inside finds nothing in either.
+    """
+    if isinstance(value, Sensitive):
+        return (None if type(value.value) is Null else value.value), True
+    return (None if type(value) is Null else value), False
 
 
 def unmark_deep(value: Value) -> tuple[Value, bool]:

@@ -1,6 +1,5 @@
 """What can be said about types: names for messages, open parts, the type of a value."""
 
-from kplan.config.values.sensitive import unmark
 from kplan.config.values.value import (
     ANY,
     BOOL,
@@ -9,8 +8,10 @@ from kplan.config.values.value import (
     AnyType,
     ListType,
     MapType,
+    Null,
     ObjectType,
     PrimitiveType,
+    Sensitive,
     SetType,
     TList,
     TMap,
@@ -24,9 +25,12 @@ _COLLECTION_NAMES = {ListType: "list", SetType: "set", MapType: "map"}
 
 
 def type_of(value: Value) -> Type:
-    """Type of a value; a null has the type `ANY`, and a mark makes no difference."""
-    value, _ = unmark(value)
+    """Type of a value; that of a bare null is `ANY`, and a mark makes no difference."""
     match value:
+        case Sensitive():
+            return type_of(value.value)
+        case Null():
+            return value.type
         case TList():
             return ListType(value.element)
         case TSet():
@@ -64,6 +68,21 @@ def concrete(wanted: Type) -> Type:
             return ObjectType({name: concrete(of) for name, of in wanted.attributes.items()})
         case PrimitiveType() | AnyType():
             return wanted
+
+
+def filled(wanted: Type, own: Type) -> Type:
+    """Put what is known of a type in the place of what another leaves open."""
+    match wanted, own:
+        case (AnyType(), _):
+            return own
+        case (ListType(), ListType() | SetType()):
+            return ListType(filled(wanted.element, own.element))
+        case (SetType(), ListType() | SetType()):
+            return SetType(filled(wanted.element, own.element))
+        case (MapType(), MapType()):
+            return MapType(filled(wanted.element, own.element))
+        case _:
+            return concrete(wanted)
 
 
 def has_any(wanted: Type) -> bool:

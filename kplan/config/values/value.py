@@ -65,8 +65,17 @@ class Sensitive:
     value: "Value" = field(repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Null:
+    """A null of a known type; None is one of which nothing is known. Made by `null_of`."""
+
+    type: "Type"
+
+
 Number: TypeAlias = int | Fraction
-Value: TypeAlias = bool | Number | str | tuple["Value", ...] | dict[str, "Value"] | Sensitive | None
+Value: TypeAlias = (
+    bool | Number | str | tuple["Value", ...] | dict[str, "Value"] | Sensitive | Null | None
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +138,16 @@ STRING: Final = PrimitiveType("string")
 NUMBER: Final = PrimitiveType("number")
 BOOL: Final = PrimitiveType("bool")
 ANY: Final = AnyType()
+
+
+def null_of(of: Type) -> Null | None:
+    """Make the null of a type."""
+    return None if isinstance(of, AnyType) else Null(of)
+
+
+def is_null(value: Value) -> TypeGuard[Null | None]:
+    """Tell whether the value is null, of whatever type."""
+    return value is None or type(value) is Null
 
 
 def is_number(value: Value) -> TypeGuard[Number]:

@@ -11,6 +11,7 @@ from kplan.config.values.value import (
     AnyType,
     ListType,
     MapType,
+    Null,
     ObjectType,
     PrimitiveType,
     Sensitive,
@@ -52,7 +53,7 @@ def _text(value: Value, of: Type, indent: int) -> str:
     match value:
         case Sensitive():
             return SENSITIVE
-        case None:
+        case None | Null():
             return _null(of)
         case bool():
             return "true" if value else "false"

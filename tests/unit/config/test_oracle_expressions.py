@@ -16,7 +16,7 @@ from kplan.config.outputs import type_json
 from kplan.config.values.numbers import number_text, parse_number
 from kplan.config.values.sensitive import bare
 from kplan.config.values.types import type_of
-from kplan.config.values.value import Value, is_number
+from kplan.config.values.value import Value, is_null, is_number
 from kplan.kinds import KINDS
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -41,6 +41,8 @@ def plain(value: Value) -> object:
         return [plain(each) for each in value]
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items()}
+    if is_null(value):
+        return None
     return f"number {number_text(value)}" if is_number(value) else value
 
 
@@ -66,7 +68,8 @@ def test_an_expression_has_terraforms_type_and_value(
     answer = console.evaluate_text(case["expression"])
     assert answer.diagnostics == ()
     assert plain(bare(answer.value)) == recorded(case["value"])
-    assert type_json(type_of(answer.value)) == case["type"]
+    if not is_null(answer.value):  # Terraform leaves out an output that is null, type and all
+        assert type_json(type_of(answer.value)) == case["type"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from kplan.config.outputs import type_json
 from kplan.config.values.numbers import number_text, parse_number
 from kplan.config.values.sensitive import bare
 from kplan.config.values.types import type_of
-from kplan.config.values.value import Value, is_number
+from kplan.config.values.value import Value, is_null, is_number
 from kplan.kinds import KINDS
 
 HERE = Path(__file__).parent
@@ -43,6 +43,8 @@ def ours(value: Value) -> object:
         return [ours(each) for each in value]
     if isinstance(value, dict):
         return {key: ours(each) for key, each in value.items()}
+    if is_null(value):
+        return None
     return f"number {number_text(value)}" if is_number(value) else value
 
 
@@ -68,4 +70,5 @@ def test_an_expression_is_evaluated_as_by_terraform(console: Console, case: dict
         return
     assert answer.diagnostics == ()
     assert ours(bare(answer.value)) == theirs(case["value"])
-    assert type_json(type_of(answer.value)) == case["type"]
+    if not is_null(answer.value):  # Terraform leaves out an output that is null, type and all
+        assert type_json(type_of(answer.value)) == case["type"]

@@ -12,6 +12,7 @@ from kplan.config.values.value import (
     STRING,
     ListType,
     MapType,
+    Null,
     ObjectType,
     Sensitive,
     SetType,
@@ -33,7 +34,11 @@ from kplan.config.values.value import (
         ("true", BOOL, True),
         (True, STRING, "true"),
         (1, STRING, "1"),
-        (None, NUMBER, None),
+        (None, NUMBER, Null(NUMBER)),
+        (None, MapType(ANY), Null(MapType(ANY))),
+        (Null(STRING), NUMBER, Null(NUMBER)),
+        (Null(ListType(NUMBER)), SetType(ANY), Null(SetType(NUMBER))),
+        (TSet((), NUMBER), ListType(ANY), TList((), NUMBER)),
         ((1, True, "x"), ListType(STRING), TList(("1", "true", "x"), STRING)),
         ((1, "x"), ListType(ANY), TList(("1", "x"), STRING)),
         ((None, 1), ListType(ANY), TList((None, 1), NUMBER)),
@@ -67,6 +72,7 @@ def test_a_value_is_brought_to_the_type(value: Value, wanted: Type, expected: Va
         ("x", NUMBER, "a number is required"),
         ("1_000", NUMBER, "a number is required"),
         (True, NUMBER, "number required"),
+        (Null(BOOL), NUMBER, "number required"),
         (1, BOOL, "bool required"),
         ("yes", BOOL, "a bool is required"),
         ("True", BOOL, 'a bool is required; to convert from string, use lowercase "true"'),
@@ -128,9 +134,9 @@ def test_a_misfit_carries_the_path_to_the_part_at_fault() -> None:
 
 def test_an_optional_attribute_is_null_or_its_default_even_when_null_is_given() -> None:
     wanted = ObjectType({"a": NUMBER, "b": NUMBER, "c": STRING}, frozenset({"a", "b"}), {"b": 3})
-    assert convert({"c": "x"}, wanted) == {"a": None, "b": 3, "c": "x"}
-    assert convert({"b": None, "c": "x"}, wanted) == {"a": None, "b": 3, "c": "x"}
-    assert convert({"b": 4, "c": "x"}, wanted) == {"a": None, "b": 4, "c": "x"}
+    assert convert({"c": "x"}, wanted) == {"a": Null(NUMBER), "b": 3, "c": "x"}
+    assert convert({"b": None, "c": "x"}, wanted) == {"a": Null(NUMBER), "b": 3, "c": "x"}
+    assert convert({"b": 4, "c": "x"}, wanted) == {"a": Null(NUMBER), "b": 4, "c": "x"}
 
 
 def test_the_type_of_a_converted_value_has_no_optional_attributes() -> None:
