@@ -68,7 +68,19 @@ def of_outcomes(
     failed = [each for each in outcomes if each.status is Status.FAILED]
     if not plan.unread and Status.SKIPPED not in met and all(map(_is_by_policy, failed)):
         return Exit.REFUSED
-    return Exit.PARTLY if Status.APPLIED in met else Exit.ERROR
+    return Exit.PARTLY if Status.APPLIED in met else _reason(failed)
+
+
+def _reason(failed: Sequence["Outcome"]) -> Exit:
+    """Tell apart a policy of the broker's and objects that moved since the plan."""
+    from kplan.cluster.errors import Handling, handling  # noqa: PLC0415 - as above
+
+    refusals = [each.refusal for each in failed if each.refusal is not None]
+    if refusals and all(handling(each) is Handling.STALE for each in refusals):
+        return Exit.STALE
+    if refusals and all(each.error == "POLICY_VIOLATION" for each in refusals):
+        return Exit.REFUSED
+    return Exit.ERROR
 
 
 def _is_by_policy(outcome: "Outcome") -> bool:

@@ -14,7 +14,7 @@ class Handling(StrEnum):
     """What apply does with a refused item."""
 
     RETRY = "send again after a pause"
-    THROTTLED = "send again after the throttle time"
+    THROTTLED = "send again after the time that is named, however often"
     SPLIT = "send in smaller requests"
     IN_DOUBT = "read the cluster, then decide"
     CONVERGED = "the goal is reached already"
@@ -149,8 +149,9 @@ _ROWS = (
     KafkaError(
         60,
         "REASSIGNMENT_IN_PROGRESS",
-        Handling.RETRY,
+        Handling.THROTTLED,
         "Replicas of the topic are being moved.",
+        "Apply again when the move has ended.",
     ),
     KafkaError(84, "ELECTION_NOT_NEEDED", Handling.CONVERGED, "The leader is the right one."),
     KafkaError(

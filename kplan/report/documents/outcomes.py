@@ -130,7 +130,8 @@ def failure_rows(each: Outcome) -> Iterator[Row]:
     if refused is not None:
         sends = counted(each.attempts, "attempt")
         passing = "retriable" if is_retriable(refused) else "not retriable"
-        yield Row(line(str(refused), faint(f"  ({passing}, {sends})")), column=6)
+        told = f"  ({passing}, {sends}, {each.elapsed_ms:,} ms)"
+        yield Row(line(str(refused), faint(told)), column=6)
         yield Row(line(f"hint: {way_out(refused)}"), column=6)
     elif each.status is Status.UNKNOWN:
         yield Row(line("No answer came, and the cluster could not be asked."), column=6)

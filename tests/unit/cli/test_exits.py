@@ -6,6 +6,7 @@ import pytest
 
 from kplan.cli import exits
 from kplan.cli.exits import Exit
+from kplan.cluster.errors import refusal
 from kplan.model import errors
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity
@@ -70,6 +71,29 @@ def test_the_worst_outcome_decides(met: list[Status], code: Exit) -> None:
     short = Exit.DONE if code == 0 else Exit.ERROR
     assert exits.of_outcomes(plan(), outcomes, detailed=True) is code
     assert exits.of_outcomes(plan(), outcomes, detailed=False) is short
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"),
+    [
+        ((44,), Exit.REFUSED),
+        ((44, 44), Exit.REFUSED),
+        ((44, 40), Exit.ERROR),
+        ((100,), Exit.STALE),
+        ((100, -187), Exit.STALE),
+        ((100, 44), Exit.ERROR),
+        ((29,), Exit.ERROR),
+    ],
+)
+def test_where_nothing_was_done_for_one_reason_the_reason_is_told(
+    codes: tuple[int, ...], code: Exit
+) -> None:
+    """Requirements, section 6: a policy is 3, a topic that was created again is 6."""
+    refused = [Outcome(CHANGE, Status.FAILED, refusal(each)) for each in codes]
+    assert exits.of_outcomes(plan(), refused, detailed=True) is code
+    assert exits.of_outcomes(plan(), refused, detailed=False) is Exit.ERROR
+    done = Outcome(CHANGE, Status.APPLIED)
+    assert exits.of_outcomes(plan(), [done, *refused], detailed=True) is Exit.PARTLY
 
 
 def test_what_was_waited_for_in_vain_is_no_success() -> None:

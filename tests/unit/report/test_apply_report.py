@@ -96,7 +96,7 @@ def test_a_failure_names_place_error_and_way_out() -> None:
         "What was not done:\n"
         "  ! kafka_topic.new create failed  main.tf:7:1\n"
         "      TOPIC_AUTHORIZATION_FAILED: We lack the right on the topic, or it is hidden from us."
-        "  (not retriable, 3 attempts)\n"
+        "  (not retriable, 3 attempts, 1,234 ms)\n"
         "      hint: Grant the operation on the topic (or a prefix) to the principal"
         " kplan runs as.\n"
     ) in text
@@ -114,7 +114,7 @@ def test_an_unknown_outcome_is_not_a_failure_and_says_how_to_find_out() -> None:
     no_answer = Outcome(change("new"), Status.UNKNOWN, client_refusal("CLIENT_TIMED_OUT"), 1, 9)
     text = views.apply_text([no_answer], PLAIN)
     assert "kafka_topic.new create unknown" in text
-    assert "(retriable, 1 attempt)" in text
+    assert "(retriable, 1 attempt, 9 ms)" in text
     assert "hint: Plan again: reading the cluster tells whether it was done." in text
     noted = views.apply_text([Outcome(change("new"), Status.FAILED, note="half done")], PLAIN)
     assert "  ! kafka_topic.new create failed  main.tf:7:1\n      half done\n" in noted
