@@ -10,12 +10,15 @@ from kplan.cli import approval, exits, showing, wiring
 from kplan.cli.exits import Exit
 from kplan.cli.problems import timestamp
 from kplan.cli.progress import Progress, progress
+from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
 from kplan.cli.signals import Stopped
 from kplan.cli.watching import ApplyWatcher, StreamWatcher
 from kplan.cli.wish import Wish
 from kplan.model.errors import StalePlan
 from kplan.report import views
+from kplan.report.report import Report
+from kplan.report.reports import apply_report, plan_report
 from kplan.workflow.apply import apply, resume
 from kplan.workflow.apply_saved import OnStale, apply_saved
 from kplan.workflow.execution import Applied, Hands
@@ -30,10 +33,17 @@ def carried_out(session: Session, wish: Wish) -> int:
 
     """
     _check(session, wish)
-    with _saying_how_to_go_on(session, wish), progress(session.terminal) as shown:
+    verb = "destroy" if wish.is_destroy else "apply"
+    reports = reporting(session, verb, wish.answer.report, is_json=wish.answer.json)
+    with (
+        reports.of_failures(),
+        _saying_how_to_go_on(session, wish),
+        progress(session.terminal) as shown,
+    ):
         done = _applied(session, wish, shown)
     session.signals.obey()
-    return _told(session, wish, done)
+    code = _told(session, wish, done)
+    return reports.write(_report(wish, done), code)
 
 
 @contextmanager
@@ -109,7 +119,16 @@ def _show(session: Session, wish: Wish, made: Planned) -> None:
     if wish.answer.json:
         showing.stream_plan(session, made)
     else:
-        showing.show_plan(session, made, wish.planning)
+        showing.show_plan(session, made, wish.planning, is_told=wish.answer.is_silent)
+
+
+def _report(wish: Wish, done: Applied) -> Report:
+    """Report what was done, or what was planned where nobody approved it."""
+    plan, sources, at = done.planned.plan, done.planned.configuration.sources, timestamp()
+    if done.is_approved or not (plan.has_changes or plan.has_errors):
+        again = wish.again(is_resumable=done.is_resumable)
+        return apply_report(plan, done.outcomes, sources, at, again)
+    return plan_report(plan, sources, at)
 
 
 def _told(session: Session, wish: Wish, done: Applied) -> int:
@@ -117,7 +136,7 @@ def _told(session: Session, wish: Wish, done: Applied) -> int:
     if done.is_approved:
         if wish.answer.json:
             session.terminal.data(views.summary_line(done.outcomes, timestamp()))
-        else:
+        elif not wish.answer.is_silent:
             showing.show_outcomes(session, done, wish.again(is_resumable=done.is_resumable))
         if session.signals.number:
             return exits.of_signal(session.signals.number)

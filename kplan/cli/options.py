@@ -30,6 +30,16 @@ Group = Annotated[
     ),
 ]
 
+Report = Annotated[
+    list[str],
+    typer.Option(
+        "--report",
+        metavar="FORMAT=FILE",
+        help="Write a report (repeatable): markdown (md), html, junit, sarif, gitlab, json, "
+        "ndjson, text, github or azure; - as FILE is stdout, instead of the text.",
+    ),
+]
+
 STATE = "state/kplan.json"
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -48,6 +58,18 @@ class AnswerOptions:
             "outcome unknown, 6 locked or stale, 7 unreachable.",
         ),
     ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class ResultOptions(AnswerOptions):
+    """How the result is told to machines, and what is written for others to read."""
+
+    report: Report = field(default_factory=list)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether a report takes the place of the text on stdout."""
+        return any(each.partition("=")[2] == "-" for each in self.report)
 
 
 @dataclass(frozen=True, slots=True)

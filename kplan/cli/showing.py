@@ -21,9 +21,12 @@ from kplan.workflow.plan import Planned
 from kplan.workflow.project import Ports
 
 
-def show_plan(session: Session, made: Planned, planning: PlanningOptions) -> None:
-    """Show a plan as text, and its problems."""
-    session.terminal.data(plan_text(session, made.plan, group=planning.group))
+def show_plan(
+    session: Session, made: Planned, planning: PlanningOptions, *, is_told: bool = False
+) -> None:
+    """Show a plan as text, and its problems; `is_told` by a report, the text is left out."""
+    if not is_told:
+        session.terminal.data(plan_text(session, made.plan, group=planning.group))
     found = made.plan.problems
     if planning.compact_warnings:
         session.terminal.talk(_summaries(each for each in found if not each.is_error))
@@ -95,12 +98,16 @@ def _outputs(session: Session, state: State) -> str:
 
 def show_drift(session: Session, found: Drifted, *, is_json: bool) -> None:
     """Show what changed behind kplan's back."""
-    coverage = Coverage(found.managed, found.unmanaged, found.unread, found.hidden)
     if is_json:
-        session.terminal.data(views.drift_json(found.changes, coverage))
+        session.terminal.data(views.drift_json(found.changes, coverage(found)))
     else:
         look = session.terminal.data_look
-        session.terminal.data(views.drift_text(found.changes, coverage, look))
+        session.terminal.data(views.drift_text(found.changes, coverage(found), look))
+
+
+def coverage(found: Drifted) -> Coverage:
+    """Say how much of the cluster a drift speaks of."""
+    return Coverage(found.managed, found.unmanaged, found.unread, found.hidden)
 
 
 def _summaries(warnings: Iterable[Diagnostic]) -> str:

@@ -4,7 +4,7 @@ import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kplan.cli.options import AnswerOptions, InputOptions, PlanningOptions, StateOptions
+from kplan.cli.options import InputOptions, PlanningOptions, ResultOptions, StateOptions
 from kplan.model.errors import UsageError
 
 ON_STALE = ("abort", "skip", "replan")
@@ -23,7 +23,7 @@ class Wish:
     inputs: InputOptions = field(default_factory=InputOptions)
     states: StateOptions = field(default_factory=StateOptions)
     planning: PlanningOptions = field(default_factory=PlanningOptions)
-    answer: AnswerOptions = field(default_factory=AnswerOptions)
+    answer: ResultOptions = field(default_factory=ResultOptions)
     auto_approve: bool = False
     is_destroy: bool = False
     is_resume: bool = False
@@ -55,8 +55,9 @@ class Wish:
             raise UsageError(f"-on-stale={self.on_stale} is none of {known}.")
         if self.on_stale != ON_STALE[0] and not self.saved:
             raise UsageError("-on-stale goes with a saved plan; without one kplan plans anew.")
-        if self.answer.json and self.needs_approval:
-            raise UsageError("-json needs a saved plan or -auto-approve: it cannot ask.")
+        if (self.answer.json or self.answer.is_silent) and self.needs_approval:
+            option = "-json" if self.answer.json else "A report on stdout"
+            raise UsageError(f"{option} needs a saved plan or -auto-approve: it cannot ask.")
 
     def again(self, *, is_resumable: bool) -> str:
         """Write the command that goes on; values of variables may be secret and are left out."""

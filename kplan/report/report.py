@@ -11,6 +11,7 @@ from enum import StrEnum
 from kplan.report.case import Case
 from kplan.report.data import Data
 from kplan.report.document import Document
+from kplan.report.formats.annotations import azure_lines, github_lines
 from kplan.report.formats.html import html
 from kplan.report.formats.json_text import json_text, ndjson_text
 from kplan.report.formats.junit import junit_xml
@@ -21,7 +22,7 @@ from kplan.report.look import PLAIN, Look
 
 
 class Format(StrEnum):
-    """How a report is written."""
+    """How a report is written. GITLAB counts for a merge request; GITHUB and AZURE annotate."""
 
     TEXT = "text"
     MARKDOWN = "markdown"
@@ -31,6 +32,8 @@ class Format(StrEnum):
     JUNIT = "junit"
     SARIF = "sarif"
     GITLAB = "gitlab"
+    GITHUB = "github"
+    AZURE = "azure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Setting:
 
 
 def written(report: Report, format_: Format, setting: Setting) -> str:
-    """Write a report in a format; it ends with a line break."""
+    """Write a report in a format; it ends with a line break unless there is nothing to say."""
     return _WRITERS[format_](report, setting)
 
 
@@ -89,4 +92,6 @@ _WRITERS: Mapping[Format, Callable[[Report, Setting], str]] = {
     Format.JUNIT: lambda report, _: junit_xml(report.cases()),
     Format.SARIF: lambda report, setting: json_text(sarif_data(report.cases(), setting.folder)),
     Format.GITLAB: lambda report, _: json_text(gitlab_data(report.counts)),
+    Format.GITHUB: lambda report, setting: github_lines(report.cases(), setting.folder),
+    Format.AZURE: lambda report, setting: azure_lines(report.cases(), setting.folder),
 }

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from kplan.cli.options import (
-    AnswerOptions,
     AutoApprove,
     InputOptions,
     PlanningOptions,
+    ResultOptions,
     StateOptions,
 )
 from kplan.cli.session import Session
@@ -67,7 +67,7 @@ def apply(
     inputs: InputOptions,
     states: StateOptions,
     planning: PlanningOptions,
-    answer: AnswerOptions,
+    answer: ResultOptions,
 ) -> int:
     """Carry out a plan.
 

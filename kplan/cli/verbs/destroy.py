@@ -1,10 +1,10 @@
 """`kplan destroy`."""
 
 from kplan.cli.options import (
-    AnswerOptions,
     AutoApprove,
     InputOptions,
     PlanningOptions,
+    ResultOptions,
     StateOptions,
 )
 from kplan.cli.session import Session
@@ -20,7 +20,7 @@ def destroy(
     inputs: InputOptions,
     states: StateOptions,
     planning: PlanningOptions,
-    answer: AnswerOptions,
+    answer: ResultOptions,
     *,
     auto_approve: AutoApprove = False,
 ) -> int:

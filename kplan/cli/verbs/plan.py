@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from kplan.cli import exits
-from kplan.cli.options import AnswerOptions, InputOptions, PlanningOptions, StateOptions, span_s
+from kplan.cli.options import InputOptions, PlanningOptions, ResultOptions, StateOptions, span_s
+from kplan.cli.problems import timestamp
 from kplan.cli.progress import progress
+from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
@@ -35,6 +37,7 @@ class WhatOptions:
     ("kplan plan -out=release.kplan", "Keep the plan; `kplan apply release.kplan` does just that."),
     ("kplan plan -max-deletes=0", "Fail where something would be deleted."),
     ("kplan plan -detailed-exitcode", "For scripts: 0 nothing to do, 2 changes, 1 error."),
+    ("kplan plan -report=md=plan.md -report=html=plan.html", "A comment and a page as well."),
     ("kplan plan -json", "One message a line, as Terraform's plan -json writes them."),
     ("kplan plan -target='kafka_topic.events[\"orders\"]'", "One resource only."),
     ("kplan plan -var environment=test -var-file=eu.tfvars", "With values for input variables."),
@@ -45,7 +48,7 @@ def plan(
     inputs: InputOptions,
     states: StateOptions,
     planning: PlanningOptions,
-    answer: AnswerOptions,
+    answer: ResultOptions,
 ) -> int:
     """Show what apply would change.
 
@@ -53,20 +56,23 @@ def plan(
     carry the changes out. Nothing is changed anywhere.
     """
     from kplan.cli import showing, wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.report.reports import plan_report  # noqa: PLC0415
     from kplan.workflow.plan import plan as planned  # noqa: PLC0415
 
     ttl = timedelta(seconds=span_s("-plan-ttl", what.plan_ttl))
     options = wiring.plan_options(planning, is_destroy=what.destroy)
+    reports = reporting(session, "plan", answer.report, is_json=answer.json)
     project = wiring.project(session, states, inputs)
-    with progress(session.terminal) as shown:
+    with reports.of_failures(), progress(session.terminal) as shown:
         ports = wiring.ports(session, "plan", states, shown)
         made = planned(project, options, ports)
     if answer.json:
         showing.stream_plan(session, made, whole=True)
     else:
-        showing.show_plan(session, made, planning)
+        showing.show_plan(session, made, planning, is_told=answer.is_silent)
     if what.out and not made.plan.has_errors:
         showing.save(session, made, Path(what.out), ports, ttl)
     elif not answer.json:
         showing.advise_to_save(session, made)
-    return exits.of_plan(made.plan, detailed=answer.detailed_exitcode)
+    code = exits.of_plan(made.plan, detailed=answer.detailed_exitcode)
+    return reports.write(plan_report(made.plan, made.configuration.sources, timestamp()), code)

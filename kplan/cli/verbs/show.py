@@ -1,7 +1,8 @@
 """`kplan show`."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,11 +10,33 @@ from kplan.cli.exits import Exit
 from kplan.cli.options import Group, InputOptions, Json, StateOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from kplan.model.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class HowOptions:
+    """How it is written."""
+
+    group: Group = None
+    json: Json = False
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="Write a saved plan as markdown (md), html, junit, sarif, gitlab, json or ndjson.",
+        ),
+    ] = "text"
 
 
 @verb(
     ("kplan show", "What kplan owns here, as last applied."),
     ("kplan show release.kplan", "A saved plan, as it was shown."),
+    ("kplan show -format=markdown release.kplan", "As a comment for a pull request."),
+    ("kplan show -format=html release.kplan", "As a page that needs no network."),
     ("kplan show -json", "The state as Terraform's show -json writes one."),
     ("kplan show -json release.kplan", "A saved plan as Terraform's show -json writes one."),
 )
@@ -21,12 +44,10 @@ def show(
     session: Session,
     inputs: InputOptions,
     states: StateOptions,
+    how: HowOptions,
     planfile: Annotated[
         str, typer.Argument(metavar="[PLANFILE]", help="A plan saved by `kplan plan -out`.")
     ] = "",
-    *,
-    group: Group = None,
-    json_: Json = False,
 ) -> int:
     """Show the state, or a saved plan. No cluster is asked, unless it keeps the state."""
     from kplan.cli import showing, wiring  # noqa: PLC0415 - help needs none of these
@@ -35,11 +56,34 @@ def show(
     from kplan.state.plan_file import read_plan  # noqa: PLC0415
     from kplan.workflow.opened import stored  # noqa: PLC0415
 
+    _check(how, planfile)
     if planfile:
         plan = read_plan(Path(planfile)).plan
-        text = views.plan_json(plan) if json_ else showing.plan_text(session, plan, group=group)
+        text = views.plan_json(plan) if how.json else _written(session, plan, how)
     else:
         state = stored(wiring.project(session, states, inputs)) or State("")
-        text = views.state_json(state) if json_ else showing.state_text(session, state)
+        text = views.state_json(state) if how.json else showing.state_text(session, state)
     session.terminal.data(text or "The state is empty: nothing has been applied here yet.")
     return Exit.DONE
+
+
+def _check(how: HowOptions, planfile: str) -> None:
+    if how.format == "text":
+        return
+    if how.json:
+        raise UsageError("-json and -format exclude each other.")
+    if not planfile:
+        raise UsageError("-format is for a saved plan; the state is shown as text, or with -json.")
+
+
+def _written(session: Session, plan: "Plan", how: HowOptions) -> str:
+    from kplan.cli import showing  # noqa: PLC0415 - as above
+    from kplan.cli.publishing import setting  # noqa: PLC0415
+    from kplan.cli.reporting import format_named  # noqa: PLC0415
+    from kplan.report.report import Format, written  # noqa: PLC0415
+    from kplan.report.reports import plan_report  # noqa: PLC0415
+
+    format_ = Format(format_named("-format", how.format))
+    if format_ is Format.TEXT:
+        return showing.plan_text(session, plan, group=how.group)
+    return written(plan_report(plan, {}, plan.created_at), format_, setting(session))

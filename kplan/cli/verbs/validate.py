@@ -1,31 +1,47 @@
 """`kplan validate`."""
 
+from dataclasses import dataclass, field
+
 from kplan.cli.exits import Exit
-from kplan.cli.options import InputOptions, Json, StateOptions
-from kplan.cli.problems import tell
+from kplan.cli.options import InputOptions, Json, Report, StateOptions
+from kplan.cli.problems import tell, timestamp
+from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 from kplan.model.diagnostic import has_errors
 
 
+@dataclass(frozen=True, slots=True)
+class ValidationOptions:
+    """How the problems are told."""
+
+    json: Json = False
+    report: Report = field(default_factory=list)
+
+
 @verb(
     ("kplan validate", "Every mistake of every file, with the line it stands on."),
+    ("kplan validate -report=sarif=kplan.sarif", "For code scanning; junit for test reports."),
     ("kplan validate -json", "The same as Terraform's validate -json writes it."),
 )
-def validate(session: Session, inputs: InputOptions, *, json_: Json = False) -> int:
+def validate(session: Session, inputs: InputOptions, answer: ValidationOptions) -> int:
     """Check the configuration without a cluster.
 
     All *.tf and *.hcl files of the folder are read; nothing is asked of any network.
     """
     from kplan.cli.wiring import project  # noqa: PLC0415 - help needs none of these
+    from kplan.report.reports import problems_report  # noqa: PLC0415
     from kplan.report.views import validation_json  # noqa: PLC0415
     from kplan.workflow.validate import validate as validated  # noqa: PLC0415
 
+    reports = reporting(session, "validate", answer.report, is_json=answer.json)
     found = validated(project(session, StateOptions(), inputs))
     has_failed = has_errors(found.diagnostics)
-    if json_:
+    if answer.json:
         session.terminal.data(validation_json(found.diagnostics, found.sources))
     else:
         tell(found.diagnostics, session.terminal, sources=found.sources)
-        session.terminal.data("" if has_failed else "Success! The configuration is valid.")
-    return Exit.ERROR if has_failed else Exit.DONE
+        is_silent = has_failed or reports.takes_stdout
+        session.terminal.data("" if is_silent else "Success! The configuration is valid.")
+    told = problems_report("kplan validate", found.diagnostics, found.sources, timestamp())
+    return reports.write(told, Exit.ERROR if has_failed else Exit.DONE)

@@ -23,8 +23,8 @@ from kplan.report.documents.acl_table import access_gaps, acl_item, acl_tables, 
 from kplan.report.documents.body import ABSENT, SENSITIVE, Entry, Verbatim, rows
 from kplan.report.documents.changes import item, mark_of
 from kplan.report.documents.drift import drift_rows
-from kplan.report.documents.tallies import tallies
 from kplan.report.documents.policies import policies
+from kplan.report.documents.tallies import tallies
 from kplan.report.documents.units import counted
 
 NO_CHANGES = "No changes. Your infrastructure matches the configuration."

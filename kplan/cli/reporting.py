@@ -1,0 +1,114 @@
+"""`-report FORMAT=FILE`: what a run has to tell, in as many formats and files as were asked for."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kplan.cli.exits import Exit
+from kplan.cli.problems import timestamp
+from kplan.cli.session import Session
+from kplan.model.errors import ConfigError, KplanError, UsageError
+
+if TYPE_CHECKING:
+    from kplan.report.report import Report
+
+SHORT: Mapping[str, str] = {"md": "markdown", "txt": "text", "xml": "junit"}
+_STDOUT = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A format by its name, and the file it goes to; None is stdout."""
+
+    format: str
+    path: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reporting:
+    """Writes reports to where they were asked for; all that can be checked was checked before."""
+
+    session: Session
+    verb: str
+    targets: tuple[Target, ...]
+
+    @property
+    def takes_stdout(self) -> bool:
+        """Whether a report takes the place of the text on stdout."""
+        return any(each.path is None for each in self.targets)
+
+    @contextmanager
+    def of_failures(self) -> Iterator[None]:
+        """Report why there is nothing else to report, and let the error go on."""
+        from kplan.report.reports import problems_report  # noqa: PLC0415 - help needs it not
+
+        try:
+            yield
+        except KplanError as error:
+            sources = error.sources if isinstance(error, ConfigError) else {}
+            title = f"kplan {self.verb}"
+            self.write(problems_report(title, error.diagnostics, sources, timestamp()), Exit.ERROR)
+            raise
+
+    def write(self, report: "Report", code: int) -> int:
+        """Write a report everywhere, and give the exit code.
+
+        That is `code`, unless all went well but the writing.
+        """
+        from kplan.cli import publishing  # noqa: PLC0415 - help needs it not
+
+        is_written = publishing.published(self.session, self.targets, report)
+        return code if is_written or code not in {Exit.DONE, Exit.CHANGES} else Exit.ERROR
+
+
+def reporting(
+    session: Session, verb: str, asked: Sequence[str], *, is_json: bool = False
+) -> Reporting:
+    """Say where reports go, before any work.
+
+    Raises:
+        UsageError: a format nobody knows, a file that cannot be written, one place named twice.
+
+    """
+    targets = tuple(_target(each) for each in asked)
+    places = [each.path for each in targets]
+    twice = next((each for each in places if places.count(each) > 1), places)
+    if twice is not places:
+        raise UsageError(f"-report names {twice or 'stdout'} twice.")
+    if is_json and None in places:
+        raise UsageError("-json writes to stdout: name a file for the report.")
+    return Reporting(session, verb, targets)
+
+
+def format_named(option: str, name: str) -> str:
+    """Give the whole name of a format. Raises UsageError."""
+    from kplan.report.report import Format  # noqa: PLC0415 - help needs it not
+
+    found = SHORT.get(name, name)
+    if found not in list(Format):
+        known = ", ".join(Format)
+        raise UsageError(f"{option} knows no format {name!r}.", f"There are {known}.")
+    return found
+
+
+def _target(asked: str) -> Target:
+    name, equals, file = asked.partition("=")
+    if not equals or not file:
+        raise UsageError(f"-report={asked} is not of the form FORMAT=FILE; - as FILE is stdout.")
+    format_ = format_named("-report", name)
+    if file == _STDOUT:
+        return Target(format_, None)
+    _check(asked, Path(file))
+    return Target(format_, Path(file))
+
+
+def _check(asked: str, path: Path) -> None:
+    if not path.parent.is_dir():
+        raise UsageError(f"-report={asked}: there is no folder {path.parent}.")
+    if path.is_dir():
+        raise UsageError(f"-report={asked}: that is a folder.")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise UsageError(f"-report={asked}: the file may not be written.")

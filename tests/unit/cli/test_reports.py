@@ -1,0 +1,226 @@
+"""`-report`, `show -format`, and what a CI service shows of a run."""
+
+import json
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from kplan.cli import publishing, service
+from kplan.cli.run import run
+from kplan.cluster.specs import ConfigAlteration
+from kplan.report.formats.markdown import LIMITS
+from kplan.report.report import Format
+from tests.sites import MAIN
+from tests.unit.cli.memory_desk import Desk, desk_at
+
+Capture = pytest.CaptureFixture[str]
+GITHUB = {"GITHUB_ACTIONS": "true", "CI": "true"}
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    return desk_at(tmp_path, capsys, monkeypatch)
+
+
+def text(desk: Desk, name: str) -> str:
+    return (desk.folder / name).read_text(encoding="utf-8")
+
+
+def in_ci(desk: Desk, environ: Mapping[str, str], *args: str, code: int = 0) -> tuple[str, str]:
+    assert run(args, environ) == code
+    told = desk.capture.readouterr()
+    return told.out, told.err
+
+
+def test_one_plan_is_written_in_several_formats_at_once(desk: Desk) -> None:
+    told = desk.types(
+        "plan", "-report", "md=plan.md", "-report=html=plan.html", "--report=junit=plan.xml",
+        "-report=sarif=plan.sarif", "-report=gitlab=tf.json", "-report=ndjson=plan.ndjson",
+        "-report=json=plan.json", "-report=text=plan.txt",
+    )  # fmt: skip
+    assert "Plan: 3 to add" in told
+    assert "**Plan: 3 to add" in text(desk, "plan.md")
+    assert text(desk, "plan.html").startswith("<!doctype html>")
+    assert ET.fromstring(text(desk, "plan.xml")).tag == "testsuites"  # noqa: S314 - our own text
+    assert json.loads(text(desk, "plan.sarif"))["version"] == "2.1.0"
+    assert json.loads(text(desk, "tf.json"))["create"] == 3
+    assert json.loads(text(desk, "plan.ndjson").splitlines()[0])["type"] == "version"
+    assert len(json.loads(text(desk, "plan.json"))["resource_changes"]) == 3
+    assert "Plan: 3 to add" in text(desk, "plan.txt")
+
+
+def test_a_report_on_stdout_takes_the_place_of_the_text(desk: Desk) -> None:
+    assert json.loads(desk.types("plan", "-report=gitlab=-")) == {
+        "create": 3, "update": 0, "delete": 0,
+    }  # fmt: skip
+    assert desk.types("apply", "-auto-approve", "-report=md=-").startswith("## kplan apply")
+    assert desk.types("drift", "-report=md=-").startswith("## kplan drift")
+    assert json.loads(desk.types("validate", "-report=sarif=-"))["version"] == "2.1.0"
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("md",), "is not of the form FORMAT=FILE"),
+        (("md=",), "is not of the form FORMAT=FILE"),
+        (("docx=a",), "knows no format 'docx'"),
+        (("md=nowhere/a.md",), "there is no folder nowhere"),
+        (("md=.",), "that is a folder"),
+        (("md=a", "html=a"), "names a twice"),
+        (("md=-", "html=-"), "names stdout twice"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["plan", "apply", "destroy", "drift", "validate"])
+def test_a_report_that_cannot_be_is_refused_before_any_work(
+    desk: Desk, verb: str, asked: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kplan.cli.wiring.project", None)
+    approved = ("-auto-approve",) if verb in {"apply", "destroy"} else ()
+    assert said in desk.fails(verb, *approved, *(f"-report={each}" for each in asked))
+
+
+def test_stdout_is_for_one_of_json_and_report(desk: Desk) -> None:
+    assert "name a file for the report" in desk.types("plan", "-json", "-report=md=-", code=1)
+    assert "it cannot ask" in desk.fails("apply", "-report=md=-")
+    desk.types("plan", "-json", "-report=md=plan.md")
+    assert "**Plan: 3 to add" in text(desk, "plan.md")
+
+
+def test_an_apply_is_reported_and_so_is_one_with_nothing_to_do(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve", "-report=md=a.md", "-report=junit=a.xml")
+    assert "**Apply complete! Resources: 3 added" in text(desk, "a.md")
+    (root,) = [ET.fromstring(text(desk, "a.xml"))]  # noqa: S314 - our own text
+    assert sum(int(each.get("tests", "")) for each in root) == 3
+    desk.types("apply", "-auto-approve", "-report=md=a.md", "-report=gitlab=a.json")
+    assert "Apply complete! Resources: 0 added" in text(desk, "a.md")
+    assert json.loads(text(desk, "a.json"))["create"] == 0
+    desk.types("destroy", "-auto-approve", "-max-deletes=9", "-report=md=d.md")
+    assert "**Destroy complete! Resources: 3 destroyed.**" in text(desk, "d.md")
+
+
+def test_drift_is_reported_with_its_exit_code(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve")
+    topic = next(iter(desk.cluster.topics()))
+    desk.cluster.alter_topic_configs([ConfigAlteration(topic, {"retention.ms": "77"})])
+    desk.types("drift", "-report=md=d.md", "-report=junit=d.xml", code=2)
+    assert "**Drift: 1 changed, 0 gone.**" in text(desk, "d.md")
+    assert "<failure" in text(desk, "d.xml")
+
+
+def test_why_there_is_no_plan_is_reported_too(desk: Desk) -> None:
+    desk.write('resource "kafka_topic" "x" {\n  nmae = "x"\n}\n', "broken.tf")
+    for verb in ("plan", "drift", "validate"):
+        desk.fails(verb, "-report=sarif=s.sarif", "-report=md=c.md", "-report=junit=j.xml")
+        (run_,) = json.loads(text(desk, "s.sarif"))["runs"]
+        places = {
+            each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+            for each in run_["results"]
+        }
+        assert "broken.tf" in places
+        assert "nmae" in text(desk, "c.md")
+        assert "<failure" in text(desk, "j.xml")
+
+
+def test_a_saved_plan_is_shown_in_every_format_without_a_cluster(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.types("plan", "-out=p.kplan")
+    monkeypatch.setattr("kplan.cli.wiring._connected", None)
+    whole = desk.types("show", "p.kplan")
+    assert desk.types("show", "-format=text", "p.kplan") == whole
+    assert desk.types("show", "-format=md", "p.kplan").startswith("## kplan plan for ")
+    for format_ in Format:
+        found = desk.types("show", f"-format={format_}", "p.kplan")
+        assert found == desk.types("show", f"-format={format_}", "p.kplan")
+    assert "knows no format 'pdf'" in desk.fails("show", "-format=pdf", "p.kplan")
+    assert "exclude each other" in desk.types("show", "-json", "-format=md", "p.kplan", code=1)
+    assert "is for a saved plan" in desk.fails("show", "-format=md")
+
+
+def test_a_report_replaces_a_file_as_a_whole_and_others_may_read_it(desk: Desk) -> None:
+    former = os.umask(0o022)
+    try:
+        desk.types("plan", "-report=md=plan.md")
+    finally:
+        os.umask(former)
+    assert stat.S_IMODE((desk.folder / "plan.md").stat().st_mode) == 0o644
+    (desk.folder / "plan.md").chmod(0o600)
+    (desk.folder / "link.md").symlink_to("plan.md")
+    desk.types("plan", "-report=md=link.md")
+    assert (desk.folder / "link.md").is_symlink()
+    assert stat.S_IMODE((desk.folder / "plan.md").stat().st_mode) == 0o600
+    assert [each.name for each in desk.folder.iterdir() if each.name.startswith(".plan")] == []
+
+
+def test_a_pipe_is_written_to_and_not_replaced(desk: Desk) -> None:
+    desk.types("plan", "-report=md=/dev/null")
+    assert Path("/dev/null").is_char_device()
+
+
+def test_a_report_that_fails_late_is_told_and_turns_a_success_into_an_error(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(publishing, "write_beside", full)
+    said = desk.fails("apply", "-auto-approve", "-report=md=a.md")
+    assert "a.md cannot be written: No space left on device" in said
+    assert "is as it was last applied" in desk.types("drift")
+
+
+def test_on_github_lines_are_annotated_and_the_job_has_a_summary(desk: Desk) -> None:
+    """The workflow commands go to stderr: stdout is data."""
+    desk.write('resource "kafka_topic" "x" {\n  nmae = "x:\\n%"\n}\n', "broken.tf")
+    summary = desk.folder / "summary.md"
+    summary.write_text("before\n")
+    environ = {
+        **GITHUB,
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "GITHUB_WORKSPACE": str(desk.folder.parent),
+    }
+    out, err = in_ci(desk, environ, "validate", code=1)
+    assert out == ""
+    lines = [each for each in err.splitlines() if each.startswith("::error ")]
+    assert any(
+        each.startswith(f"::error file={desk.folder.name}/broken.tf,line=2,") for each in lines
+    )
+    assert any("%0A" in each for each in lines)
+    assert summary.read_text().startswith("before\n## kplan validate")
+    quiet = {**environ, "KPLAN_DISABLE_CI_DETECTION": "1"}
+    assert "::error" not in in_ci(desk, quiet, "validate", code=1)[1]
+
+
+def test_a_dangerous_change_is_a_warning_on_github_and_azure(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve")
+    desk.write(MAIN.replace("{ orders = 3, payments = 6 }", "{ orders = 3 }"))
+    out, err = in_ci(desk, GITHUB, "plan", "-max-deletes=9")
+    assert "::warning title=KP2101 Dangerous change::" in err
+    assert "Plan: 0 to add, 0 to change, 1 to destroy." in out
+    _, err = in_ci(desk, {"TF_BUILD": "True"}, "plan", "-max-deletes=9")
+    assert "##vso[task.logissue type=warning;code=KP2101]" in err
+
+
+def test_a_summary_that_cannot_be_written_changes_nothing(desk: Desk) -> None:
+    environ = {**GITHUB, "GITHUB_STEP_SUMMARY": str(desk.folder / "nowhere" / "s.md")}
+    assert "cannot be written" in in_ci(desk, environ, "plan")[1]
+
+
+def test_files_are_named_from_the_top_of_the_repository(tmp_path: Path) -> None:
+    inner = tmp_path / "live" / "eu"
+    inner.mkdir(parents=True)
+    assert service.folder({"CI_PROJECT_DIR": str(tmp_path)}, inner) == "live/eu/"
+    assert service.folder({"GITHUB_WORKSPACE": str(inner)}, inner) == ""
+    assert service.folder({"GITHUB_WORKSPACE": "/elsewhere"}, inner) in {"", "live/eu/"}
+    (tmp_path / ".git").mkdir()
+    assert service.folder({}, inner) == "live/eu/"
+
+
+def test_a_comment_has_the_size_of_its_service() -> None:
+    assert service.comment_limit({}) == LIMITS["github"]
+    assert service.comment_limit({"GITLAB_CI": "true"}) == LIMITS["gitlab"]
+    assert service.comment_limit({"BITBUCKET_BUILD_NUMBER": "7"}) == LIMITS["bitbucket"]
