@@ -45,6 +45,8 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "force-unlock": ("force_unlock:force_unlock", "Remove the lock that a dead run left behind."),
     "fmt": ("fmt:fmt", "Lay out files in one style."),
     "test": ("test:test", "Test the configuration on a cluster in memory."),
+    "policy list": ("policy:list_", "List the policies that a plan is held against."),
+    "policy test": ("policy:test", "Test policies by tables of operations, without a cluster."),
     "graph": ("graph:graph", "Draw what refers to what in the configuration."),
     "schema": ("schema:schema", "Describe the blocks and attributes that kplan knows."),
     "sandbox start": ("sandbox:start", "Start a real Apache Kafka on this machine."),
@@ -56,6 +58,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
 }
 GROUPS: Mapping[str, str] = {
     "state": "Look at what kplan owns, and move or forget it.",
+    "policy": "Rules that a plan is held against.",
     "lock": "The lock that lets one run at a time change the state.",
     "sandbox": "A real Apache Kafka here, for trying and for tests.",
 }

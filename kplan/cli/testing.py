@@ -1,14 +1,55 @@
 """Carrying tests out, and telling of each run as soon as it ends."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from kplan.cli.problems import tell, timestamp
 from kplan.cli.terminal import Terminal
+from kplan.model.diagnostic import Diagnostic
 from kplan.model.testing import RunResult, worst
 from kplan.report import language, views
-from kplan.workflow.testing import Suite
+
+
+class Script(Protocol):
+    """A file of tests."""
+
+    @property
+    def name(self) -> str:
+        """The file as shown."""
+        ...
+
+
+T = TypeVar("T", bound=Script)
+
+
+class Tests(Protocol[T]):
+    """Files of tests that can be carried out one by one."""
+
+    @property
+    def scripts(self) -> Sequence[T]:
+        """The files."""
+        ...
+
+    @property
+    def names(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of the tests of each file."""
+        ...
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Text of every file, by the name it is shown under."""
+        ...
+
+    @property
+    def diagnostics(self) -> Sequence[Diagnostic]:
+        """Warnings about the files."""
+        ...
+
+    def results(self, script: T, timer: Callable[[], float]) -> Iterator[RunResult]:
+        """Carry out the tests of a file."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +60,7 @@ class Telling:
     is_json: bool
     is_verbose: bool
 
-    def carry_out(self, suite: Suite) -> tuple[RunResult, ...]:
+    def carry_out(self, suite: Tests[T]) -> tuple[RunResult, ...]:
         """Run all tests."""
         if self.is_json:
             self.terminal.data(language.result_abstract_json(suite.names, timestamp()))
@@ -43,7 +84,7 @@ class Telling:
         else:
             self.terminal.data(language.result_file_line(path, grade, self.terminal.data_look))
 
-    def _run(self, result: RunResult, suite: Suite) -> None:
+    def _run(self, result: RunResult, suite: Tests[T]) -> None:
         if self.is_json:
             told = language.result_run_json(
                 result, suite.sources, timestamp(), has_plan=self.is_verbose

@@ -16,6 +16,7 @@ from kplan.model.source import SourceRange
 _SUFFIXES = (".tf", ".hcl", ".tf.json")
 _OTHER_TOOLS = (
     ".kptest.hcl",
+    ".policytest.hcl",
     ".tftest.hcl",
     ".tftest.json",
     ".tfmock.hcl",

@@ -1,18 +1,20 @@
 """The other door of the room: documents about the configuration language itself."""
 
 from collections.abc import Mapping, Sequence
+from datetime import date
 
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import Attribute
 from kplan.model.graph import Graph
+from kplan.model.policy import PolicyHead
 from kplan.model.testing import Grade, RunResult
-from kplan.report.documents import json_schema, schema, tests
+from kplan.report.documents import json_schema, policies, schema, tests
 from kplan.report.documents.json_schema import Shape
 from kplan.report.formats.dot import dot
 from kplan.report.formats.json_text import json_line, json_text, ndjson_text
 from kplan.report.formats.junit import junit_xml
 from kplan.report.formats.mermaid import mermaid
-from kplan.report.formats.text import line_text
+from kplan.report.formats.text import line_text, text
 from kplan.report.look import Look
 
 
@@ -41,6 +43,16 @@ def graph_dot(graph: Graph) -> str:
 def graph_mermaid(graph: Graph) -> str:
     """Write a graph for Mermaid."""
     return mermaid(graph)
+
+
+def policy_list_text(heads: Sequence[PolicyHead], today: date, look: Look) -> str:
+    """List policies, with who is excepted from them as of today."""
+    return text(policies.policy_list(heads, today), look)
+
+
+def policy_list_json(heads: Sequence[PolicyHead], today: date) -> str:
+    """Write policies as a JSON list."""
+    return json_text(policies.policy_list_data(heads, today))
 
 
 def result_file_line(path: str, grade: Grade | None, look: Look) -> str:

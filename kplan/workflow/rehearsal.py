@@ -36,7 +36,7 @@ _LINEAGE = "kplan-test"
 _FAILED_CHECK = "KP199"
 
 
-class _Silence:
+class Silence:
     """Nobody watches: neither the progress of a plan nor that of an apply."""
 
     def stage(self, name: str, total: int | None = None) -> None:
@@ -73,6 +73,17 @@ class _Clock:
         self.seconds += seconds
 
 
+def rehearsal_ports(cluster: Callable[[], MemoryCluster]) -> Ports:
+    """Stand in for the outside world, with the cluster as it is when it is asked for."""
+    return Ports(
+        connect=lambda _: cluster(),
+        progress=Silence(),
+        clock=_Clock(),
+        now=lambda: datetime.fromtimestamp(0, UTC),
+        is_stopped=lambda: False,
+    )
+
+
 @dataclass(slots=True)
 class Rehearsal:
     """A test file on its cluster. `timer` counts the seconds that runs take."""
@@ -88,13 +99,7 @@ class Rehearsal:
 
     def __post_init__(self) -> None:
         """Stand in for the outside world."""
-        self.ports = Ports(
-            connect=lambda _: self.cluster,
-            progress=_Silence(),
-            clock=_Clock(),
-            now=lambda: datetime.fromtimestamp(0, UTC),
-            is_stopped=lambda: False,
-        )
+        self.ports = rehearsal_ports(lambda: self.cluster)
 
     def results(self) -> Iterator[RunResult]:
         """Carry out run after run; after an error the rest is skipped, as nothing is sure then."""
@@ -122,7 +127,7 @@ class Rehearsal:
         return (*problems, *_refused(self._sent(made.plan), "KP705"))
 
     def _sent(self, plan: Plan) -> tuple[Outcome, ...]:
-        return carry_out(plan, Means(self.cluster, KINDS, self.ports.clock, _Silence()))
+        return carry_out(plan, Means(self.cluster, KINDS, self.ports.clock, Silence()))
 
     def _result(self, run: Run, problems: Sequence[Diagnostic]) -> RunResult:
         """Carry one run out; `problems` of its cluster forbid it."""

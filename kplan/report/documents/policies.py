@@ -1,10 +1,23 @@
 """What policies said of a plan."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
 
-from kplan.model.policy import Effect, Standing, Violation
+from kplan.model.policy import Effect, Operation, PolicyHead, Standing, Violation
 from kplan.report.data import Data
-from kplan.report.document import Block, Mark, Row, Rows, Span, Tone, faint, line
+from kplan.report.document import (
+    Block,
+    Document,
+    Mark,
+    Paragraph,
+    Row,
+    Rows,
+    Span,
+    Tone,
+    faint,
+    line,
+    strong,
+)
 
 _TONES: Mapping[Standing, Tone] = {
     Standing.REFUSED: Tone.DANGER,
@@ -74,3 +87,59 @@ def _data(each: Violation) -> Data:
         "policy_at": str(policy) if policy else None,
         "resource_at": str(told.subject) if told.subject and places else None,
     }
+
+
+def policy_list(heads: Sequence[PolicyHead], today: date) -> Document:
+    """List policies in the order in which they are asked."""
+    rows = [row for head in heads for row in _policy_rows(head, today)]
+    if not rows:
+        return Document((Paragraph("There are no policies."),))
+    return Document((Rows(tuple(rows)),))
+
+
+def _policy_rows(head: PolicyHead, today: date) -> Iterator[Row]:
+    kinds = ", ".join(sorted(head.kinds)) or "every kind"
+    operations = ", ".join(each.value for each in Operation if each in head.operations)
+    order = f", order {head.order}" if head.order else ""
+    place = f"  {head.place}" if head.place else ""
+    yield Row(
+        line(
+            strong(head.name), f"  {head.level.value}{order}  {operations} of {kinds}", faint(place)
+        )
+    )
+    if head.description:
+        yield Row(line(head.description), column=6)
+    for waiver in head.waivers:
+        names = ", ".join(waiver.applies_to)
+        ended = waiver.is_expired(today)
+        until = waiver.until.isoformat()
+        said = f"waived for {names} until {until} by {waiver.owner}: {waiver.reason}"
+        told = Span(f"{said} (ended)", Tone.WARNING) if ended else faint(said)
+        yield Row(line(told), column=6)
+
+
+def policy_list_data(heads: Sequence[PolicyHead], today: date) -> Data:
+    """Write policies as a JSON list."""
+    return [
+        {
+            "name": head.name,
+            "description": head.description,
+            "level": head.level.value,
+            "order": head.order,
+            "on": [each.value for each in Operation if each in head.operations],
+            "kinds": sorted(head.kinds),
+            "source": head.source,
+            "at": str(head.place) if head.place else None,
+            "waivers": [
+                {
+                    "owner": each.owner,
+                    "reason": each.reason,
+                    "expires": each.until.isoformat(),
+                    "expired": each.is_expired(today),
+                    "applies_to": list(each.applies_to),
+                }
+                for each in head.waivers
+            ],
+        }
+        for head in heads
+    ]

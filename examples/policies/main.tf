@@ -1,0 +1,31 @@
+# Topics of a shop, held against the policies of the platform team.
+# The cluster is named by KPLAN_BOOTSTRAP_SERVERS or KPLAN_COMMAND_CONFIG.
+provider "kafka" {}
+
+variable "replication_factor" {
+  type        = number
+  default     = 1
+  description = "Copies of each partition; 3 on a cluster that matters."
+}
+
+module "policies" {
+  source = "../../modules/policies"
+
+  min_replication_factor = var.replication_factor
+  max_partitions         = 12
+  max_cluster_partitions = 60
+  owners                 = { "User:ci-shop" = ["shop."] }
+  waivers = [{
+    policy     = "partitions"
+    owner      = "team-shop"
+    reason     = "load test of May"
+    expires    = "2027-05-31"
+    applies_to = ["shop.load"]
+  }]
+}
+
+resource "kafka_topic" "orders" {
+  name               = "shop.orders"
+  partitions         = 6
+  replication_factor = var.replication_factor
+}

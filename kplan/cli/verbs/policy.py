@@ -1,0 +1,102 @@
+"""`kplan policy list` and `kplan policy test`."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kplan.cli.exits import Exit
+from kplan.cli.options import InputOptions, Json, StateOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+
+@dataclass(frozen=True, slots=True)
+class PathOptions:
+    """Which policies, beside those of the configuration."""
+
+    policy: Annotated[
+        list[str],
+        typer.Option(
+            "--policy",
+            metavar="PATH",
+            help="A folder, a Python file, or the name under which a package offers one "
+            "(repeatable).",
+        ),
+    ] = field(default_factory=list)
+    json: Json = False
+
+
+@dataclass(frozen=True, slots=True)
+class CaseOptions:
+    """Which tests, and how they are told."""
+
+    filter: Annotated[
+        list[str],
+        typer.Option(
+            "--filter", metavar="NAME", help="Only files with this in their name (repeatable)."
+        ),
+    ] = field(default_factory=list)
+    junit_xml: Annotated[
+        str, typer.Option("--junit-xml", metavar="FILE", help="Write a report for CI services too.")
+    ] = ""
+
+
+@verb(
+    ("kplan policy list", "Those of the configuration and of the modules it calls."),
+    ("kplan policy list -policy=../rules", "With those of another folder."),
+)
+def list_(session: Session, paths: PathOptions, inputs: InputOptions) -> int:
+    """List the policies that a plan is held against, in the order in which they are asked.
+
+    Each has its level, what it decides, where it is written, and who is excepted until when.
+    """
+    from datetime import UTC, datetime  # noqa: PLC0415 - help needs none of these
+
+    from kplan.cli import wiring  # noqa: PLC0415
+    from kplan.policy.engine import in_order_of_asking  # noqa: PLC0415
+    from kplan.report import language  # noqa: PLC0415
+    from kplan.workflow.policy_listing import policy_list  # noqa: PLC0415
+    from kplan.workflow.project import PolicyOptions  # noqa: PLC0415
+
+    project = wiring.project(session, StateOptions(), inputs)
+    today = datetime.now(UTC).date()
+    with policy_list(project, PolicyOptions(paths=tuple(paths.policy))) as found:
+        heads = [each.head for each in in_order_of_asking(found.policies)]
+    if paths.json:
+        session.terminal.data(language.policy_list_json(heads, today))
+    else:
+        look = session.terminal.data_look
+        session.terminal.data(language.policy_list_text(heads, today, look))
+    return Exit.DONE
+
+
+@verb(
+    ("kplan policy test", "Every *.policytest.hcl file here and in tests/."),
+    ("kplan policy test -filter=names -junit-xml=report.xml", "Some, with a report for CI."),
+)
+def test(session: Session, cases: CaseOptions, paths: PathOptions, inputs: InputOptions) -> int:
+    """Test policies by tables of operations, without a cluster.
+
+    A case block says what is asked (on, kind, requested, current, principal, ci, today) and what is
+    expected: pass, deny, warn, advise, advisory (a denial that only tells) or waived; policy and
+    message narrow that down. A cluster block says what is there.
+    """
+    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.cli.testing import Telling  # noqa: PLC0415
+    from kplan.model.testing import Grade, worst  # noqa: PLC0415
+    from kplan.report.language import result_junit  # noqa: PLC0415
+    from kplan.workflow.policy_testing import policy_suite  # noqa: PLC0415
+    from kplan.workflow.project import PolicyOptions  # noqa: PLC0415
+
+    project = wiring.project(session, StateOptions(), inputs)
+    options = PolicyOptions(paths=tuple(paths.policy))
+    with policy_suite(project, options, cases.filter) as suite:
+        if not suite.scripts:
+            session.terminal.talk("There is no *.policytest.hcl file, here or in tests/.")
+        results = Telling(session.terminal, paths.json, is_verbose=False).carry_out(suite)
+    if cases.junit_xml:
+        report = result_junit(results, suite.sources)
+        Path(cases.junit_xml).write_text(report, encoding="utf-8")
+    return Exit.DONE if worst(results) is Grade.PASS else Exit.ERROR

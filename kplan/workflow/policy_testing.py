@@ -1,0 +1,216 @@
+"""Use case: test policies by tables of operations, without a cluster."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from kplan.apply.carry import carry_out
+from kplan.apply.pace import Means
+from kplan.cluster.memory import MemoryCluster
+from kplan.config.load import Configuration
+from kplan.config.opening import Root, open_folder
+from kplan.config.policies.cases import SUFFIX, Case, CaseFile, read_cases
+from kplan.config.problem import error
+from kplan.config.testing.fixture import seeds
+from kplan.config.values.jsonvalue import Json
+from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.schema import document, from_document
+from kplan.model.address import Address
+from kplan.model.diagnostic import Diagnostic, has_errors, in_order
+from kplan.model.errors import ConfigError, KplanError, UsageError
+from kplan.model.plan import Action, Change
+from kplan.model.policy import Operation, Policy, Standing, Violation
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Snapshot
+from kplan.model.testing import Grade, RunResult
+from kplan.policy.cluster_facts import ClusterFacts
+from kplan.policy.engine import Terms, answers, in_order_of_asking
+from kplan.policy.questions import Setting, questions, records_question
+from kplan.state.file import new_state
+from kplan.workflow.opened import Opened, loaded
+from kplan.workflow.plan import planned
+from kplan.workflow.policies import bench
+from kplan.workflow.project import PlanOptions, PolicyOptions, Project
+from kplan.workflow.rehearsal import Silence, rehearsal_ports
+from kplan.workflow.snapshot import read_snapshot
+
+DIRECTORY = "tests"
+_ADDRESS = "tested"
+_LAYOUT = "replica_assignment"
+_ACTIONS = {
+    Operation.CREATE: Action.CREATE,
+    Operation.ALTER: Action.UPDATE,
+    Operation.DELETE: Action.DELETE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySuite:
+    """The test files of a folder with the policies that they are about."""
+
+    root: Root
+    policies: tuple[Policy, ...]
+    scripts: tuple[CaseFile, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, str]
+
+    @property
+    def names(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of the cases of each file."""
+        return {each.name: tuple(case.name for case in each.cases) for each in self.scripts}
+
+    def results(self, script: CaseFile, timer: Callable[[], float]) -> Iterator[RunResult]:
+        """Ask about every case of a file; the cluster stays as it is."""
+        snapshot = _snapshot(self.root, script)
+        for case in script.cases:
+            started = timer()
+            told = tuple(_judged(case, self.policies, snapshot))
+            grade = Grade.FAIL if told else Grade.PASS
+            yield RunResult(script.name, case.name, grade, told, timer() - started)
+
+
+@contextmanager
+def policy_suite(
+    project: Project, options: PolicyOptions, filters: Sequence[str] = ()
+) -> Iterator[PolicySuite]:
+    """Read the policies and the test files of a folder, and close the policies in the end.
+
+    Raises:
+        ConfigError: policies or files have mistakes.
+        UsageError: a filter fits nothing.
+
+    """
+    configuration = loaded(project)
+    root = open_folder(project.folder, project.inputs, KINDS)
+    files = [
+        read_cases(path, name, root.module)
+        for name, path in _files(project.folder)
+        if not filters or any(each in name for each in filters)
+    ]
+    if filters and not files:
+        raise UsageError(f"-filter={filters[0]} fits no file of policy tests.")
+    sources = {**configuration.sources, **{each.name: each.text for each in files}}
+    with bench(configuration, options) as found:
+        sources |= found.sources
+        problems = [*found.diagnostics]
+        for each in files:
+            problems += [*each.diagnostics, *seeds(root, each.cluster).diagnostics]
+        if has_errors(problems):
+            raise ConfigError(in_order(problems), sources)
+        policies = tuple(in_order_of_asking(found.policies))
+        yield PolicySuite(root, policies, tuple(files), in_order(problems), sources)
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    for prefix in ("", f"{DIRECTORY}/"):
+        place = folder / prefix
+        if place.is_dir():
+            for path in sorted(place.iterdir()):
+                if path.name.endswith(SUFFIX) and path.is_file():
+                    yield f"{prefix}{path.name}", path
+
+
+def _snapshot(root: Root, script: CaseFile) -> Snapshot:
+    """Make the cluster of a file in memory, and read it as a real one is read."""
+    found = seeds(root, script.cluster)
+    cluster = MemoryCluster(found.brokers)
+    configuration = Configuration(found.resources, (), (), {}, (), {}, "")
+    ports = rehearsal_ports(lambda: cluster)
+    opened = Opened(configuration, new_state("kplan-test"), cluster, cluster.describe())
+    made = planned(opened, PlanOptions(asks_broker=False), ports)
+    means = Means(cluster, KINDS, ports.clock, Silence())
+    refused = [each for each in carry_out(made.plan, means) if each.refusal is not None]
+    if refused:
+        raise KplanError(f"{script.name}: {refused[0].change.identity}: {refused[0].refusal}")
+    wanted = {
+        kind.name: [each.identity for each in found.resources if each.address.kind == kind.name]
+        for kind in KINDS
+    }
+    return read_snapshot(cluster, cluster.describe(), KINDS, wanted)
+
+
+def _judged(case: Case, policies: Sequence[Policy], snapshot: Snapshot) -> Iterator[Diagnostic]:
+    try:
+        said = _answers(case, policies, snapshot)
+    except (KeyError, TypeError, ValueError) as fault:
+        yield error("KP137", case.place, f"The object cannot be made: {fault}.")
+        return
+    if case.policy and case.policy not in {each.head.name for each in policies}:
+        yield error("KP137", case.place, f'There is no policy "{case.policy}".')
+        return
+    words = sorted({_word(each) for each in said})
+    fits = not words if case.expect == "pass" else case.expect in words
+    if fits and (not case.message or any(case.message in each.message for each in said)):
+        return
+    heard = "\n".join(f"{each.policy} {_word(each)}: {each.message}" for each in said)
+    wanted = f'"{case.expect}"' + (f' with "{case.message}"' if case.message else "")
+    yield error("KP701", case.place, f"Expected {wanted}, got {heard or 'nothing said'}.")
+
+
+def _word(each: Violation) -> str:
+    if each.standing is Standing.WAIVED:
+        return "waived"
+    if each.standing is Standing.TOLD and each.effect == "deny":
+        return "advisory"
+    return each.effect.value
+
+
+def _answers(case: Case, policies: Sequence[Policy], snapshot: Snapshot) -> list[Violation]:
+    known = tuple(kind.name for kind in KINDS)
+    if case.kind not in known:
+        raise ValueError(f"there is no kind {case.kind} among {', '.join(known)}")
+    cluster = ClusterFacts(snapshot, known)
+    setting = Setting(snapshot, KINDS, cluster, case.principal, case.ci)
+    terms = Terms(case.today or _LONG_AGO)
+    asked = [each for each in policies if case.policy in {"", each.head.name}]
+    if case.operation is Operation.DELETE_RECORDS:
+        question = records_question(Identity(case.topic), case.offsets, setting)
+        return list(answers(question, asked, terms))
+    change = _change(case, setting)
+    cluster.so_far = cluster.planned = cluster.totals.plus(case.kind, change.before, change.after)
+    return [
+        each for question in questions(change, setting) for each in answers(question, asked, terms)
+    ]
+
+
+_LONG_AGO = date(1970, 1, 1)
+"""The day of a case that names none: every waiver is in force."""
+
+
+def _change(case: Case, setting: Setting) -> Change:
+    """Make the change that a case speaks of; what an alteration leaves out stays as it is."""
+    kind = setting.kind(case.kind)
+    requested, current = case.requested, case.current
+    if current is None and case.operation is not Operation.CREATE:
+        named = {} if requested is None else dict(requested)
+        identity = Identity(case.topic or str(named.get("name", "")))
+        live = setting.live(case.kind, identity)
+        if live is None:
+            raise ValueError(
+                f"{identity or case.kind} is not on the cluster, and current is not given"
+            )
+        current = document(live.value)  # type: ignore[assignment] # plain data
+    if case.operation is Operation.ALTER:
+        # Where replicas lie follows from the counts, unless it is what is asked for.
+        kept = {name: each for name, each in (current or {}).items() if name != _LAYOUT}
+        requested = {**kept, **(requested or {})}
+    before = None if case.operation is Operation.CREATE else _made(kind, current)
+    after = None if case.operation is Operation.DELETE else _made(kind, requested)
+    subject = after if after is not None else before
+    return Change(
+        Address(case.kind, _ADDRESS),
+        case.kind,
+        kind.identify(subject),
+        _ACTIONS[case.operation],
+        before,
+        after,
+        declared_at=case.place,
+    )
+
+
+def _made(kind: ResourceKind, attributes: Mapping[str, Json] | None) -> object:
+    found: object = kind.normal(from_document(kind.schema, attributes or {}))
+    return found

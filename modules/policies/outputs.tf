@@ -1,0 +1,4 @@
+output "names" {
+  description = "Names of the policies, as overrides and waivers call them."
+  value       = local.names
+}
