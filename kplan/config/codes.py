@@ -38,7 +38,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP128": "Duplicate block",
     "KP129": "Invalid combination of arguments",
     "KP130": "Invalid type specification",
-    "KP131": "Unsupported file",
+    "KP131": "Invalid override",
     # references
     "KP140": "Reference to undeclared input variable",
     "KP141": "Reference to undeclared local value",

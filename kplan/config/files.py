@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kplan.config.overriding import is_override
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.cache import TreeCache
@@ -28,12 +29,16 @@ _OTHER_NAMES = frozenset({"terragrunt.hcl"})
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """Files read: their top-level items in order, text by name, and what is wrong with them."""
+    """Files read: their top-level items in order, text by name, and what is wrong with them.
+
+    `overrides` are the items of override files.
+    """
 
     items: tuple[ast.Item, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     diagnostics: tuple[Diagnostic, ...] = ()
     has_lost: bool = False
+    overrides: tuple[ast.Item, ...] = ()
 
 
 def configuration_files(folder: Path) -> list[Path]:
@@ -58,11 +63,9 @@ def read_folder(folder: Path, prefix: str = "", cache: TreeCache | None = None) 
     sources: dict[str, str] = {}
     diagnostics: list[Diagnostic] = []
     has_lost = False
+    overrides: list[ast.Item] = []
     for name in names:
         shown = f"{prefix}{name}"
-        if _is_override(name):
-            diagnostics.append(_no_override(shown))
-            continue
         text = read_text(folder / name, shown)
         if isinstance(text, Diagnostic):
             diagnostics.append(text)
@@ -71,20 +74,10 @@ def read_folder(folder: Path, prefix: str = "", cache: TreeCache | None = None) 
         sources[shown] = text
         source = Source(shown, text)
         parsed = _parsed(source, folder / name, cache)
-        items.extend(parsed.items)
+        (overrides if is_override(name) else items).extend(parsed.items)
         diagnostics.extend(parsed.diagnostics)
         has_lost |= parsed.has_lost
-    return Files(tuple(items), sources, tuple(diagnostics), has_lost)
-
-
-def _is_override(name: str) -> bool:
-    return name.partition(".")[0].rpartition("_")[2] == "override"
-
-
-def _no_override(shown: str) -> Diagnostic:
-    told = "Files whose name ends in override are not merged into the others by kplan."
-    hint = "Write what it says into the blocks that it overrides."
-    return error("KP131", SourceRange(shown, 1, 1, 1, 1), told, hint=hint)
+    return Files(tuple(items), tuple(overrides), sources, tuple(diagnostics), has_lost)
 
 
 def _parsed(source: Source, path: Path, cache: TreeCache | None) -> Parsed:

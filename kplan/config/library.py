@@ -5,6 +5,7 @@ from pathlib import Path
 
 from kplan.config.declared import Declared, Known, declared
 from kplan.config.files import read_folder
+from kplan.config.overriding import overridden
 from kplan.config.syntax.cache import TreeCache
 
 
@@ -33,8 +34,9 @@ class Library:
             inner = "" if path == "." else f"{path}/"
             files = read_folder(self.root / path, self._shown + inner, self._cache)
             self.sources.update(files.sources)
-            found = declared(files.items, self._known, has_lost=files.has_lost)
-            found.diagnostics.extend(files.diagnostics)
+            items, problems = overridden(files.items, files.overrides)
+            found = declared(items, self._known, has_lost=files.has_lost)
+            found.diagnostics.extend((*files.diagnostics, *problems))
             self._folders[path] = found
         return found
 

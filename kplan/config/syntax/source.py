@@ -39,6 +39,22 @@ class Source:
         )
 
 
+class JoinedSource(Source):
+    """Two files for one piece of syntax tree: offsets from `border` on are those of the second."""
+
+    def __init__(self, first: Source, second: Source) -> None:
+        super().__init__(first.name, f"{first.text}\n{second.text}")
+        self.border = len(first.text) + 1
+        self._parts = first, second
+
+    def range(self, start: int, end: int) -> SourceRange:
+        """Turn two offsets into lines and columns of the file that they are in."""
+        first, second = self._parts
+        if start < self.border:
+            return first.range(start, end)
+        return second.range(start - self.border, end - self.border)
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a piece of syntax tree comes from: a file, and the offset its nodes count from."""

@@ -22,11 +22,16 @@ def _nodes(part: tuple[object, ...]) -> Iterator[ast.Node]:
             yield from _nodes(each)
 
 
+def shifted(block: ast.Block, by: int) -> ast.Block:
+    """Move all offsets of a block."""
+    return cast("ast.Block", moved(cast("ast.Node", block), lambda at: at + by))
+
+
 def moved(node: ast.Node, place: Callable[[int], int]) -> ast.Node:
     """Rewrite the offsets of a tree: `place` maps each start and end to where it shall be."""
     values: list[object] = [place(node.start), place(node.end)]
     for name, each in zip(node._fields[2:], node[2:], strict=True):
-        is_offset = name == "name_end" and isinstance(each, int)
+        is_offset = name in {"name_end", "header_end"} and isinstance(each, int)
         values.append(place(each) if is_offset else _moved_part(each, place))  # type: ignore[arg-type] # just tested
     of: Any = type(node)
     return cast("ast.Node", of(*values))

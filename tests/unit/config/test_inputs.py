@@ -156,15 +156,6 @@ def test_files_of_other_tools_are_left_alone(tmp_path: Path) -> None:
     assert set(found.sources) == {"main.tf"}
 
 
-def test_override_files_are_refused_and_not_taken_for_others(tmp_path: Path) -> None:
-    files = {"main.tf": ONE, "main_override.tf": ONE, "override.tf.json": "{}"}
-    found = loaded(tmp_path, files, Inputs((Text("x", "1", "-var"),)))
-    assert [(each.code, str(each.subject)) for each in found.diagnostics] == [
-        ("KP131", "main_override.tf:1:1"),
-        ("KP131", "override.tf.json:1:1"),
-    ]
-
-
 def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_bytes(
         b'\xef\xbb\xbfoutput "x" {\r\n  value = [\r\n    1,\r\n    2\r\n  ]\r\n}\r\n'
