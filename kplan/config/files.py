@@ -77,7 +77,7 @@ def read_folder(folder: Path, prefix: str = "", cache: TreeCache | None = None) 
         (overrides if is_override(name) else items).extend(parsed.items)
         diagnostics.extend(parsed.diagnostics)
         has_lost |= parsed.has_lost
-    return Files(tuple(items), tuple(overrides), sources, tuple(diagnostics), has_lost)
+    return Files(tuple(items), sources, tuple(diagnostics), has_lost, tuple(overrides))
 
 
 def _parsed(source: Source, path: Path, cache: TreeCache | None) -> Parsed:
