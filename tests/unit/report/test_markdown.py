@@ -33,7 +33,7 @@ def comment(plan: Plan, limit: int = LIMITS["github"]) -> str:
 
 
 @pytest.mark.parametrize("service", sorted(LIMITS))
-@pytest.mark.parametrize(("destroyed", "created"), [(3, 3), (400, 3000)])
+@pytest.mark.parametrize(("destroyed", "created"), [(3, 3), (300, 1500)])
 def test_a_comment_has_room_and_names_all_that_is_destroyed(
     service: str, destroyed: int, created: int
 ) -> None:
