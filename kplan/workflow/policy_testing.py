@@ -11,9 +11,9 @@ from kplan.apply.pace import Means
 from kplan.cluster.memory import MemoryCluster
 from kplan.config.load import Configuration
 from kplan.config.opening import Root, open_folder
-from kplan.config.policies.cases import SUFFIX, Case, CaseFile, read_cases
 from kplan.config.problem import error
 from kplan.config.testing.fixture import seeds
+from kplan.config.testing.policy_cases import SUFFIX, Case, CaseFile, read_cases
 from kplan.config.values.jsonvalue import Json
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
