@@ -70,6 +70,28 @@ class SettingRequests(Serving):
         keyed = [(spec.name, spec) for spec in specs]
         return self._write(call, keyed, setting_requests.alter_scram_users).verdicts
 
+    def settle(
+        self,
+        quotas: Sequence[QuotaAlteration] = (),
+        users: Sequence[ScramAlteration] = (),
+        configs: Sequence[ResourceAlteration] = (),
+    ) -> None:
+        """Put settings there without a trace in the log.
+
+        Raises:
+            ValueError: the cluster refuses one of them.
+
+        """
+        contents, site = self._store.contents, self._store.site
+        first = setting_requests.alter_quotas(contents, quotas)
+        second = setting_requests.alter_scram_users(first.contents, users)
+        third = setting_requests.alter_configs(second.contents, site, configs)
+        verdicts = [*first.verdicts.items(), *second.verdicts.items(), *third.verdicts.items()]
+        for item, verdict in verdicts:
+            if verdict is not None:
+                raise ValueError(f"{item}: {verdict}")
+        self._commit(third.contents)
+
     def password(self, name: ScramUser) -> str:
         """Give a password that was set, which no real cluster would."""
         return self._store.contents.scram[name].password

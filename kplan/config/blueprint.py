@@ -23,7 +23,10 @@ META = ("count", "for_each", "depends_on", "provider")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One attribute of a kind. With `takes_fractions` its numbers need not be whole."""
+    """One attribute of a kind. With `takes_fractions` its numbers need not be whole.
+
+    `is_secret` is one whose value is never shown, wherever it comes from.
+    """
 
     name: str
     type: Type
@@ -32,6 +35,7 @@ class Field:
     takes_fractions: bool
     is_text: bool
     is_number: bool
+    is_secret: bool = False
 
 
 def fields_of(kind: ResourceKind) -> tuple[Field, ...]:
@@ -52,6 +56,7 @@ def _fields(key: Hashable) -> tuple[Field, ...]:
             float in (hints[each.name], *get_args(hints[each.name])),
             each.attribute.type == "string",
             each.attribute.type == "number",
+            each.attribute.is_sensitive,
         )
         for each in schema_fields(schema)
     )

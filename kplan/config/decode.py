@@ -14,7 +14,7 @@ from kplan.config.problem import Failure, error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.walk import part
 from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.sensitive import bare, has_sensitive, unmark
+from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import Null, Value
 from kplan.config.variables import got
 from kplan.kinds.base import Problem
@@ -102,6 +102,8 @@ def _once(name: str, plan: Blueprint, compute: Callable[[], T]) -> T:
 def _decoded(argument: Argument, scope: Scope) -> Decoded:
     node, wanted = argument.node, argument.field
     value = evaluate(node, scope)
+    if wanted.is_secret:
+        value = mark(value)
     if (wanted.is_text and type(value) is str) or (wanted.is_number and type(value) is int):
         return Decoded(value)
     sensitive = tuple(_sensitive_paths(wanted.name, value)) if has_sensitive(value) else ()

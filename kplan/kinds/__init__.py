@@ -2,6 +2,11 @@
 
 from kplan.kinds.acl import AclKind
 from kplan.kinds.base import ResourceKind
+from kplan.kinds.quota import QuotaKind
 from kplan.kinds.topic import TopicKind
 
-KINDS: tuple[ResourceKind, ...] = (AclKind(), TopicKind())
+KINDS: tuple[ResourceKind, ...] = (
+    AclKind(),
+    QuotaKind(),
+    TopicKind(),
+)

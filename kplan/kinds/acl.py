@@ -96,6 +96,8 @@ class AclKind:
     noun = "ACL"
     schema = Acl
     is_replaceable = True
+    is_deletable = True
+    is_always_read = True
 
     def identify(self, value: Acl) -> Identity:
         """Name an ACL by its seven parts, in the order of the provider's import id."""
@@ -138,6 +140,10 @@ class AclKind:
         """Read all ACLs in one request."""
         values = (_acl(binding) for binding in cluster.acls())
         return Reading({self.identify(value): Live(value) for value in values})
+
+    def recalled(self, live: Acl, applied: Acl) -> Acl:  # noqa: ARG002 - see docstring
+        """Keep what is live: Kafka tells all of it."""
+        return live
 
     def aligned(
         self,

@@ -56,6 +56,16 @@ class ResourceKind(Protocol):
         """Whether deleting and creating anew loses nothing but a moment (an ACL, not a topic)."""
         ...
 
+    @property
+    def is_deletable(self) -> bool:
+        """Whether objects can be deleted; one that is not declared any more is else let go."""
+        ...
+
+    @property
+    def is_always_read(self) -> bool:
+        """Whether it is read although none is declared and none is owned."""
+        ...
+
     def identify(self, value: Any) -> Identity:  # noqa: ANN401 - each kind has its own value type
         """Name the object that the value stands for."""
         ...
@@ -81,6 +91,10 @@ class ResourceKind(Protocol):
             Unread: the kind could not be read in full.
 
         """
+        ...
+
+    def recalled(self, live: Any, applied: Any) -> Any:  # noqa: ANN401
+        """Add to an owned object what Kafka does not tell, from what was last applied to it."""
         ...
 
     def aligned(self, live: Any, desired: Any, ignored: Collection[Path] = ()) -> tuple[Any, Any]:  # noqa: ANN401

@@ -5,6 +5,8 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
+from kplan.model.resource import Path
+
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
@@ -23,6 +25,14 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """Stands in `Annotated[...]` of a field that nobody declares and nobody is shown.
+
+    It holds what only kplan knows of an object, for the next plan: the state keeps it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaField:
     """One attribute of a kind with its name and default (None where it is left out)."""
 
@@ -37,6 +47,17 @@ def schema_fields(schema: type[Any]) -> tuple[SchemaField, ...]:
     return _fields_of(cast("Hashable", schema))
 
 
+def secret_paths(schema: type[Any]) -> frozenset[Path]:
+    """Name the attributes whose value is a secret wherever it comes from."""
+    return _secrets_of(cast("Hashable", schema))
+
+
+@cache
+def _secrets_of(key: Hashable) -> frozenset[Path]:
+    found = _fields_of(key)
+    return frozenset((each.name,) for each in found if each.attribute.is_sensitive)
+
+
 @cache
 def _fields_of(key: Hashable) -> tuple[SchemaField, ...]:
     schema = cast("type[Any]", key)  # mypy takes no class for hashable
@@ -44,24 +65,41 @@ def _fields_of(key: Hashable) -> tuple[SchemaField, ...]:
     return tuple(
         SchemaField(
             each.name,
-            _attribute(hints[each.name]),
+            attribute,
             is_required=each.default is MISSING and each.default_factory is MISSING,
             default=None if each.default is MISSING else each.default,
         )
         for each in fields(schema)
+        if isinstance(attribute := _role(hints[each.name]), Attribute)
     )
 
 
-def _attribute(hint: object) -> Attribute:
+@cache
+def _kept(key: Hashable) -> tuple[str, ...]:
+    hints = get_type_hints(cast("type[Any]", key), include_extras=True)
+    return tuple(name for name, hint in hints.items() if isinstance(_role(hint), Kept))
+
+
+def _role(hint: object) -> Attribute | Kept:
     if get_origin(hint) is not Annotated:
         raise TypeError(f"{hint!r} carries no Attribute")
-    found = [extra for extra in get_args(hint)[1:] if isinstance(extra, Attribute)]
+    found = [extra for extra in get_args(hint)[1:] if isinstance(extra, Attribute | Kept)]
     return found[0]
 
 
 def document(value: object) -> dict[str, object]:
     """Write a kind's value as plain JSON-able data under its attribute names."""
     return {each.name: _plain(getattr(value, each.name)) for each in schema_fields(type(value))}
+
+
+def stored_document(value: object) -> dict[str, object]:
+    """Write what files may hold of a value: no secrets, but what kplan keeps to itself."""
+    schema = type(value)
+    found = document(value)
+    for (name,) in secret_paths(schema):
+        del found[name]
+    kept = _kept(cast("Hashable", schema))
+    return found | {name: held for name in kept if (held := _plain(getattr(value, name)))}
 
 
 def _plain(value: object) -> object:
@@ -77,19 +115,21 @@ def _plain(value: object) -> object:
 
 
 def from_document(schema: type[Any], found: Mapping[str, object]) -> Any:  # noqa: ANN401 - any kind's value
-    """Read what `document` wrote; names that the schema does not know are left out.
+    """Read what a document holds; names that the schema does not know are left out.
 
     Raises:
         KeyError: a required attribute is missing.
 
     """
     wanted = schema_fields(schema)
+    kept = _kept(cast("Hashable", schema))
     return schema(
         **{
             each.name: _frozen(found[each.name])
             for each in wanted
             if each.is_required or each.name in found
-        }
+        },
+        **{name: _frozen(found[name]) for name in kept if name in found},
     )
 
 

@@ -18,6 +18,7 @@ from kplan.cluster.specs import (
     Verdict,
 )
 from kplan.kinds.base import Problem, Resolved
+from kplan.kinds.config_map import alteration, config_after
 from kplan.kinds.schema import Attribute
 from kplan.kinds.topic_rules import topic_problems
 from kplan.model.errors import Unread
@@ -67,6 +68,8 @@ class TopicKind:
     noun = "topic"
     schema = Topic
     is_replaceable = False
+    is_deletable = True
+    is_always_read = True
 
     def identify(self, value: Topic) -> Identity:
         """Name a topic by its name."""
@@ -132,6 +135,10 @@ class TopicKind:
                 hidden[Identity(name)] = config
         return Reading(objects, hidden)
 
+    def recalled(self, live: Topic, applied: Topic) -> Topic:  # noqa: ARG002 - see docstring
+        """Keep what is live: Kafka tells all of it."""
+        return live
+
     def aligned(
         self, live: Topic, desired: Topic, ignored: Collection[Path] = ()
     ) -> tuple[Topic, Topic]:
@@ -143,7 +150,7 @@ class TopicKind:
             _first(_partitions(declared), live.partitions),
             _first(_factor(declared), live.replication_factor),
             assignment,
-            _config_after(live.config, desired.config, ignored),
+            config_after(live.config, desired.config, ignored),
         )
         before = live if assignment is not None else replace(live, replica_assignment=None)
         return before, after
@@ -206,8 +213,8 @@ class TopicKind:
         before, after = _pair(change)
         if step == GROW:
             return max(1, (_partitions(after) or 0) - (before.partitions or 0))
-        alteration = _alteration(before, after)
-        return len(alteration.set) + len(alteration.delete)
+        altered = _alteration(before, after)
+        return len(altered.set) + len(altered.delete)
 
     def apply(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
@@ -335,17 +342,6 @@ def _without(topic: Topic, ignored: Collection[Path]) -> Topic:
     )
 
 
-def _config_after(
-    live: Mapping[str, str], declared: Mapping[str, str], ignored: Collection[Path]
-) -> Mapping[str, str]:
-    if () in ignored or ("config",) in ignored:
-        return live
-    kept = {path[1] for path in ignored if len(path) > 1 and path[0] == "config"}
-    merged = {key: value for key, value in declared.items() if key not in kept}
-    merged.update({key: live[key] for key in kept if key in live})
-    return dict(sorted(merged.items()))
-
-
 def _pair(change: Change) -> tuple[Topic, Topic]:
     return change.before, change.after  # type: ignore[return-value] # an UPDATE of a topic has both
 
@@ -369,11 +365,7 @@ def _growth(change: Change) -> NewPartitions:
 
 
 def _alteration(before: Topic, after: Topic) -> ConfigAlteration:
-    return ConfigAlteration(
-        after.name,
-        set={key: value for key, value in after.config.items() if before.config.get(key) != value},
-        delete=tuple(sorted(before.config.keys() - after.config.keys())),
-    )
+    return ConfigAlteration(after.name, *alteration(before.config, after.config))
 
 
 def _uid(described: TopicDescription | Refusal | None) -> str:

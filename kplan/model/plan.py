@@ -57,6 +57,7 @@ class Reason(StrEnum):
     NOT_DECLARED = "it is not in configuration"
     DESTROY = "everything is to be destroyed"
     ALREADY_GONE = "it is gone from the cluster already"
+    STAYS = "it is not in configuration; it cannot be deleted, so it stays as it is"
     REMOVED = "a removed block says to leave it on the cluster"
     IMPORTED = "an import block takes it over"
     IMPORTED_AND_CHANGED = "an import block takes it over, and it will be changed"

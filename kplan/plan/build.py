@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.codes import SUMMARIES
+from kplan.kinds.recall import recalled
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.plan import Action, BasedOn, Change, Plan
 from kplan.model.snapshot import Snapshot
@@ -33,6 +34,7 @@ def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resourc
     Nothing is planned from a kind that was not read in full, and nothing is deleted that the state
     does not own (design laws 2 and 3). Targets narrow the result and never add to it.
     """
+    snapshot = recalled(kinds, snapshot, request.state)
     findings = _findings(request, snapshot, kinds)
     chosen = [each for each in findings.changes if _is_chosen(request, each)]
     changes = tuple(sorted(chosen, key=_display_key))

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 from kplan.kinds.base import ResourceKind
+from kplan.kinds.recall import recalled
+from kplan.kinds.schema import secret_paths
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.snapshot import Live, Snapshot
 from kplan.model.state import Owned, State
@@ -16,6 +18,7 @@ def drift(state: State, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> tu
     object is gone. Objects of an unread kind, and hidden ones, are left out: nothing is known.
     """
     by_name = {kind.name: kind for kind in kinds}
+    snapshot = recalled(kinds, snapshot, state)
     found = (
         _drifted(by_name[owned.address.kind], owned, snapshot)
         for owned in sorted(state.owned.values(), key=lambda each: each.address.sort_key)
@@ -65,7 +68,10 @@ def _change(
         action,
         before,
         after,
-        attributes=() if after is None else differences(kind, before, after),
+        attributes=()
+        if after is None
+        else differences(kind, before, after, secret_paths(kind.schema)),
         reason=reason,
         uid=owned.uid,
+        sensitive=secret_paths(kind.schema),
     )

@@ -2,6 +2,7 @@
 
 from kplan.kinds.acl import may_overlap
 from kplan.kinds.base import ResourceKind
+from kplan.kinds.schema import secret_paths
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.snapshot import Live, Reading
@@ -33,6 +34,8 @@ def _change(
     kind: ResourceKind, request: PlanRequest, address: Address, owned: Owned, live: Live | None
 ) -> Change:
     action, reason = _verdict(request, address, owned, live)
+    if action is Action.DELETE and not kind.is_deletable:
+        action, reason = Action.FORGET, Reason.STAYS
     before = owned.value if live is None else kind.aligned(live.value, owned.value)[0]
     return Change(
         address,
@@ -43,6 +46,7 @@ def _change(
         None,
         reason=reason,
         uid=live.uid if live else "",
+        sensitive=secret_paths(kind.schema),
         is_protected=owned.is_protected,
         previous=owned.address if owned.address != address else None,
         adds_first=request.adds_first and may_overlap(before, None),

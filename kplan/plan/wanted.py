@@ -7,6 +7,7 @@ from typing import Self
 from kplan.kinds.acl import may_overlap
 from kplan.kinds.base import Problem, ResourceKind
 from kplan.kinds.codes import SUMMARIES
+from kplan.kinds.schema import secret_paths
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import Identity, Resource
@@ -98,7 +99,7 @@ def _change(
     live, reading = seen
     renamed = owners.renamed.get(resource.address)
     if renamed is not None:
-        before = reading.objects[renamed.identity].value
+        before, _ = kind.aligned(reading.objects[renamed.identity].value, renamed.value)
         made = _built(kind, resource, (before, resource.value), Action.REPLACE, renamed)
         own = resource.lifecycle.create_before_destroy
         asked = owners.adds_first if own is None else own
@@ -129,6 +130,7 @@ def _built(
 ) -> Change:
     before, after = pair
     moved = owned is not None and owned.address != resource.address
+    sensitive = resource.sensitive | secret_paths(kind.schema)
     return Change(
         resource.address,
         kind.name,
@@ -136,13 +138,13 @@ def _built(
         action,
         before,
         after,
-        attributes=() if before is None else differences(kind, before, after, resource.sensitive),
+        attributes=() if before is None else differences(kind, before, after, sensitive),
         reason=_reason(action, owned, live, is_moved=moved),
         uid=live.uid if live else "",
         declared_at=resource.declared_at,
         is_protected=resource.lifecycle.prevent_destroy,
         previous=owned.address if owned is not None and moved else None,
-        sensitive=resource.sensitive,
+        sensitive=sensitive,
     )
 
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 from kplan.kinds.acl import Acl
 from kplan.kinds.topic import Topic
 from kplan.model.plan import Action, AttributeChange, Change, Plan, Risk
-
-Finding = tuple[Risk, str]
+from kplan.policy.setting_risk import Finding, setting_findings
 
 _ORDER = (Risk.SAFE, Risk.UNKNOWN, Risk.REVIEW, Risk.DANGEROUS)
 
@@ -46,7 +45,7 @@ def _findings(change: Change) -> Iterator[Finding]:
         case Acl() as before:
             yield from _acl_findings(change, before)
         case _:
-            pass
+            yield from setting_findings(change)
 
 
 def _topic_finding(change: Change, attribute: AttributeChange) -> Iterator[Finding]:

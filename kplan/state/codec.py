@@ -15,12 +15,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
+from kplan.kinds.schema import stored_document
 from kplan.model.address import Address
 from kplan.model.errors import StateCorrupt, StateError
 from kplan.model.resource import Identity
 from kplan.model.state import AppliedPlan, OutputValue, Owned, State
 from kplan.state.sealed import is_sealed, seal
-from kplan.state.values import has_kind, value_document, value_from
+from kplan.state.values import has_kind, value_from
 
 FORMAT = 2
 _CONFLICT = b"<<<<<<< "
@@ -122,7 +123,7 @@ def owned_document(owned: Owned) -> dict[str, object]:
         "kind": kind,
         "identity": owned.identity,
         "uid": owned.uid,
-        "value": value_document(kind, owned.value),
+        "value": stored_document(owned.value),
         "protected": owned.is_protected,
         "pending": owned.is_pending,
         "declared_at": owned.declared_at,

@@ -19,6 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from kplan.kinds.schema import stored_document
 from kplan.model.errors import StateCorrupt, StateError
 from kplan.model.outcome import Outcome, Status
 from kplan.model.ownership import owned_after
@@ -28,7 +29,6 @@ from kplan.model.state import State
 from kplan.state.atomic import real_path, sync_folder
 from kplan.state.lines import whole_lines
 from kplan.state.plain import fields_of, from_plain, plain
-from kplan.state.values import value_document
 
 FORMAT = 2
 """That of an apply to several clusters; to the connection without alias alone it is 1."""
@@ -174,7 +174,7 @@ def change_line(change: Change) -> dict[str, object]:
         "identity": change.identity,
         "action": change.action,
         "before": None,
-        "after": None if change.after is None else value_document(change.kind, change.after),
+        "after": None if change.after is None else stored_document(change.after),
         "uid": change.uid,
         "declared_at": plain(change.declared_at),
         "is_protected": change.is_protected,

@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from kplan.kinds import KINDS
-from kplan.kinds.schema import document, from_document, schema_fields
+from kplan.kinds.schema import from_document, secret_paths
 
 _SCHEMAS: Mapping[str, type[Any]] = {kind.name: kind.schema for kind in KINDS}
 
 
 _SECRETS: Mapping[str, frozenset[str]] = {
-    name: frozenset(each.name for each in schema_fields(schema) if each.attribute.is_sensitive)
-    for name, schema in _SCHEMAS.items()
+    name: frozenset(path[0] for path in secret_paths(schema)) for name, schema in _SCHEMAS.items()
 }
 
 
@@ -25,16 +24,8 @@ def secret_names(kind: str) -> frozenset[str]:
     return _SECRETS[kind]
 
 
-def value_document(kind: str, value: object) -> dict[str, object]:
-    """Write a value without its secret attributes."""
-    found = document(value)
-    for name in secret_names(kind):
-        del found[name]
-    return found
-
-
 def value_from(kind: str, found: Mapping[str, object]) -> object:
-    """Read what `value_document` wrote; a secret attribute comes back as its default.
+    """Read what `stored_document` wrote; a secret attribute comes back as its default.
 
     Raises:
         KeyError: a required attribute is missing.

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from kplan.kinds.base import ResourceKind
+from kplan.kinds.recall import recalled
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change, Plan, Reason
 from kplan.model.resource import Identity
@@ -30,6 +31,7 @@ def stale_changes(
     A change that came about by other hands is none of them: it is done already.
     """
     by_name = {kind.name: kind for kind in kinds}
+    snapshot = recalled(kinds, snapshot, state)
     owners: Owners | None = None
     if state.serial != plan.based_on.serial:
         owners = {(each.address.kind, each.identity): each.address for each in state.owned.values()}

@@ -98,7 +98,9 @@ def _chosen(found: Opened, prefix: str) -> tuple[Snapshot, Chosen, list[LeftOut]
     """Read what there is, then all about what is to be taken."""
     declared = {(each.address.kind, each.identity) for each in found.configuration.resources}
     declared |= {(each.address.kind, each.identity) for each in found.state.owned.values()}
-    first = read_snapshot(found.cluster, found.description, KINDS, {})
+    first = read_snapshot(
+        found.cluster, found.description, KINDS, {kind.name: () for kind in KINDS}
+    )
     wanted = {
         kind: [
             identity

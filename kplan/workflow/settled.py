@@ -7,6 +7,7 @@ from dataclasses import replace
 from kplan.apply.pace import Pace
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
+from kplan.kinds.recall import recalled
 from kplan.model.outcome import Outcome, Status
 from kplan.model.ownership import owned_after
 from kplan.model.plan import Change
@@ -43,6 +44,7 @@ def settled_state(found: Opened, snapshot: Snapshot) -> State:
     journal = found.journal
     if journal is None:
         return found.state
+    snapshot = recalled(KINDS, snapshot, found.state)
     done = [
         (change, outcome)
         for change in journal.changes
@@ -84,6 +86,7 @@ def wanted_identities(
 
 def _late(state: State, snapshot: Snapshot) -> Iterator[Owned]:
     kinds = {kind.name: kind for kind in KINDS}
+    snapshot = recalled(KINDS, snapshot, state)
     for owned in state.owned.values():
         name = owned.address.kind
         if not owned.is_pending or name not in snapshot.readings:

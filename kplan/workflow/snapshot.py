@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import ClusterDescription
 from kplan.kinds.base import ResourceKind
-from kplan.model.errors import Unread
+from kplan.model.errors import Unread, Unsupported
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Reading, Snapshot
 
@@ -17,18 +17,22 @@ def read_snapshot(
     kinds: Sequence[ResourceKind],
     wanted: Mapping[str, Collection[Identity]],
 ) -> Snapshot:
-    """Read every kind; one that cannot be read in full is noted as unread with the reason.
+    """Read the kinds that are always read, and those of which something is wanted.
+
+    One that cannot be read in full is noted as unread with the reason.
 
     Kinds are independent of each other, so their requests are in flight together.
 
     Raises:
         Unreachable, AuthError: the cluster as a whole cannot be asked.
+        Unsupported: it lacks the API of a kind of which something is wanted (K117-21).
 
     """
-    with ThreadPoolExecutor(max_workers=len(kinds)) as pool:
-        answers = pool.map(lambda kind: _read(cluster, kind, wanted.get(kind.name, ())), kinds)
+    chosen = [kind for kind in kinds if kind.is_always_read or kind.name in wanted]
+    with ThreadPoolExecutor(max_workers=len(chosen)) as pool:
+        answers = pool.map(lambda kind: _read(cluster, kind, wanted.get(kind.name, ())), chosen)
         try:
-            found = dict(zip((kind.name for kind in kinds), answers, strict=True))
+            found = dict(zip((kind.name for kind in chosen), answers, strict=True))
         except BaseException:  # Ctrl-C too must not wait for brokers that do not answer
             cluster.close()
             raise
@@ -45,4 +49,8 @@ def _read(cluster: Cluster, kind: ResourceKind, wanted: Collection[Identity]) ->
     try:
         return kind.read(cluster, wanted)
     except Unread as failure:
+        return failure.detail
+    except Unsupported as failure:
+        if wanted:
+            raise
         return failure.detail

@@ -3,8 +3,10 @@
     main.hcl      what is declared
     state.json    {"serial", "owned": [{"address", "value", "uid", "protected"}], "outputs"};
                   a `uid` of "live" is the id of the live topic of that name
-    live.json     {"topics": [...], "acls": [...], "hidden": [...], "denied": [[op, type]],
-                  "authorizer", "brokers"}; topics and ACLs in the words of `cluster/specs.py`
+    live.json     {"topics": [...], "acls": [...], "quotas": [...], "users": [...],
+                  "configs": [{"resource": [scope, name], "set"}], "hidden": [...],
+                  "denied": [[op, type]], "authorizer", "brokers"}; in the words of
+                  `cluster/specs.py` and `cluster/setting_specs.py`
     run.json      {"targets", "destroy", "group_acls"}; all of them optional
 
 All but main.hcl may be missing. Adding a case is adding a folder and running
@@ -19,6 +21,15 @@ from pathlib import Path
 from typing import Any
 
 from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.setting_specs import (
+    ConfigResource,
+    ConfigScope,
+    QuotaAlteration,
+    QuotaEntity,
+    ResourceAlteration,
+    ScramAlteration,
+    ScramUser,
+)
 from kplan.cluster.specs import AclBinding, NewTopic
 from kplan.config.inputs import Inputs
 from kplan.kinds import KINDS
@@ -88,6 +99,21 @@ def _cluster(live: Mapping[str, Any]) -> MemoryCluster:
     cluster.seed(
         [NewTopic(**_assigned(each)) for each in live.get("topics", ())],
         [AclBinding(**each) for each in live.get("acls", ())],
+    )
+    cluster.settle(
+        [
+            QuotaAlteration(QuotaEntity(**each["entity"]), each["set"])
+            for each in live.get("quotas", ())
+        ],
+        [
+            ScramAlteration(ScramUser(*each["name"]), each["iterations"], "unknown")
+            for each in live.get("users", ())
+        ],
+        [
+            ResourceAlteration(ConfigResource(ConfigScope[scope], name), each["set"])
+            for each in live.get("configs", ())
+            for scope, name in (each["resource"],)
+        ],
     )
     for name in live.get("hidden", ()):
         cluster.hide(name)

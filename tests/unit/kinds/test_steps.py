@@ -1,9 +1,11 @@
 """The global order of requests: one table, pinned here (K4-45)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from kplan.kinds import KINDS
 from kplan.kinds.acl import AclKind
+from kplan.kinds.quota import Quota
 from kplan.kinds.topic import TopicKind
 from kplan.model.plan import Action, Change, Step
 from tests.values import acl, address, identity, topic
@@ -16,18 +18,26 @@ ORDER = """\
 25 delete_acls          kafka_acl replace, adds first
 30 create_acls          kafka_acl create
 35 delete_acls          kafka_acl delete, adds first
+36 alter_quotas         kafka_quota update
+37 alter_quotas         kafka_quota replace
+38 alter_quotas         kafka_quota replace
 40 create_topics        kafka_topic create
 50 alter_topic_configs  kafka_topic update
 60 create_partitions    kafka_topic update
 90 delete_topics        kafka_topic delete
+92 alter_quotas         kafka_quota delete
 """
 
 
+PAIRS: Mapping[str, tuple[object, object]] = {
+    "kafka_acl": (acl(acl_operation="Write"), acl()),
+    "kafka_quota": (Quota("user", "a"), Quota("user", "b")),
+    "kafka_topic": (topic(), topic(partitions=6, config={"retention.ms": "1"})),
+}
+
+
 def change(action: Action, kind: str) -> Change:
-    before: object = acl(acl_operation="Write")
-    after: object = acl()
-    if kind == "kafka_topic":
-        before, after = topic(), topic(partitions=6, config={"retention.ms": "1"})
+    before, after = PAIRS[kind]
     return Change(
         address(f"{kind}.a"),
         kind,
@@ -63,9 +73,8 @@ def test_every_acl_is_deleted_before_one_is_added_and_topics_go_last() -> None:
         name: {step.rank for step in steps if step.name == name} for name in {s.name for s in steps}
     }
     assert max(ranks["delete_acls"]) < max(ranks["create_acls"])
-    assert max(step.rank for step in steps if step.name != "delete_topics") < min(
-        ranks["delete_topics"]
-    )
+    of_topics = {"create_topics", "alter_topic_configs", "create_partitions"}
+    assert max(max(ranks[name]) for name in of_topics) < min(ranks["delete_topics"])
 
 
 def test_a_replaced_acl_is_deleted_and_added_in_adjacent_requests() -> None:

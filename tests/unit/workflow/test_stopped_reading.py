@@ -27,6 +27,8 @@ class Silent:
 class Stub:
     """A kind whose reading is a function."""
 
+    is_always_read = True
+
     def __init__(self, name: str, reading: Callable[[Any], object]) -> None:
         self.name = name
         self._reading = reading

@@ -1,0 +1,35 @@
+"""How much a reviewer should worry about changes of settings."""
+
+from collections.abc import Iterator
+
+from kplan.kinds.quota import Quota
+from kplan.model.plan import Action, AttributeChange, Change, Risk
+
+Finding = tuple[Risk, str]
+
+
+def setting_findings(change: Change) -> Iterator[Finding]:
+    """Tell what is risky about a change of a quota."""
+    match change.before if change.action is not Action.CREATE else change.after:
+        case Quota() as quota:
+            yield from _quota_findings(change, quota)
+        case _:
+            pass
+
+
+def _quota_findings(change: Change, quota: Quota) -> Iterator[Finding]:
+    if change.action in {Action.DELETE, Action.REPLACE}:
+        yield Risk.REVIEW, "KP2401 without its quota nothing limits it but the defaults"
+    elif change.action is Action.CREATE and quota.entity_name is None:
+        yield Risk.REVIEW, "KP2402 a default quota limits all that have none of their own"
+    elif change.action is Action.UPDATE:
+        for each in change.attributes:
+            if each.path[0] == "config" and _tightens(each):
+                yield Risk.REVIEW, f"KP2403 {each.path[1]} tightens: clients may be throttled"
+
+
+def _tightens(attribute: AttributeChange) -> bool:
+    before, after = attribute.before, attribute.after
+    if not isinstance(after, str):
+        return False
+    return before is None or (isinstance(before, str) and float(after) < float(before))
