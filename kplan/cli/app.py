@@ -53,6 +53,12 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "sandbox stop": ("sandbox:stop", "Stop the sandbox."),
     "sandbox status": ("sandbox:status", "Tell whether the sandbox runs, and how to reach it."),
     "sandbox logs": ("sandbox:logs", "Show the end of a node's log."),
+    "fleet snapshot": ("fleet:snapshot", "Read all clusters of fleet.hcl and store a run."),
+    "fleet inventory": ("fleet:inventory", "Count what is where."),
+    "fleet plan": ("fleet:plan", "Show what apply would change in every cluster."),
+    "fleet drift": ("fleet:drift", "Tell what was changed outside of kplan in every cluster."),
+    "fleet history": ("fleet:history", "Tell how one object changed over the runs."),
+    "fleet vacuum": ("fleet:vacuum", "Remove old runs."),
     "demo": ("demo:demo", "Watch plan, apply and drift on a sandbox of its own."),
     "version": ("version:version", "Tell the versions of kplan and its libraries."),
 }
@@ -60,6 +66,7 @@ GROUPS: Mapping[str, str] = {
     "state": "Look at what kplan owns, and move or forget it.",
     "policy": "Rules that a plan is held against.",
     "lock": "The lock that lets one run at a time change the state.",
+    "fleet": "Many clusters at once, on Spark.",
     "sandbox": "A real Apache Kafka here, for trying and for tests.",
 }
 HELP = """Plan and apply for Apache Kafka.

@@ -24,7 +24,10 @@ _OTHER_TOOLS = (
     ".pkr.hcl",
     ".nomad.hcl",
 )
-_OTHER_NAMES = frozenset({"terragrunt.hcl"})
+FLEET_FILE = "fleet.hcl"
+"""The file that declares the clusters of a fleet; it is no configuration of one of them."""
+
+_OTHER_NAMES = frozenset({"terragrunt.hcl", FLEET_FILE})
 
 
 @dataclass(frozen=True, slots=True)

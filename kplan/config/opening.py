@@ -60,7 +60,12 @@ def open_folder(
     cache = TreeCache(cached) if cached else None
     known = Known(tuple(kind.name for kind in kinds), inputs.skips_foreign)
     library = Library(folder, known, cache, shown)
-    found = library.folder(".")
+    return open_library(library, inputs, kinds)
+
+
+def open_library(library: Library, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Root:
+    """Begin with the root folder of a library."""
+    folder, found = library.root, library.folder(".")
     ledger = Ledger(list(found.diagnostics))
     rounds = Rounds()
     host = TemplateHost(FileAccess(folder, _own_folders()), FUNCTIONS, rounds=rounds)

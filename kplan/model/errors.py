@@ -15,6 +15,7 @@
       StalePlan             the plan no longer fits what is there (exit 6 in detail)
       PolicyDenied          a policy or guard refused (exit 3 in detail)
       SandboxError          the sandbox cluster did not start or crashed
+      FleetError            Spark, or the store of the fleet's tables, cannot be had
       Interrupted           a signal stopped the run (exit 130, 143 or 129)
 
 What a person can fix in a file is a `Diagnostic`, and all of them are shown at once.
@@ -162,6 +163,13 @@ class SandboxError(KplanError):
 
     code = "KP950"
     summary = "The sandbox failed"
+
+
+class FleetError(KplanError):
+    """Spark did not start, or the store of the fleet's tables cannot be used."""
+
+    code = "KP970"
+    summary = "The fleet job failed"
 
 
 class Interrupted(KplanError):  # noqa: N818

@@ -13,8 +13,9 @@ from kplan.model.outcome import Outcome
 from kplan.model.plan import Change, Plan
 from kplan.model.standing import Standing
 from kplan.model.state import OutputValue, Owned, State
+from kplan.model.tables import Figures
 from kplan.report.data import as_data
-from kplan.report.documents import drift, owned, states, stream
+from kplan.report.documents import drift, figures, owned, states, stream
 from kplan.report.documents.diagnostics import diagnostics_document
 from kplan.report.documents.drift import Coverage
 from kplan.report.documents.outcomes import outcome_words, outcomes_document
@@ -179,6 +180,16 @@ def adoption_text(
 def imported_text(owned: Sequence[Owned], notes: Sequence[str], look: Look) -> str:
     """Count what was taken over, per kind, with what is to be said about it."""
     return text(states.imported_document(owned, notes), look)
+
+
+def figures_text(found: Figures, look: Look) -> str:
+    """Show the tables of a job over many clusters."""
+    return text(figures.figures_document(found), look)
+
+
+def figures_json(found: Figures) -> str:
+    """Write the tables of a job over many clusters as one JSON document."""
+    return json_text(figures.figures_data(found))
 
 
 def outputs_text(outputs: Mapping[str, OutputValue], look: Look) -> str:

@@ -1,0 +1,115 @@
+"""What all fleet verbs share: their options, the world they work in, and how they answer."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kplan.cli.options import InputOptions, Json, StateOptions
+from kplan.cli.progress import Progress, progress
+from kplan.cli.session import Session
+
+if TYPE_CHECKING:  # help needs none of these
+    from kplan.cluster.port import Cluster
+    from kplan.config.fleet_file import FleetCluster
+    from kplan.model.diagnostic import Diagnostic
+    from kplan.model.tables import Figures
+    from kplan.workflow.fleet import FleetOptions, FleetPorts
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Which Spark works, and on which clusters of the fleet."""
+
+    cluster: Annotated[
+        list[str],
+        typer.Option("--cluster", metavar="NAME", help="Only this cluster (repeatable)."),
+    ] = field(default_factory=list)
+    master: Annotated[
+        str,
+        typer.Option(
+            "--master",
+            metavar="URL",
+            help="Spark's master, as for spark-submit.",
+            show_default="that of fleet.hcl, else this machine",
+        ),
+    ] = ""
+    remote: Annotated[
+        str,
+        typer.Option("--remote", metavar="URL", help="A Spark Connect server, sc://HOST:PORT."),
+    ] = ""
+    conf: Annotated[
+        list[str],
+        typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark (repeatable)."),
+    ] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Which stored run is asked, and how the answer is given."""
+
+    run: Annotated[
+        str,
+        typer.Option("--run", metavar="NAME", help="A stored run.", show_default="the latest"),
+    ] = ""
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, help="Rows to show of each table.")
+    ] = 1_000
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", metavar="PATH", help="Write all rows too: a folder, .parquet, .csv, .json."
+        ),
+    ] = ""
+    json: Json = False
+
+
+def options(
+    session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions
+) -> "FleetOptions":
+    """Gather what a fleet command works on. Raises UsageError and FleetError."""
+    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.fleet.engine import Engine  # noqa: PLC0415
+    from kplan.fleet.jvm import words  # noqa: PLC0415
+    from kplan.workflow.fleet import FleetOptions  # noqa: PLC0415
+
+    engine = Engine(spark.master, spark.remote, words(spark.conf))
+    given = wiring.project(session, StateOptions(), inputs).inputs
+    chosen = tuple(spark.cluster)
+    return FleetOptions(Path(), given, chosen, run.run, run.limit, run.output, engine)
+
+
+def ports(session: Session, shown: Progress) -> "FleetPorts":
+    """Connect a fleet command to clusters, clock and terminal."""
+    from kplan.workflow.fleet import FleetPorts  # noqa: PLC0415 - see above
+
+    return FleetPorts(partial(_connecting, session), shown, lambda: datetime.now(UTC))
+
+
+def _connecting(
+    session: Session, cluster: "FleetCluster"
+) -> "tuple[Callable[[], Cluster] | None, Sequence[Diagnostic]]":
+    from kplan.kafka.cluster import open_cluster  # noqa: PLC0415 - see above
+    from kplan.kafka.resolve import connection_settings  # noqa: PLC0415
+
+    resolved = connection_settings(cluster.provider, session.environ, folder=Path.cwd())
+    if resolved.settings is None:
+        return None, resolved.diagnostics
+    return partial(open_cluster, resolved.settings), resolved.diagnostics
+
+
+def answer(session: Session, run: RunOptions, work: "Callable[[Progress], Figures]") -> "Figures":
+    """Work under a progress display, and show what came of it."""
+    from kplan.report import views  # noqa: PLC0415 - see above
+
+    with progress(session.terminal) as shown:
+        found = work(shown)
+    look = session.terminal.data_look
+    session.terminal.data(
+        views.figures_json(found) if run.json else views.figures_text(found, look)
+    )
+    return found

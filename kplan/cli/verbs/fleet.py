@@ -1,0 +1,179 @@
+"""`kplan fleet ...`: many clusters at once, on Spark."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kplan.cli import fleeting
+from kplan.cli.exits import Exit
+from kplan.cli.fleeting import RunOptions, SparkOptions
+from kplan.cli.options import InputOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+if TYPE_CHECKING:
+    from kplan.model.tables import Figures
+
+
+@verb(
+    ("kplan fleet snapshot", "Read every cluster of fleet.hcl and store a run."),
+    ("kplan fleet snapshot -save=snapshots", "And write each cluster to a file."),
+)
+def snapshot(
+    session: Session,
+    spark: SparkOptions,
+    run: RunOptions,
+    inputs: InputOptions,
+    *,
+    save: Annotated[
+        str, typer.Option("--save", metavar="DIR", help="Write a file per cluster as well.")
+    ] = "",
+) -> int:
+    """Read all clusters of the fleet, and store what was read as a run.
+
+    A cluster that is down, hangs or refuses is told, and the others are stored: then the exit code
+    is 1. A run is seen when it is whole; one that is taken again takes the place of the first.
+    """
+    from kplan.workflow import fleet  # noqa: PLC0415 - help needs none of these
+
+    chosen = fleeting.options(session, spark, run, inputs)
+    found = fleeting.answer(
+        session,
+        run,
+        lambda shown: fleet.snapshot(
+            chosen, fleeting.ports(session, shown), Path(save) if save else None
+        ),
+    )
+    return _read_in_full(found)
+
+
+@verb(
+    ("kplan fleet inventory", "Count topics, partitions and ACLs of every cluster."),
+    ("kplan fleet inventory -by=team", "By the label that clusters carry."),
+)
+def inventory(
+    session: Session,
+    spark: SparkOptions,
+    run: RunOptions,
+    inputs: InputOptions,
+    *,
+    by: Annotated[
+        str, typer.Option("--by", metavar="LABEL", help="Group clusters by this label.")
+    ] = "",
+    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Largest topics.")] = 10,
+) -> int:
+    """Tell what is where in the latest run, or in another one."""
+    from kplan.workflow import fleet  # noqa: PLC0415 - as above
+
+    chosen = fleeting.options(session, spark, run, inputs)
+    found = fleeting.answer(
+        session,
+        run,
+        lambda shown: fleet.inventoried(chosen, fleeting.ports(session, shown), by, top),
+    )
+    return _read_in_full(found)
+
+
+@verb(("kplan fleet plan", "What apply would change, in every cluster. Exits with 2 if anything."))
+def plan(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions) -> int:
+    """Hold every cluster against the configuration that fleet.hcl names for it."""
+    return _planned(session, (spark, run, inputs), is_drift=False)
+
+
+@verb(
+    ("kplan fleet drift", "What was changed by hand, in every cluster. Exits with 2 if anything."),
+    ("kplan fleet drift -since=20261120T060000Z", "What is different from an earlier run."),
+)
+def drift(
+    session: Session,
+    spark: SparkOptions,
+    run: RunOptions,
+    inputs: InputOptions,
+    *,
+    since: Annotated[
+        str, typer.Option("--since", metavar="RUN", help="Compare with this stored run instead.")
+    ] = "",
+) -> int:
+    """Hold every cluster against what kplan last applied there, or against an earlier run."""
+    if not since:
+        return _planned(session, (spark, run, inputs), is_drift=True)
+    from kplan.workflow import fleet  # noqa: PLC0415 - as above
+
+    chosen = fleeting.options(session, spark, run, inputs)
+    found = fleeting.answer(
+        session,
+        run,
+        lambda shown: fleet.changed(chosen, fleeting.ports(session, shown), since),
+    )
+    return Exit.CHANGES if found.tables[0].rows else _read_in_full(found)
+
+
+@verb(("kplan fleet history orders", "Which values the topic had, from when to when."))
+def history(
+    session: Session,
+    spark: SparkOptions,
+    run: RunOptions,
+    inputs: InputOptions,
+    *,
+    identity: Annotated[
+        str, typer.Argument(metavar="IDENTITY", help="A topic name, or an ACL as kplan names it.")
+    ],
+) -> int:
+    """Tell how one object changed over the stored runs."""
+    from kplan.workflow import fleet  # noqa: PLC0415 - as above
+
+    chosen = fleeting.options(session, spark, run, inputs)
+    fleeting.answer(
+        session,
+        run,
+        lambda shown: fleet.remembered(chosen, fleeting.ports(session, shown), identity),
+    )
+    return Exit.DONE
+
+
+@verb(("kplan fleet vacuum -keep=720h", "Keep the runs of thirty days, and always the latest."))
+def vacuum(
+    session: Session,
+    spark: SparkOptions,
+    inputs: InputOptions,
+    *,
+    keep: Annotated[
+        str, typer.Option("--keep", metavar="SPAN", help="How long runs are kept, as 720h.")
+    ] = "2160h",
+) -> int:
+    """Remove old runs, and what runs that broke off left behind."""
+    from datetime import timedelta  # noqa: PLC0415 - as above
+
+    from kplan.cli.options import span_s  # noqa: PLC0415
+    from kplan.cli.progress import progress  # noqa: PLC0415
+    from kplan.workflow import fleet  # noqa: PLC0415
+
+    span = timedelta(seconds=span_s("-keep", keep))
+    chosen = fleeting.options(session, spark, RunOptions(), inputs)
+    with progress(session.terminal) as shown:
+        gone = fleet.vacuumed(chosen, fleeting.ports(session, shown), span)
+    session.terminal.data(f"Runs removed: {gone}.\n")
+    return Exit.DONE
+
+
+def _planned(
+    session: Session, given: tuple[SparkOptions, RunOptions, InputOptions], *, is_drift: bool
+) -> int:
+    from kplan.workflow import fleet  # noqa: PLC0415 - as above
+
+    spark, run, inputs = given
+    chosen = fleeting.options(session, spark, run, inputs)
+    found = fleeting.answer(
+        session,
+        run,
+        lambda shown: fleet.planned(chosen, fleeting.ports(session, shown), is_drift=is_drift),
+    )
+    findings = {row[1] for row in found.tables[0].rows}
+    if findings & {"problem", "unread"}:
+        return Exit.ERROR
+    return Exit.CHANGES if findings else _read_in_full(found)
+
+
+def _read_in_full(found: "Figures") -> int:
+    return Exit.ERROR if found.notes else Exit.DONE

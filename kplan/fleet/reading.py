@@ -1,0 +1,112 @@
+"""Reading one cluster, live or from a file, within its deadline; failures come back as rows.
+
+This runs wherever Spark runs it, so it knows nothing of Spark.
+"""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kplan.cluster.port import Cluster
+from kplan.fleet.rows import Row, snapshot_rows, unread_cluster
+from kplan.fleet.saved import read_file
+from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind
+from kplan.model.errors import KplanError, Unread
+from kplan.model.snapshot import Reading, Snapshot
+
+DEADLINE_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where the rows of one cluster come from: `connect` opens it live, else `file` holds them."""
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    connect: Callable[[], Cluster] | None = field(default=None, repr=False)
+    file: Path | None = None
+    deadline_s: float = DEADLINE_S
+
+    @property
+    def about(self) -> dict[str, str]:
+        """What the row of the cluster says beside what was read."""
+        return {f"label.{name}": value for name, value in sorted(self.labels.items())}
+
+
+def read_rows(source: Source) -> Sequence[Row]:
+    """Read everything of one cluster. A cluster that is down, hangs or refuses gives `unread` rows.
+
+    A thread does the reading: a broker that takes a connection and then says nothing must not hold
+    the others up, whatever library waits for it.
+    """
+    found: list[Sequence[Row]] = []
+    opened: list[Cluster] = []
+    thread = threading.Thread(
+        target=lambda: found.append(_attempted(source, opened)), name=source.name, daemon=True
+    )
+    thread.start()
+    thread.join(source.deadline_s)
+    if found:
+        return found[0]
+    for cluster in opened:
+        cluster.close()
+    told = f"Not read within its deadline of {source.deadline_s:g} s."
+    return unread_cluster(source.name, told, source.about)
+
+
+def _attempted(source: Source, opened: list[Cluster]) -> Sequence[Row]:
+    try:
+        if source.connect is None:
+            return _from_file(source)
+        with closing(source.connect()) as cluster:
+            opened.append(cluster)
+            return tuple(snapshot_rows(source.name, _snapshot(cluster), source.about))
+    except KplanError as failure:
+        told = f"{failure.summary}: {failure.detail}" if failure.detail else failure.summary
+        return unread_cluster(source.name, told, source.about)
+    except Exception as failure:  # noqa: BLE001 - one cluster never takes the others down
+        told = f"{type(failure).__name__}: {failure}"
+        return unread_cluster(source.name, told, source.about)
+
+
+def _from_file(source: Source) -> Sequence[Row]:
+    if source.file is None:
+        return unread_cluster(source.name, "It has neither a provider nor a file.", source.about)
+    return tuple(
+        replace_about(row._replace(cluster=source.name), source.about)
+        for row in read_file(source.file)
+    )
+
+
+def replace_about(row: Row, about: Mapping[str, str]) -> Row:
+    """Put the labels of today on the row of a cluster; those of the file are history."""
+    if row.kind != "cluster":
+        return row
+    kept = {name: value for name, value in row.attributes.items() if not name.startswith("label.")}
+    return row._replace(attributes={**kept, **about})
+
+
+def _snapshot(cluster: Cluster) -> Snapshot:
+    description = cluster.describe()
+    readings: dict[str, Reading] = {}
+    unread: dict[str, str] = {}
+    for kind in KINDS:
+        try:
+            readings[kind.name] = _whole(kind, cluster)
+        except Unread as failure:
+            unread[kind.name] = failure.detail
+    return replace(
+        Snapshot(description.cluster_id, description.brokers, readings, unread),
+        taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        principal=description.principal,
+    )
+
+
+def _whole(kind: ResourceKind, cluster: Cluster) -> Reading:
+    """Read a kind with everything there is to know of each object, not only of declared ones."""
+    listed = kind.read(cluster, ())
+    return kind.read(cluster, listed.objects) if kind.name == "kafka_topic" else listed

@@ -1,0 +1,128 @@
+"""What is known of a cluster as rows of one shape, whatever the kind of object.
+
+One row is one object as it was read: a topic, an ACL, a quota, a consumer group. `value` is the
+object as JSON under the attribute names of its kind, or null for what is no kind; `attributes`
+holds the same flat (`config.retention.ms`), for jobs that go by attribute. A cluster as a whole has
+a row of kind `cluster`, with its labels. What could not be read is a row of kind `unread`: its
+identity is the kind, or `*` for everything, and it says why. An object that the cluster would not
+show is a row of kind `hidden`.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.schema import document, from_document
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Broker, Live, Reading, Snapshot
+
+FORMAT = 1
+"""Of the rows; it goes up when a reader of older rows would misread newer ones."""
+
+OBJECTS = (
+    "cluster string, kind string, identity string, uid string, value string, "
+    "attributes map<string,string>"
+)
+"""The schema of the rows, as Spark writes it."""
+
+CLUSTER = "cluster"
+UNREAD = "unread"
+HIDDEN = "hidden"
+NO_OBJECTS = (CLUSTER, UNREAD, HIDDEN)
+EVERYTHING = "*"
+
+
+class Row(NamedTuple):
+    """One object of one cluster."""
+
+    cluster: str
+    kind: str
+    identity: str
+    uid: str = ""
+    value: str | None = None
+    attributes: Mapping[str, str] = {}
+
+
+def snapshot_rows(name: str, snapshot: Snapshot, about: Mapping[str, str]) -> Iterator[Row]:
+    """Write a snapshot as rows; `about` goes into the cluster's own."""
+    facts = {
+        "cluster_id": snapshot.cluster_id,
+        "principal": snapshot.principal,
+        "taken_at": snapshot.taken_at,
+        "brokers": json.dumps([[b.id, b.host, b.port, b.rack] for b in snapshot.brokers]),
+        **about,
+    }
+    yield Row(name, CLUSTER, snapshot.cluster_id, attributes=facts)
+    for kind, reading in sorted(snapshot.readings.items()):
+        for identity in sorted(reading.objects):
+            live = reading.objects[identity]
+            found = document(live.value)
+            yield Row(name, kind, identity, live.uid, _json(found), dict(flat(found)))
+        for identity, refusal in sorted(reading.hidden.items()):
+            why = {
+                "kind": kind,
+                "error": refusal.error,
+                "code": str(refusal.code),
+                "message": refusal.message,
+            }
+            yield Row(name, HIDDEN, identity, attributes=why)
+    for kind, reason in sorted(snapshot.unread.items()):
+        yield Row(name, UNREAD, kind, attributes={"reason": reason})
+
+
+def unread_cluster(name: str, reason: str, about: Mapping[str, str]) -> tuple[Row, ...]:
+    """Write down a cluster of which nothing could be read."""
+    return (
+        Row(name, CLUSTER, "", attributes=about),
+        Row(name, UNREAD, EVERYTHING, attributes={"reason": reason}),
+    )
+
+
+def snapshot_of(rows: Iterable[Row]) -> Snapshot | str:
+    """Read back what `snapshot_rows` wrote of one cluster; for an unread one say why."""
+    kinds: Mapping[str, ResourceKind] = {each.name: each for each in KINDS}
+    objects: dict[str, dict[Identity, Live]] = {name: {} for name in kinds}
+    hidden: dict[str, dict[Identity, Refusal]] = {name: {} for name in kinds}
+    unread: dict[str, str] = {}
+    facts: Mapping[str, str] = {}
+    for row in rows:
+        if row.kind == CLUSTER:
+            facts = row.attributes
+        elif row.kind == UNREAD:
+            unread[row.identity] = row.attributes["reason"]
+        elif row.kind == HIDDEN:
+            told = row.attributes
+            why = Refusal(told["error"], int(told["code"]), told["message"])
+            hidden[told["kind"]][Identity(row.identity)] = why
+        elif row.kind in kinds and row.value is not None:
+            value = from_document(kinds[row.kind].schema, json.loads(row.value))
+            objects[row.kind][Identity(row.identity)] = Live(value, row.uid)
+    if EVERYTHING in unread:
+        return unread[EVERYTHING]
+    return Snapshot(
+        facts.get("cluster_id", ""),
+        tuple(Broker(*each) for each in json.loads(facts.get("brokers", "[]"))),
+        {name: Reading(each, hidden[name]) for name, each in objects.items() if name not in unread},
+        unread,
+        facts.get("taken_at", ""),
+        facts.get("principal", ""),
+    )
+
+
+def flat(found: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """List attributes by dotted name; lists are JSON, what is not set is left out."""
+    for name in sorted(found):
+        value = found[name]
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{name}.")
+        elif isinstance(value, str):
+            yield f"{prefix}{name}", value
+        elif value is not None:
+            yield f"{prefix}{name}", _json(value)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

@@ -1,0 +1,175 @@
+"""Where the fleet's snapshots are kept: append-only runs, each seen only when it is whole.
+
+    ROOT/objects/attempt=ID/kind=KIND/*.parquet    the rows of one attempt at a run
+    ROOT/runs/attempt=ID/*.json                    one line, written last: this attempt counts
+
+A run that is taken again is another attempt; the one that ended last is the run. What a broken or
+second writer leaves is of no attempt that counts, and `vacuum` removes it. Every path is Spark's to
+read, so that a store may lie in HDFS or an object store as well as in a folder.
+"""
+
+import json
+import shutil
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from kplan.fleet.rows import FORMAT, OBJECTS
+from kplan.model.errors import FleetError
+from kplan.model.version import VERSION
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_RUNS = "run string, attempt string, at string, format int, kplan_version string, rows long"
+_ORPHAN = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One look at the fleet. `at` is when it began, ISO 8601 in UTC."""
+
+    run: str
+    attempt: str
+    at: str
+    format: int = FORMAT
+    kplan_version: str = VERSION
+    rows: int = 0
+
+
+class Store:
+    """The tables of a fleet below one root, as Spark spells paths."""
+
+    def __init__(self, spark: "SparkSession", root: str) -> None:
+        self._spark = spark
+        self.root = root.rstrip("/")
+
+    def append(self, objects: "DataFrame", run: str, at: datetime) -> Run:
+        """Store the rows of a run; nobody sees any of them before all are there.
+
+        Raises:
+            FleetError: they could not be written.
+
+        """
+        attempt = uuid.uuid4().hex
+        try:
+            objects.write.partitionBy("kind").parquet(self._objects(attempt))
+            rows = self._read([attempt]).count()
+            done = Run(run, attempt, at.isoformat(timespec="seconds"), rows=rows)
+            lines = self._spark.createDataFrame([tuple(asdict(done).values())], _RUNS)
+            lines.coalesce(1).write.json(f"{self.root}/runs/attempt={attempt}")
+        except Exception as failure:
+            raise FleetError(
+                f"The run could not be stored in {self.root}: {_first_line(failure)}",
+                "Nothing of it counts; the runs before are as they were.",
+            ) from failure
+        return done
+
+    def runs(self) -> tuple[Run, ...]:
+        """List the runs that are whole, oldest first.
+
+        Raises:
+            FleetError: one of them was written by a later version.
+
+        """
+        from pyspark.errors import AnalysisException
+
+        try:
+            found = self._spark.read.schema(_RUNS).json(f"{self.root}/runs")
+            rows = found.collect()
+        except AnalysisException:  # the folder is not there yet
+            return ()
+        latest: dict[str, Run] = {}
+        for row in sorted((Run(**row.asDict()) for row in rows), key=_age):
+            if row.format > FORMAT:
+                raise FleetError(
+                    f"Run {row.run} in {self.root} has format {row.format}; this version of kplan "
+                    f"reads up to {FORMAT}.",
+                    f"Use kplan {row.kplan_version} or later.",
+                )
+            latest[row.run] = row
+        return tuple(sorted(latest.values(), key=_age))
+
+    def run(self, name: str = "") -> Run:
+        """Find a run by its name, the latest where none is given; raises FleetError."""
+        found = self.runs()
+        if not found:
+            raise FleetError(
+                f"There is no run in {self.root} yet.", "Take one with: kplan fleet snapshot"
+            )
+        chosen = next((each for each in found if each.run == name), None) if name else found[-1]
+        if chosen is None:
+            known = ", ".join(each.run for each in found[-5:])
+            raise FleetError(f"There is no run {name} in {self.root}.", f"The latest: {known}.")
+        return chosen
+
+    def objects(self, run: Run) -> "DataFrame":
+        """Give the rows of one run."""
+        return self._read([run.attempt]).drop("attempt")
+
+    def all_objects(self, runs: Sequence[Run]) -> "DataFrame":
+        """Give the rows of several runs, with `run` and `at` before them."""
+        from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+        known = self._spark.createDataFrame(
+            [(each.attempt, each.run, each.at) for each in runs],
+            "attempt string, run string, at string",
+        )
+        return self._read([each.attempt for each in runs]).join(F.broadcast(known), "attempt")
+
+    def _objects(self, attempt: str) -> str:
+        return f"{self.root}/objects/attempt={attempt}"
+
+    def _read(self, attempts: Iterable[str]) -> "DataFrame":
+        read = self._spark.read.schema(f"{OBJECTS}, attempt string")
+        paths = [self._objects(each) for each in attempts]
+        return read.option("basePath", f"{self.root}/objects").parquet(*paths)
+
+    def vacuum(self, keep: timedelta, now: datetime) -> int:
+        """Remove runs older than `keep`, but never the latest, and what broken runs left.
+
+        Returns how many attempts went. Only for a store in a folder of this machine.
+        Raises FleetError for another.
+        """
+        root = Path(self.root.removeprefix("file://"))
+        if "://" in self.root.removeprefix("file://") or not root.is_dir():
+            raise FleetError(
+                f"{self.root} is no folder of this machine.",
+                "Remove old attempt=... folders with the tools of that store, `runs` first.",
+            )
+        runs = self.runs()
+        kept = {each.attempt for each in runs[-1:]}
+        kept |= {each.attempt for each in runs if now - _at(each) <= keep}
+        gone = 0
+        for folder in sorted(root.glob("objects/attempt=*")):
+            attempt = folder.name.partition("=")[2]
+            age = now.timestamp() - folder.stat().st_mtime
+            is_counted = any(each.attempt == attempt for each in runs)
+            if attempt in kept or (not is_counted and age < _ORPHAN.total_seconds()):
+                continue
+            shutil.rmtree(root / "runs" / folder.name, ignore_errors=True)
+            shutil.rmtree(folder)
+            gone += 1
+        return gone
+
+
+def lineage(run: Run) -> str:
+    """Name where a number came from: run, attempt, and the code that read it."""
+    return json.dumps(
+        {"run": run.run, "attempt": run.attempt, "at": run.at, "kplan": run.kplan_version}
+    )
+
+
+def _age(run: Run) -> tuple[str, str]:
+    return run.at, run.attempt
+
+
+def _at(run: Run) -> datetime:
+    return datetime.fromisoformat(run.at)
+
+
+def _first_line(failure: Any) -> str:  # noqa: ANN401
+    return str(failure).strip().partition("\n")[0]

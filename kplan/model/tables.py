@@ -1,0 +1,30 @@
+"""Tables of figures, with where every figure came from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Cell = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class FigureTable:
+    """Rows under named columns. `is_cut` says that there are more than are shown."""
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a job over many clusters came to.
+
+    `lineage` names what every figure was made of: run, time of reading, version of the code.
+    `notes` say what a reader must know beside the figures, such as clusters that could not be read.
+    """
+
+    title: str
+    tables: tuple[FigureTable, ...]
+    lineage: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,66 @@
+"""Tables of figures over many clusters."""
+
+from kplan.model.tables import Cell, Figures, FigureTable
+from kplan.report.data import Data
+from kplan.report.document import (
+    Block,
+    Document,
+    Heading,
+    Paragraph,
+    Row,
+    Table,
+    TableRow,
+    Tone,
+    faint,
+    line,
+    strong,
+)
+
+
+def figures_document(found: Figures) -> Document:
+    """Show the tables, what must be known beside them, and where the figures came from."""
+    blocks: list[Block] = [Heading(line(strong(found.title)))]
+    blocks += [_table(each) for each in found.tables if each.rows]
+    if not any(each.rows for each in found.tables):
+        blocks.append(Paragraph("Nothing was found."))
+    blocks += [Paragraph(f"Note: {each}", Tone.WARNING) for each in found.notes]
+    if found.lineage:
+        told = ", ".join(f"{name} {value}" for name, value in found.lineage.items())
+        blocks.append(Paragraph(f"From: {told}", Tone.FAINT))
+    return Document(tuple(blocks))
+
+
+def _table(table: FigureTable) -> Table:
+    foot = (Row(line(faint("There are more rows; -limit or -output shows them."))),)
+    return Table(
+        tuple(TableRow(tuple(line(_text(cell)) for cell in row)) for row in table.rows),
+        table.columns,
+        title=(Row(line(strong(table.name)), column=0),),
+        foot=foot if table.is_cut else (),
+    )
+
+
+def _text(cell: Cell) -> str:
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return str(cell).lower()
+        case _:
+            return str(cell)
+
+
+def figures_data(found: Figures) -> Data:
+    """Write the same as data: every row an object under its columns."""
+    return {
+        "title": found.title,
+        "lineage": dict(found.lineage),
+        "notes": list(found.notes),
+        "tables": {
+            each.name: {
+                "is_cut": each.is_cut,
+                "rows": [dict(zip(each.columns, row, strict=True)) for row in each.rows],
+            }
+            for each in found.tables
+        },
+    }

@@ -1,0 +1,328 @@
+"""Use cases over many clusters: taking a snapshot of a fleet, and asking what was taken."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kplan.config.fleet_file import Fleet, FleetCluster, load_fleet
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration, load
+from kplan.fleet import history, inventory, planning, shown
+from kplan.fleet.engine import Engine, session
+from kplan.fleet.reading import DEADLINE_S, Source
+from kplan.fleet.rows import CLUSTER, EVERYTHING, UNREAD, Row
+from kplan.fleet.saved import write_file
+from kplan.fleet.store import Run, Store
+from kplan.kinds import KINDS
+from kplan.model.diagnostic import Diagnostic, has_errors, in_order
+from kplan.model.errors import ConfigError, KplanError, UsageError
+from kplan.model.state import State
+from kplan.model.tables import Figures, FigureTable
+from kplan.plan.request import PlanRequest
+from kplan.state.file_store import FileStore
+from kplan.workflow.plan import output_values
+from kplan.workflow.project import Progress
+
+if TYPE_CHECKING:
+    from kplan.cluster.port import Cluster
+    from kplan.fleet.engine import DataFrame, SparkSession
+
+Connecting = Callable[[FleetCluster], "tuple[Callable[[], Cluster] | None, Sequence[Diagnostic]]"]
+"""Works out how a cluster is reached, without reaching it; the result goes to the executors."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetOptions:
+    """What a fleet command works on. `only` names clusters, `run` a stored run ("": the latest).
+
+    `limit` bounds the rows that are shown, `output` takes all of them.
+    """
+
+    folder: Path
+    inputs: Inputs
+    only: tuple[str, ...] = ()
+    run: str = ""
+    limit: int = shown.LIMIT
+    output: str = ""
+    engine: Engine = field(default_factory=Engine)
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPorts:
+    """The outside world of a fleet command."""
+
+    connecting: Connecting
+    progress: Progress
+    now: Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A stored run open for questions. `spark` is the session that answers."""
+
+    fleet: Fleet
+    spark: "SparkSession"
+    store: Store
+    run: Run
+    objects: "DataFrame"
+
+
+def fleet_of(options: FleetOptions) -> Fleet:
+    """Load the fleet file.
+
+    Raises:
+        ConfigError: it has errors.
+        UsageError: a cluster is named that it does not declare.
+
+    """
+    found = load_fleet(options.folder, options.inputs)
+    if has_errors(found.diagnostics):
+        raise ConfigError(found.diagnostics, found.sources)
+    known = {each.name for each in found.clusters}
+    if strange := [name for name in options.only if name not in known]:
+        raise UsageError(
+            f"The fleet has no cluster {', '.join(strange)}.",
+            f"It has: {', '.join(sorted(known))}.",
+        )
+    return found
+
+
+def engine_of(fleet: Fleet, engine: Engine) -> Engine:
+    """Say which Spark works; the command line wins over the fleet file."""
+    return Engine(
+        engine.master or fleet.master,
+        engine.remote or fleet.remote,
+        {**fleet.conf, **engine.conf},
+    )
+
+
+@contextmanager
+def looked(options: FleetOptions, ports: FleetPorts) -> Iterator[Looked]:
+    """Open a stored run; raises ConfigError, UsageError and FleetError."""
+    fleet = fleet_of(options)
+    ports.progress.stage("Starting Spark")
+    with session(engine_of(fleet, options.engine)) as spark:
+        store = Store(spark, fleet.store)
+        run = store.run(options.run)
+        objects = store.objects(run)
+        if options.only:
+            objects = objects.where(objects["cluster"].isin(*options.only))
+        ports.progress.stage("Working on the run")
+        yield Looked(fleet, spark, store, run, objects)
+
+
+# ---- taking a run
+
+
+def snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None) -> Figures:
+    """Read every cluster on the executors and store a run; what could not be read is told.
+
+    `options.run` names the run, else the time does. With `save` each cluster is written to a file
+    as well, for `snapshot = "FILE"`.
+    """
+    fleet = fleet_of(options)
+    sources = tuple(_sources(fleet, options.only, ports))
+    ports.progress.stage("Starting Spark")
+    with session(engine_of(fleet, options.engine)) as spark:
+        from kplan.fleet.source import clusters  # noqa: PLC0415 - imports PySpark
+
+        ports.progress.stage(f"Reading {len(sources)} clusters")
+        store, at = Store(spark, fleet.store), ports.now()
+        name = options.run or at.strftime("%Y%m%dT%H%M%SZ")
+        run = store.append(clusters(spark, sources), name, at)
+        objects = store.objects(run)
+        if save is not None:
+            _saved(objects, sources, save)
+        tables = (
+            shown.table("inventory", inventory.inventory(objects), options.limit),
+            shown.table("unread", inventory.unread(objects), options.limit),
+        )
+    return Figures(f"Run {run.run}", tables, _lineage(run, fleet.store), _notes(tables[1]))
+
+
+def _sources(fleet: Fleet, only: Sequence[str], ports: FleetPorts) -> Iterator[Source]:
+    problems: list[Diagnostic] = []
+    found: list[Source] = []
+    for each in fleet.clusters:
+        if only and each.name not in only:
+            continue
+        connect = None
+        if each.provider is not None:
+            connect, told = ports.connecting(each)
+            problems.extend(told)
+        deadline = each.deadline_s or DEADLINE_S
+        found.append(Source(each.name, each.labels, connect, each.snapshot, deadline))
+    if has_errors(problems):
+        raise ConfigError(in_order(problems), fleet.sources)
+    yield from found
+
+
+def _saved(objects: "DataFrame", sources: Sequence[Source], folder: Path) -> None:
+    """Write each cluster to a file of its own; one cluster at a time is in memory."""
+    for source in sources:
+        chosen = objects.where(objects["cluster"] == source.name).select(*Row._fields)
+        ordered = chosen.orderBy("kind", "identity").toLocalIterator()
+        rows = [Row(*each) for each in ordered]
+        if all(row.kind != UNREAD for row in rows):
+            write_file(folder / f"{source.name}.jsonl.gz", rows)
+
+
+# ---- asking a run
+
+
+def inventoried(options: FleetOptions, ports: FleetPorts, by: str = "", top: int = 10) -> Figures:
+    """Count what is where, by cluster or by a label."""
+    with looked(options, ports) as found:
+        counts = inventory.inventory(found.objects, by)
+        if options.output:
+            shown.write_out(counts, options.output)
+        tables = (
+            shown.table("inventory", counts, options.limit),
+            shown.table("largest", inventory.largest(found.objects, top), options.limit),
+            shown.table("unread", inventory.unread(found.objects), options.limit),
+        )
+        return _figures("Inventory of the fleet", tables, found)
+
+
+def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figures:
+    """Hold every cluster against its configuration (plan), or against what was applied (drift)."""
+    fleet = fleet_of(options)
+    wanted = _wanted(fleet, options, ports)
+    with looked(options, ports) as found:
+        everything = planning.plans(found.objects, wanted).cache()
+        kinds = ("drift",) if is_drift else ("change",)
+        told = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
+        if options.output:
+            shown.write_out(told, options.output)
+        ordered = told.drop("count").orderBy("cluster", "finding", "address")
+        counts = everything.groupBy("cluster", "finding").count().orderBy("cluster", "finding")
+        title = "Drift of the fleet" if is_drift else "Plan of the fleet"
+        tables = (
+            shown.table("findings", ordered, options.limit),
+            shown.table("counts", counts, options.limit),
+            shown.table(
+                "unmanaged",
+                everything.where("finding = 'unmanaged'")
+                .select("cluster", "kind", "count")
+                .orderBy("cluster", "kind"),
+                options.limit,
+            ),
+        )
+        return _figures(title, tables, found)
+
+
+def changed(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
+    """Tell what is different from an earlier run, and since when everything stands as it does."""
+    with looked(options, ports) as found:
+        earlier = found.store.run(since)
+        before = found.store.objects(earlier)
+        if options.only:
+            before = before.where(before["cluster"].isin(*options.only))
+        differences = history.changes(before, found.objects)
+        if options.output:
+            shown.write_out(differences, options.output)
+        ordered = differences.orderBy("cluster", "kind", "identity", "attribute")
+        figures = _figures(
+            f"Changes since run {earlier.run}",
+            (shown.table("changes", ordered, options.limit),),
+            found,
+        )
+        return replace(figures, lineage={**figures.lineage, "since": earlier.run})
+
+
+def remembered(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
+    """Tell which values one object had from when to when, and which runs saw them."""
+    with looked(options, ports) as found:
+        every = found.store.all_objects(found.store.runs())
+        if options.only:
+            every = every.where(every["cluster"].isin(*options.only))
+        meant = (every["identity"] == what) | every["kind"].isin(CLUSTER, UNREAD)
+        spans = history.history(every.where(meant))
+        if options.output:
+            shown.write_out(spans, options.output)
+        ordered = spans.orderBy("cluster", "kind", "attribute", "valid_from")
+        return _figures(
+            f"History of {what}", (shown.table("history", ordered, options.limit),), found
+        )
+
+
+def vacuumed(options: FleetOptions, ports: FleetPorts, keep: timedelta) -> int:
+    """Remove old runs and what broken ones left; returns how many went."""
+    fleet = fleet_of(options)
+    with session(engine_of(fleet, options.engine)) as spark:
+        return Store(spark, fleet.store).vacuum(keep, ports.now())
+
+
+def _figures(title: str, tables: tuple[FigureTable, ...], found: Looked) -> Figures:
+    unread = shown.table("unread", inventory.unread(found.objects))
+    return Figures(title, tables, _lineage(found.run, found.store.root), _notes(unread))
+
+
+def _lineage(run: Run, store: str) -> dict[str, str]:
+    return {
+        "run": run.run,
+        "attempt": run.attempt,
+        "read_at": run.at,
+        "kplan_version": run.kplan_version,
+        "store": store,
+    }
+
+
+def _notes(unread: FigureTable) -> tuple[str, ...]:
+    return tuple(
+        f"{cluster} could not be read: {reason}"
+        if kind == EVERYTHING
+        else f"{cluster}: {kind} could not be read: {reason}"
+        for cluster, kind, reason in unread.rows
+    )
+
+
+# ---- what is wanted
+
+
+def _wanted(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> planning.Wanted:
+    """Load the configuration and state of each cluster; one with errors is told by itself."""
+    requests: dict[str, PlanRequest] = {}
+    problems: dict[str, str] = {}
+    chosen = [
+        each
+        for each in fleet.clusters
+        if each.configuration is not None and (not options.only or each.name in options.only)
+    ]
+    ports.progress.stage("Reading configurations", len(chosen))
+    for each in chosen:
+        try:
+            requests[each.name] = _request(each, options.inputs)
+        except KplanError as failure:
+            problems[each.name] = "; ".join(
+                f"{told.code} {told.summary}: {told.detail}"
+                for told in failure.diagnostics
+                if told.is_error
+            )
+        ports.progress.advance()
+    return planning.Wanted(requests, problems)
+
+
+def _request(cluster: FleetCluster, inputs: Inputs) -> PlanRequest:
+    configuration = _loaded(cluster, inputs)
+    state = None if cluster.state is None else FileStore(cluster.state).read()
+    return PlanRequest(
+        resources=configuration.resources,
+        outputs=output_values(configuration),
+        state=state or State(""),
+        config_digest=configuration.digest,
+        moved=configuration.refactorings.moved,
+        removed=configuration.refactorings.removed,
+        imports=configuration.refactorings.imports,
+    )
+
+
+def _loaded(cluster: FleetCluster, inputs: Inputs) -> Configuration:
+    folder = cluster.configuration or Path()
+    found = load(folder, Inputs(environ=inputs.environ), KINDS)
+    if has_errors(found.diagnostics):
+        raise ConfigError(found.diagnostics, found.sources)
+    return found

@@ -1,0 +1,32 @@
+"""One Spark session for all tests of the fleet."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.fleet.engine import Engine, session
+from kplan.fleet.rows import OBJECTS, Row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ENGINE = Engine(
+    master=os.environ.get("KPLAN_TEST_SPARK_MASTER", "local[2]"),
+    remote=os.environ.get("KPLAN_TEST_SPARK_REMOTE", ""),
+    conf={"spark.sql.shuffle.partitions": "2"},
+)
+"""The same suite runs on another Spark when the environment names one."""
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator["SparkSession"]:
+    with session(ENGINE) as found:
+        yield found
+
+
+@pytest.fixture
+def objects(spark: "SparkSession") -> Callable[[Sequence[Row]], "DataFrame"]:
+    """Make the rows of a run a DataFrame."""
+    return lambda rows: spark.createDataFrame([tuple(each) for each in rows], OBJECTS)

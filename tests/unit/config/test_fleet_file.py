@@ -1,0 +1,78 @@
+from pathlib import Path
+
+from kplan.config.fleet_file import Fleet, load_fleet
+from kplan.config.inputs import Inputs
+from kplan.config.load import load
+from kplan.kinds import KINDS
+
+WHOLE = """
+variable "password" {
+  type      = string
+  sensitive = true
+}
+locals { region = "eu" }
+
+cluster "prod" {
+  labels        = { region = local.region, critical = true }
+  configuration = "prod"
+  audit         = ["logs/*.log"]
+  deadline_s    = 30
+  provider "kafka" {
+    bootstrap_servers = ["kafka-1:9092"]
+    sasl_password     = var.password
+  }
+}
+cluster "lab" { snapshot = "lab.jsonl.gz" }
+store { path = "tables" }
+spark { conf = { "spark.driver.memory" = "2g" } }
+"""
+
+
+def loaded(folder: Path, text: str, **environ: str) -> Fleet:
+    (folder / "fleet.hcl").write_text(text)
+    return load_fleet(folder, Inputs(environ=environ))
+
+
+def told(found: Fleet) -> list[tuple[str, int]]:
+    return [(each.code, each.subject.line if each.subject else 0) for each in found.diagnostics]
+
+
+def test_a_fleet_names_clusters_store_and_spark(tmp_path: Path) -> None:
+    found = loaded(tmp_path, WHOLE, KPLAN_VAR_password="secret")
+    lab, prod = found.clusters
+    assert not found.diagnostics
+    assert (lab.name, lab.snapshot) == ("lab", tmp_path / "lab.jsonl.gz")
+    assert prod.labels == {"region": "eu", "critical": "true"}
+    assert prod.state == tmp_path / "prod/state/kplan.json"
+    assert prod.provider is not None
+    assert prod.provider.arguments["sasl_password"] == "secret"
+    assert "secret" not in repr(found)
+    assert (found.store, found.conf) == (str(tmp_path / "tables"), {"spark.driver.memory": "2g"})
+
+
+def test_every_mistake_of_a_fleet_file_is_told_at_once(tmp_path: Path) -> None:
+    found = loaded(
+        tmp_path,
+        'cluster "a" {\n  labels = 3\n  colour = 1\n}\n'
+        'store { format = "csv" }\nstore {}\nregion "x" {}\n'
+        'cluster "b" {\n  snapshot   = "b"\n  deadline_s = 0\n}\n',
+    )
+    assert told(found) == [
+        ("KP139", 1),
+        ("KP139", 2),
+        ("KP121", 3),
+        ("KP139", 5),
+        ("KP128", 6),
+        ("KP120", 7),
+        ("KP139", 10),
+    ]
+
+
+def test_a_folder_without_a_fleet_file_is_told(tmp_path: Path) -> None:
+    assert [each.code for each in load_fleet(tmp_path, Inputs()).diagnostics] == ["KP118"]
+
+
+def test_the_fleet_file_is_no_configuration_of_a_cluster(tmp_path: Path) -> None:
+    (tmp_path / "fleet.hcl").write_text('cluster "lab" { snapshot = "lab.jsonl" }')
+    (tmp_path / "main.tf").write_text("locals { a = 1 }")
+    assert not load(tmp_path, Inputs(), KINDS).diagnostics
