@@ -66,8 +66,9 @@ def of_outcomes(
     if Status.UNKNOWN in met:
         return Exit.UNKNOWN
     failed = [each for each in outcomes if each.status is Status.FAILED]
-    if not plan.unread and Status.SKIPPED not in met and all(map(_is_by_policy, failed)):
-        return Exit.REFUSED
+    stopped = {(each.change.kind, each.change.identity) for each in failed}
+    if not plan.unread and Status.SKIPPED not in met and stopped <= plan.refused:
+        return Exit.REFUSED  # what could be done was done
     return Exit.PARTLY if Status.APPLIED in met else _reason(failed)
 
 
@@ -81,12 +82,6 @@ def _reason(failed: Sequence["Outcome"]) -> Exit:
     if refusals and all(each.error == "POLICY_VIOLATION" for each in refusals):
         return Exit.REFUSED
     return Exit.ERROR
-
-
-def _is_by_policy(outcome: "Outcome") -> bool:
-    from kplan.model.refusal import Origin  # noqa: PLC0415 - as above
-
-    return outcome.refusal is not None and outcome.refusal.origin is Origin.POLICY
 
 
 def of_signal(number: int) -> int:

@@ -238,6 +238,11 @@ def handling(refused: Refusal) -> Handling:
     return row.handling if row else Handling.REJECTED
 
 
+def is_policy(refused: Refusal) -> bool:
+    """Whether a policy refused, and not a limit that has the same code (KAFKA-14996)."""
+    return refused.error == "POLICY_VIOLATION" and not is_size_limit(refused)
+
+
 def is_size_limit(refused: Refusal) -> bool:
     """Whether the text of the refusal speaks of the size of the request."""
     text = refused.message.lower()

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kplan.cluster.errors import Handling, handling
+from kplan.cluster.errors import Handling, handling, is_policy
 from kplan.cluster.port import Cluster
 from kplan.kinds.base import Resolved, ResourceKind
 from kplan.kinds.codes import SUMMARIES
@@ -11,8 +11,10 @@ from kplan.kinds.secrecy import without_secrets
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.errors import ClusterError
 from kplan.model.plan import Action, Batch, Change, Plan, Step
-from kplan.model.refusal import Refusal
+from kplan.model.policy import Effect, Level, Operation, Standing, Violation
+from kplan.model.refusal import Origin, Refusal
 from kplan.model.resource import Identity
+from kplan.policy.codes import SUMMARIES as POLICY_SUMMARIES
 from kplan.workflow.project import Ports
 
 Answer = Refusal | Resolved
@@ -26,13 +28,17 @@ def broker_checked(
 ) -> Plan:
     """Add what the brokers say: refusals as diagnostics, their defaults as values (K117-11).
 
-    A broker that cannot be asked now makes a warning, not an error: the answer is unknown.
+    A broker that cannot be asked now makes a warning, not an error: the answer is unknown. What a
+    policy of the broker refuses is a violation as those of kplan's own policies are, and refuses
+    the one change only (K201-14).
     """
     by_name = {kind.name: kind for kind in kinds}
     answers: dict[Key, Answer] = {}
     for batch in plan.batches:
         for change, answer in _answers(batch, by_name[batch.kind], cluster, ports):
-            answers.setdefault((change.kind, change.identity), answer)
+            # A change of two steps is consented to when both are.
+            if isinstance(answer, Refusal) or (change.kind, change.identity) not in answers:
+                answers[change.kind, change.identity] = answer
         ports.progress.advance(len(batch.changes))
     return _with_answers(plan, answers)
 
@@ -87,11 +93,9 @@ def _with_answers(plan: Plan, answers: Mapping[Key, Answer]) -> Plan:
         for change in plan.changes
         for key in ((change.kind, change.identity),)
     }
-    refused = [
-        _diagnostic(change, answer)
-        for change in plan.changes
-        if isinstance(answer := answers.get((change.kind, change.identity)), Refusal)
-    ]
+    asked = ((change, answers.get((change.kind, change.identity))) for change in plan.changes)
+    refused = [(change, answer) for change, answer in asked if isinstance(answer, Refusal)]
+    by_policy = tuple(_violation(*each) for each in refused if is_policy(each[1]))
     return replace(
         plan,
         changes=tuple(seen[change.kind, change.identity] for change in plan.changes),
@@ -102,7 +106,10 @@ def _with_answers(plan: Plan, answers: Mapping[Key, Answer]) -> Plan:
             )
             for batch in plan.batches
         ),
-        diagnostics=in_order([*plan.diagnostics, *refused]),
+        diagnostics=in_order(
+            [*plan.diagnostics, *(_diagnostic(*each) for each in refused if not is_policy(each[1]))]
+        ),
+        violations=(*plan.violations, *by_policy),
         cluster={**plan.cluster, "asked": str(len(answers)), "refused": str(len(refused))},
     )
 
@@ -123,6 +130,34 @@ def _resolved(change: Change, answer: Answer | None) -> Change:
     return replace(change, after=after, notes=change.notes + notes)
 
 
+_OPERATIONS = {Action.CREATE: Operation.CREATE, Action.DELETE: Operation.DELETE}
+
+
+def _violation(change: Change, refused: Refusal) -> Violation:
+    message = without_secrets(refused, change).message
+    told = Diagnostic(
+        "KP331",
+        Severity.ERROR,
+        POLICY_SUMMARIES["KP331"],
+        f"{change.identity}: {message}",
+        "This is the broker's own policy; its text says what it wants.",
+        change.address,
+        change.declared_at,
+    )
+    return Violation(
+        "broker",
+        _OPERATIONS.get(change.action, Operation.ALTER),
+        change.kind,
+        change.identity,
+        Effect.DENY,
+        Level.HARD,
+        Standing.REFUSED,
+        message,
+        told,
+        origin=Origin.BROKER,
+    )
+
+
 def _diagnostic(change: Change, refused: Refusal) -> Diagnostic:
     unknown = handling(refused) in {Handling.IN_DOUBT, Handling.RETRY, Handling.THROTTLED}
     return Diagnostic(
@@ -141,5 +176,5 @@ _HINTS = {
     "INVALID_CONFIG": "The broker names the key or value it does not take.",
     "TOPIC_AUTHORIZATION_FAILED": "Grant the right on the topic to the principal kplan runs as.",
     "CLUSTER_AUTHORIZATION_FAILED": "Grant the right on the cluster to this principal.",
-    "POLICY_VIOLATION": "This is the broker's own policy; its text says what it wants.",
+    "POLICY_VIOLATION": "This is no policy: the one change is larger than the controller takes.",
 }

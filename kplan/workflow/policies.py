@@ -15,7 +15,7 @@ from kplan.model.diagnostic import Diagnostic, Severity, has_errors, in_order
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Change, Plan
 from kplan.model.policy import Effect, Policy, Standing, Violation
-from kplan.model.refusal import Refusal
+from kplan.model.refusal import Origin, Refusal
 from kplan.model.snapshot import Snapshot
 from kplan.plan.checksum import checksum
 from kplan.policy.cluster_facts import ClusterFacts
@@ -99,8 +99,11 @@ def policed(
             violations = judged(_in_order(plan), found.policies, setting, terms)
     configuration = replace(configuration, sources={**configuration.sources, **found.sources})
     plan = replace(plan, diagnostics=in_order([*plan.diagnostics, *told]))
+    plan = _with_violations(replace(plan, violations=(*plan.violations, *violations)))
     mode = options.mode or configuration.policy_settings.mode
-    return with_violations(plan, violations, is_whole=mode == _ALL), configuration
+    if mode == _ALL and plan.refused:
+        plan = replace(plan, diagnostics=in_order([*plan.diagnostics, _stopped(plan)]))
+    return plan, configuration
 
 
 def _setting(plan: Plan, snapshot: Snapshot, options: PolicyOptions, ports: Ports) -> Setting:
@@ -117,19 +120,18 @@ def _in_order(plan: Plan) -> list[Change]:
     return list({(each.kind, each.identity): each for each in changes}.values())
 
 
-def with_violations(plan: Plan, said: Sequence[Violation], *, is_whole: bool) -> Plan:
-    """Give the plan what policies said of it, beside what others said before."""
-    if not said:
+def _with_violations(plan: Plan) -> Plan:
+    """Note at the changes what was said of them, and take out of the batches what is refused."""
+    if not plan.violations:
         return plan
-    plan = replace(plan, violations=(*plan.violations, *said))
     refused = plan.refused
-    notes: dict[tuple[str, str], list[str]] = {}
-    for each in said:
-        notes.setdefault((each.kind, each.identity), []).append(_note(each))
+    notes: dict[tuple[str, str], dict[str, None]] = {}
+    for each in plan.violations:
+        notes.setdefault((each.kind, each.identity), {})[_note(each)] = None
 
     def noted(change: Change) -> Change:
-        more = notes.get((change.kind, change.identity), ())
-        return replace(change, notes=(*change.notes, *more)) if more else change
+        more = notes.get((change.kind, change.identity), {})
+        return replace(change, notes=tuple(dict.fromkeys((*change.notes, *more))))
 
     batches = (
         replace(
@@ -147,19 +149,15 @@ def with_violations(plan: Plan, said: Sequence[Violation], *, is_whole: bool) ->
     )
     if not refused:
         return plan
-    plan = replace(plan, checksum=checksum(plan.granted, plan.outputs))
-    return (
-        replace(plan, diagnostics=in_order([*plan.diagnostics, _stopped(plan)]))
-        if is_whole
-        else plan
-    )
+    return replace(plan, checksum=checksum(plan.granted, plan.outputs))
 
 
 def _note(each: Violation) -> str:
     text = each.message.strip().splitlines()[0] if each.message.strip() else ""
     match each.standing, each.effect:
         case Standing.REFUSED, _:
-            return f"{each.diagnostic.code} refused by {each.origin} {each.policy}: {text}"
+            by = "the broker" if each.origin is Origin.BROKER else f"policy {each.policy}"
+            return f"{each.diagnostic.code} refused by {by}: {text}"
         case Standing.TOLD, Effect.ADVISE:
             return f"{each.diagnostic.code} policy {each.policy} advises: {text}"
         case Standing.TOLD, _:
