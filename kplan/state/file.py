@@ -83,6 +83,9 @@ def write_document(path: Path, data: bytes, heading: Heading) -> None:
             keep_backup(target, _backup_name(target, previous, heading))
         write_atomically(target, data)
     except OSError as failure:
+        if _read(path) == data:
+            told = f"{target} is written, but a crash of the machine may undo it"
+            raise StateError(f"{told}: {failure.strerror}.") from failure
         reason = f"{target} cannot be written: {failure.strerror}; it is what it was before."
         raise unwritten(StateError(reason), data, target) from failure
     except StateError as conflict:
@@ -131,10 +134,10 @@ def check_free_space(path: Path, changes: int = 0) -> None:
     folder = next(each for each in target.parents if each.is_dir())
     size = target.stat().st_size if target.is_file() else 0
     needed = 2 * size + changes * _BYTES_PER_CHANGE + _BYTES_AT_LEAST
-    free = shutil.disk_usage(folder).free
-    if free < needed:
+    usage = shutil.disk_usage(folder)
+    if usage.total and usage.free < needed:  # some network file systems do not tell
         raise StateError(
-            f"{folder} has {free // 1024} KiB left; state and journal may take "
+            f"{folder} has {usage.free // 1024} KiB left; state and journal may take "
             f"{needed // 1024} KiB.",
             "Make room before changing the cluster.",
         )

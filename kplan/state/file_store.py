@@ -76,6 +76,10 @@ class FileStore:
         """Whether there is a journal beside the file."""
         return journal_path(self.path).exists()
 
+    def check_room(self, changes: int) -> None:
+        """Check the free space of the disk."""
+        file.check_free_space(self.path, changes)
+
     def recording(self, plan: Plan) -> AbstractContextManager[JournalWriter]:
         """Keep a journal beside the file."""
         return recording(self.path, plan)

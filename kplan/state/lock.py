@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kplan.model.errors import StateError
-from kplan.state.atomic import real_path, sync_folder, write_atomically, write_beside
+from kplan.state.atomic import real_path, write_atomically, write_beside
 from kplan.state.holder import Holder, alive, decode_holder, encode_holder, is_dead
 from kplan.state.waiting import HEARTBEAT_S, Lock, LockStatus, Taken, acquired, beating, taken_by
 
@@ -130,7 +130,6 @@ def _left_note(path: Path, holder: Holder) -> bool:
         return False
     finally:
         temporary.unlink()
-    sync_folder(note_path(path).parent)
     return True
 
 

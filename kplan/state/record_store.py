@@ -120,6 +120,9 @@ class RecordStore:
         """Whether there is a journal."""
         return has_journal(self._desk.read() or {})
 
+    def check_room(self, changes: int) -> None:
+        """Check nothing: a cluster does not tell how much room there is."""
+
     @contextmanager
     def recording(self, plan: Plan) -> Iterator[JournalWriter]:
         """Keep a journal."""

@@ -73,6 +73,10 @@ class StateStore(Protocol):
         """Whether an apply was interrupted, and what it did is not in the state yet."""
         ...
 
+    def check_room(self, changes: int) -> None:
+        """Check that there is room for the journal and the state of an apply; raises StateError."""
+        ...
+
     def recording(self, plan: Plan) -> AbstractContextManager[JournalWriter]:
         """Keep a journal of the plan; it stays when this ends."""
         ...

@@ -6,6 +6,8 @@ from dataclasses import replace
 from kplan.kinds import KINDS
 from kplan.model.errors import StalePlan, UsageError
 from kplan.model.plan import Change, Plan, Reason
+from kplan.model.resource import Identity
+from kplan.model.state import State
 from kplan.workflow.execution import Applied, Hands, absorbed, carried_out
 from kplan.workflow.opened import opened
 from kplan.workflow.plan import planned
@@ -41,7 +43,7 @@ def resume(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -
         approved = found.journal.changes
         options = replace(
             options,
-            only=frozenset((each.kind, each.identity) for each in approved),
+            only=_meant(approved, found.state),
             is_destroy=any(each.reason is Reason.DESTROY for each in approved),
         )
         made = planned(found, options, ports)
@@ -55,6 +57,15 @@ def resume(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -
         return carried_out(project, found, made, options, (ports, hands))
 
 
+def _meant(approved: Sequence[Change], state: State) -> frozenset[tuple[str, Identity]]:
+    """Give what the apply was about: its objects, and those that their addresses held before."""
+    addresses = {each.address for each in approved}
+    held = (each for address, each in state.owned.items() if address in addresses)
+    return frozenset((each.kind, each.identity) for each in approved) | frozenset(
+        (each.address.kind, each.identity) for each in held
+    )
+
+
 def _not_approved(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
     """Name the changes that aim at something else than the change that was approved."""
     kinds = {kind.name: kind for kind in KINDS}
@@ -62,9 +73,10 @@ def _not_approved(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
     for change in plan.changes:
         if not change.touches_cluster:
             continue
-        goal, after = goals[change.kind, change.identity], change.after
+        key, after = (change.kind, change.identity), change.after
+        goal = goals.get(key)
         if goal is None or after is None:
-            is_same = goal is after
+            is_same = goal is after and key in goals
         else:
             # What one of the two leaves to the broker is no other goal.
             ways = (kinds[change.kind].aligned(*pair) for pair in ((goal, after), (after, goal)))

@@ -51,6 +51,7 @@ def carried_out(
 ) -> Applied:
     """Carry an approved plan out, and write the state once."""
     ports, hands = outside
+    project.store.check_room(_sendings(made.plan))
     made = absorbed(project, found, made)
     with project.store.recording(made.plan) as journal:
         means = Means(
