@@ -1,5 +1,6 @@
 """Keeping secrets out of what others wrote: brokers quote the values that they refuse."""
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -8,6 +9,19 @@ from kplan.model.plan import Change
 from kplan.model.refusal import Refusal
 
 HIDDEN = "(sensitive value)"
+
+_ROUNDS = 4096
+_MARK_BYTES = 8
+
+
+def mark_of(secret: str, salt: str) -> str:
+    """Give what tells a secret from another without telling it.
+
+    The state keeps it to see a change. It is slow to compute and too short to be sure of a guess;
+    the salt names what the secret is for, so that equal ones look different.
+    """
+    slow = hashlib.pbkdf2_hmac("sha256", secret.encode(), f"kplan {salt}".encode(), _ROUNDS)
+    return slow[:_MARK_BYTES].hex()
 
 
 def without_secrets(refused: Refusal, change: Change) -> Refusal:

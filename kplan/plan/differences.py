@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import document, schema_fields
+from kplan.kinds.schema import document, schema_fields, secret_paths
+from kplan.kinds.secrecy import HIDDEN
 from kplan.model.plan import AttributeChange
 from kplan.model.resource import Path
 
@@ -19,11 +20,12 @@ def differences(
         return ()
     old, new = document(before), document(after)
     replacing = {each.name for each in schema_fields(kind.schema) if each.attribute.replaces}
+    secret = secret_paths(kind.schema)
     return tuple(
         AttributeChange(
             path,
-            _at(old, path),
-            _at(new, path),
+            _shown(old, path, secret),
+            _shown(new, path, secret),
             forces_replacement=path[0] in replacing,
             sensitive=any(path[: len(hidden)] == hidden for hidden in sensitive),
         )
@@ -46,6 +48,12 @@ def _at(found: Mapping[str, object], path: Path) -> object:
     for step in path:
         value = value.get(step) if isinstance(value, Mapping) else None
     return value
+
+
+def _shown(found: Mapping[str, object], path: Path, secret: frozenset[Path]) -> object:
+    """Give what stands at a path; of a secret only that it is there."""
+    value = _at(found, path)
+    return HIDDEN if value is not None and path[:1] in secret else value
 
 
 def _place(kind: ResourceKind, path: Path) -> tuple[int, Path]:

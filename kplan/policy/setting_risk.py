@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from kplan.kinds.quota import Quota
+from kplan.kinds.scram import Credential
 from kplan.model.plan import Action, AttributeChange, Change, Risk
 
 Finding = tuple[Risk, str]
@@ -13,6 +14,8 @@ def setting_findings(change: Change) -> Iterator[Finding]:
     match change.before if change.action is not Action.CREATE else change.after:
         case Quota() as quota:
             yield from _quota_findings(change, quota)
+        case Credential() as credential:
+            yield from _credential_findings(change, credential)
         case _:
             pass
 
@@ -26,6 +29,13 @@ def _quota_findings(change: Change, quota: Quota) -> Iterator[Finding]:
         for each in change.attributes:
             if each.path[0] == "config" and _tightens(each):
                 yield Risk.REVIEW, f"KP2403 {each.path[1]} tightens: clients may be throttled"
+
+
+def _credential_findings(change: Change, credential: Credential) -> Iterator[Finding]:
+    if change.action in {Action.DELETE, Action.REPLACE}:
+        yield Risk.REVIEW, f"KP2411 {credential.username} cannot log in with it any more"
+    elif change.action is Action.UPDATE:
+        yield Risk.REVIEW, f"KP2412 {credential.username} logs in with the new password only"
 
 
 def _tightens(attribute: AttributeChange) -> bool:

@@ -19,6 +19,7 @@ from kplan.workflow.opened import Opened, opened
 from kplan.workflow.plan import Planned, planned
 from kplan.workflow.policies import Hearing, policed
 from kplan.workflow.project import PlanOptions, PolicyOptions, Ports, Project
+from kplan.workflow.secrets import with_secrets
 from kplan.workflow.settled import wanted_identities
 from kplan.workflow.snapshot import read_snapshot
 
@@ -115,7 +116,7 @@ def _rebound(saved: SavedPlan, found: Opened, on_stale: OnStale) -> tuple[Planne
         names = anew or [f"{each.address} ({why})" for each, why in stale]
         said = "Created again since the plan" if anew else "Not as the plan saw it"
         raise StalePlan(f"{said}: {', '.join(names)}.", _AGAIN)
-    plan = _without(saved.plan, stale, state)
+    plan = with_secrets(_without(saved.plan, stale, state), found.configuration)
     return Planned(plan, found.configuration, state, snapshot, saved.meta), stale
 
 

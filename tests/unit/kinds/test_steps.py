@@ -6,21 +6,26 @@ from dataclasses import replace
 from kplan.kinds import KINDS
 from kplan.kinds.acl import AclKind
 from kplan.kinds.quota import Quota
+from kplan.kinds.scram import Credential
 from kplan.kinds.topic import TopicKind
 from kplan.model.plan import Action, Change, Step
 from tests.values import acl, address, identity, topic
 
 ORDER = """\
+8 alter_scram_users    kafka_user_scram_credential delete
 10 delete_acls          kafka_acl delete
 20 delete_acls          kafka_acl replace
 21 create_acls          kafka_acl replace
 24 create_acls          kafka_acl replace, adds first
 25 delete_acls          kafka_acl replace, adds first
 30 create_acls          kafka_acl create
+33 alter_scram_users    kafka_user_scram_credential replace
+34 alter_scram_users    kafka_user_scram_credential replace
 35 delete_acls          kafka_acl delete, adds first
 36 alter_quotas         kafka_quota update
 37 alter_quotas         kafka_quota replace
 38 alter_quotas         kafka_quota replace
+39 alter_scram_users    kafka_user_scram_credential update
 40 create_topics        kafka_topic create
 50 alter_topic_configs  kafka_topic update
 60 create_partitions    kafka_topic update
@@ -32,6 +37,7 @@ ORDER = """\
 PAIRS: Mapping[str, tuple[object, object]] = {
     "kafka_acl": (acl(acl_operation="Write"), acl()),
     "kafka_quota": (Quota("user", "a"), Quota("user", "b")),
+    "kafka_user_scram_credential": (Credential("a", "x"), Credential("b", "x")),
     "kafka_topic": (topic(), topic(partitions=6, config={"retention.ms": "1"})),
 }
 

@@ -1,0 +1,254 @@
+"""`kafka_user_scram_credential`: how a user proves who it is, for one mechanism."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+from kplan.cluster.errors import CLIENT_INVALID, client_refusal
+from kplan.cluster.port import Cluster
+from kplan.cluster.setting_specs import ScramAlteration, ScramUser
+from kplan.cluster.specs import Verdict
+from kplan.kinds.base import Problem, Resolved
+from kplan.kinds.schema import Attribute, Kept
+from kplan.kinds.secrecy import mark_of
+from kplan.model.plan import Action, Change, Step
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity, Path
+from kplan.model.snapshot import Live, Reading
+
+REMOVE = Step(8, "alter_scram_users")
+SWAP_OUT = Step(33, "alter_scram_users")
+SWAP_IN = Step(34, "alter_scram_users")
+SET = Step(39, "alter_scram_users")
+
+MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+FEWEST, MOST = 4096, 16384
+
+
+@dataclass(frozen=True, slots=True)
+class Credential:
+    """A SCRAM credential in the words of Terraform's Kafka provider."""
+
+    username: Annotated[str, Attribute("Name of the user.", replaces=True)]
+    scram_mechanism: Annotated[
+        str, Attribute("How the password is proved.", replaces=True, choices=MECHANISMS)
+    ]
+    scram_iterations: Annotated[
+        int, Attribute("How often the password is hashed, 4096 to 16384 times.", "number")
+    ] = FEWEST
+    password: Annotated[
+        str | None,
+        Attribute("The password; the state keeps what tells a change.", is_sensitive=True),
+    ] = field(default=None, repr=False)
+    password_wo: Annotated[
+        str | None,
+        Attribute("The password, of which the state keeps nothing at all.", is_sensitive=True),
+    ] = field(default=None, repr=False)
+    password_wo_version: Annotated[
+        str | None, Attribute("Another version sets password_wo anew; nothing else does.")
+    ] = None
+    password_mark: Annotated[str, Kept()] = field(default="", repr=False)
+
+
+class ScramKind:
+    """Credentials: Kafka tells all but the password (KIP-554), so kplan keeps a mark of it."""
+
+    name = "kafka_user_scram_credential"
+    noun = "SCRAM credential"
+    schema = Credential
+    is_replaceable = True
+    is_deletable = True
+    is_always_read = False
+
+    def identify(self, value: Credential) -> Identity:
+        """Name it as the provider does, `alice|SCRAM-SHA-256`."""
+        return Identity(f"{value.username}|{value.scram_mechanism}")
+
+    def normal(self, value: Credential) -> Credential:
+        """Spell the mechanism in one way, and mark the password."""
+        named = replace(value, scram_mechanism=value.scram_mechanism.upper())
+        if value.password is not None:
+            mark = mark_of(value.password, self.identify(named))
+        else:
+            mark = f"version {value.password_wo_version or ''}"
+        return replace(named, password_mark=mark)
+
+    def check(self, value: Credential) -> Iterator[Problem]:
+        """Hold the credential against what Kafka takes."""
+        if not value.username:
+            yield Problem("KP225", "A user has a name.", path=("username",))
+        if value.scram_mechanism not in MECHANISMS:
+            yield Problem(
+                "KP225",
+                f'There is no mechanism "{value.scram_mechanism}".',
+                f"scram_mechanism is one of {', '.join(MECHANISMS)}.",
+                ("scram_mechanism",),
+            )
+        if not FEWEST <= value.scram_iterations <= MOST:
+            yield Problem(
+                "KP225",
+                f"scram_iterations is {value.scram_iterations}; Kafka takes {FEWEST} to {MOST}.",
+                path=("scram_iterations",),
+            )
+        yield from _password_problems(value)
+
+    def check_all(
+        self,
+        declared: Collection[Identity],  # noqa: ARG002 - credentials stand beside each other
+        live: Collection[Identity] = (),  # noqa: ARG002
+    ) -> Iterator[tuple[Identity, Problem]]:
+        """Find nothing: credentials do not get in each other's way."""
+        return iter(())
+
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:  # noqa: ARG002 - one list holds all
+        """Read all credentials in one request."""
+        return self._reading(cluster.scram_users())
+
+    def recalled(self, live: Credential, applied: Credential) -> Credential:
+        """Know the password that was set last, by its mark."""
+        return replace(
+            live,
+            password_mark=applied.password_mark,
+            password_wo_version=applied.password_wo_version,
+        )
+
+    def aligned(
+        self, live: Credential, desired: Credential, ignored: Collection[Path] = ()
+    ) -> tuple[Credential, Credential]:
+        """Compare iterations, and passwords by their marks.
+
+        One that was not set by kplan is unknown, and so another. Whoever changes the iterations
+        needs the password too.
+        """
+        gone = {path[0] for path in ignored if path}
+        if () in ignored:
+            return live, live
+        if "scram_iterations" in gone:
+            desired = replace(desired, scram_iterations=live.scram_iterations)
+        is_known = live.password_mark == desired.password_mark or bool(gone & _PASSWORDS)
+        if is_known and live.scram_iterations == desired.scram_iterations:
+            return live, live
+        return live, desired
+
+    def refuse(self, live: Live, desired: Credential) -> Iterator[Problem]:  # noqa: ARG002 - see docstring
+        """Refuse nothing: any credential may be set anew."""
+        return iter(())
+
+    def steps(self, change: Change) -> tuple[Step, ...]:
+        """Users come after what they may and may not do, and go before it."""
+        match change.action:
+            case Action.CREATE | Action.UPDATE:
+                return (SET,)
+            case Action.REPLACE:
+                return (SWAP_OUT, SWAP_IN)
+            case Action.DELETE:
+                return (REMOVE,)
+            case _:
+                return ()
+
+    def records(self, step: Step, change: Change) -> int:  # noqa: ARG002 - the same for all
+        """One record each."""
+        return 1
+
+    def apply(
+        self, cluster: Cluster, step: Step, changes: Sequence[Change]
+    ) -> Mapping[Identity, Verdict]:
+        """Set or delete."""
+        is_removal = step in {SWAP_OUT, REMOVE}
+        specs = {each.identity: _spec(each, is_removal=is_removal) for each in changes}
+        # A deletion has no password, so one that is unknown must never be sent as if it were one.
+        unknown = {each.identity for each in changes if not is_removal and not self._knows(each)}
+        answers = cluster.alter_scram_users(
+            [spec for name, spec in specs.items() if name not in unknown]
+        )
+        missing = client_refusal(CLIENT_INVALID, "The password is not the planned one; plan again.")
+        return {
+            name: missing if name in unknown else answers[spec.name]
+            for name, spec in specs.items()
+            if name in unknown or spec.name in answers
+        }
+
+    def validate(
+        self,
+        cluster: Cluster,  # noqa: ARG002 - see docstring
+        step: Step,  # noqa: ARG002
+        changes: Sequence[Change],  # noqa: ARG002
+    ) -> Mapping[Identity, Refusal | Resolved]:
+        """Say nothing: Kafka has no validate-only for credentials (K4o-16)."""
+        return {}
+
+    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+        """Look at the iterations; that a password was set shows only where they changed."""
+        if step in {SWAP_OUT, REMOVE}:
+            return self.identify(change.before) not in reading.objects  # type: ignore[arg-type] # deletes have one
+        live = reading.objects.get(change.identity)
+        after: Credential = change.after  # type: ignore[assignment] # only deletes have none
+        if live is None or live.value.scram_iterations != after.scram_iterations:  # type: ignore[attr-defined]
+            return False
+        before: Credential | None = change.before  # type: ignore[assignment]
+        is_new = change.action is not Action.UPDATE or before is None
+        return is_new or before.scram_iterations != after.scram_iterations  # type: ignore[union-attr]
+
+    def served(
+        self, cluster: Cluster, broker: int, changes: Sequence[Change]
+    ) -> Mapping[Identity, str]:
+        """Compare with the list of this broker."""
+        held = self._reading(cluster.scram_users(broker=broker)).objects
+        return {change.identity: "" for change in changes if _is_served(self, change, held)}
+
+    def _knows(self, change: Change) -> bool:
+        """Whether the password is the planned one: a plan from a file has its mark only."""
+        after: Credential = change.after  # type: ignore[assignment] # not a deletion
+        is_given = after.password is not None or after.password_wo is not None
+        return is_given and self.normal(after).password_mark == after.password_mark
+
+    def _reading(self, listed: Mapping[ScramUser, int]) -> Reading:
+        values = (Credential(each.user, each.mechanism, count) for each, count in listed.items())
+        return Reading({self.identify(value): Live(value) for value in values})
+
+
+_PASSWORDS = frozenset({"password", "password_wo", "password_wo_version"})
+
+
+def _password_problems(value: Credential) -> Iterator[Problem]:
+    given = [each for each in (value.password, value.password_wo) if each is not None]
+    if len(given) != 1:
+        yield Problem(
+            "KP225",
+            "A credential has one password, and Kafka tells it to nobody."
+            if not given
+            else "password and password_wo are both declared.",
+            "Declare password_wo with password_wo_version, or password.",
+        )
+    elif not given[0].strip():
+        yield Problem("KP225", "The password is blank.")
+    elif value.password_wo is not None and value.password_wo_version is None:
+        yield Problem(
+            "KP225",
+            "Without password_wo_version another password_wo is never set.",
+            "Declare password_wo_version, and another one with each new password.",
+            ("password_wo",),
+            is_warning=True,
+        )
+
+
+def _spec(change: Change, *, is_removal: bool) -> ScramAlteration:
+    value: Credential = change.before if is_removal else change.after  # type: ignore[assignment]
+    name = ScramUser(value.username, value.scram_mechanism)
+    if is_removal:
+        return ScramAlteration(name)
+    password = value.password if value.password is not None else value.password_wo
+    return ScramAlteration(name, value.scram_iterations, password)
+
+
+def _is_served(kind: ScramKind, change: Change, held: Mapping[Identity, Live]) -> bool:
+    """Whether what is to be there is, and what it replaces is gone."""
+    before: Credential | None = change.before  # type: ignore[assignment] # a change of this kind
+    after: Credential | None = change.after  # type: ignore[assignment]
+    old = None if before is None else kind.identify(before)
+    if old is not None and (after is None or old != change.identity) and old in held:
+        return False
+    if after is None:
+        return True
+    live = held.get(change.identity)
+    return live is not None and live.value.scram_iterations == after.scram_iterations  # type: ignore[attr-defined]

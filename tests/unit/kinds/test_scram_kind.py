@@ -1,0 +1,165 @@
+"""SCRAM credentials between a declaration, a cluster and a plan."""
+
+from dataclasses import replace
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.setting_specs import ScramAlteration, ScramUser
+from kplan.kinds.codes import SUMMARIES
+from kplan.kinds.schema import document, schema_fields, secret_paths, stored_document
+from kplan.kinds.scram import REMOVE, SET, SWAP_IN, SWAP_OUT, Credential, ScramKind
+from kplan.model.errors import Unread
+from kplan.model.plan import Action, Change
+from tests.values import address
+
+KIND = ScramKind()
+ALICE = ScramUser("alice", "SCRAM-SHA-256")
+NAME = "alice|SCRAM-SHA-256"
+SECRET = "hunter2"
+
+
+def credential(**given: object) -> Credential:
+    """Declare alice, as the configuration is read."""
+    values = {"username": "alice", "scram_mechanism": "SCRAM-SHA-256", "password": SECRET}
+    return KIND.normal(Credential(**{**values, **given}))  # type: ignore[arg-type]
+
+
+def change(before: Credential | None, after: Credential | None, action: Action) -> Change:
+    value = after or before
+    assert value is not None
+    return Change(address(f"{KIND.name}.a"), KIND.name, KIND.identify(value), action, before, after)
+
+
+def test_a_credential_is_set_read_and_deleted() -> None:
+    cluster, create = MemoryCluster(), change(None, credential(), Action.CREATE)
+    assert KIND.validate(cluster, SET, [create]) == {}
+    assert KIND.apply(cluster, SET, [create]) == {NAME: None}
+    assert (cluster.scram_users(), cluster.password(ALICE)) == ({ALICE: 4096}, SECRET)
+    reading = KIND.read(cluster, [])
+    assert reading.objects[create.identity].value == Credential("alice", "SCRAM-SHA-256")
+    assert KIND.is_done(SET, create, reading)
+    assert KIND.served(cluster, 1, [create]) == {NAME: ""}
+    delete = change(credential(), None, Action.DELETE)
+    assert KIND.served(cluster, 1, [delete]) == {}
+    assert KIND.apply(cluster, REMOVE, [delete]) == {NAME: None}
+    assert KIND.is_done(REMOVE, delete, KIND.read(cluster, []))
+    assert KIND.served(cluster, 1, [delete]) == {NAME: ""}
+
+
+def test_no_document_and_no_repr_holds_the_password() -> None:
+    """Design law 11."""
+    for value in (credential(), credential(password=None, password_wo=SECRET)):
+        shown = [repr(value), str(stored_document(value)), repr(change(None, value, Action.CREATE))]
+        assert not [text for text in shown if SECRET in text]
+        assert value.password_mark
+        assert value.password_mark not in str(document(value)), "nobody is shown the mark"
+    assert secret_paths(Credential) == {("password",), ("password_wo",)}
+    assert "password_mark" not in [each.name for each in schema_fields(Credential)]
+
+
+def test_a_mark_tells_another_password_user_and_mechanism_apart() -> None:
+    marks = {
+        credential().password_mark,
+        credential(password="other").password_mark,
+        credential(username="bob").password_mark,
+        credential(scram_mechanism="scram-sha-512").password_mark,
+        credential(password=None, password_wo=SECRET, password_wo_version="1").password_mark,
+    }
+    assert len(marks) == 5
+    assert credential().password_mark == credential().password_mark
+    assert credential(scram_mechanism="scram-sha-256") == credential()
+
+
+def test_what_was_applied_is_recalled_and_compared() -> None:
+    live = Credential("alice", "SCRAM-SHA-256")
+    same = credential()
+    assert KIND.aligned(live, same) == (live, same), "a password that kplan did not set"
+    known = KIND.recalled(live, replace(same, password=None))
+    before, after = KIND.aligned(known, same)
+    assert before == after
+    for other in (credential(password="other"), credential(scram_iterations=8192)):
+        assert KIND.aligned(known, other) == (known, other)
+    assert KIND.aligned(known, credential(password="other"), [("password",)]) == (known, known)
+    assert KIND.aligned(known, credential(scram_iterations=8192), [("scram_iterations",)]) == (
+        known,
+        known,
+    )
+    assert KIND.aligned(known, credential(password="other"), [()]) == (known, known)
+
+
+def test_a_write_only_password_is_set_anew_with_another_version_only() -> None:
+    first = credential(password=None, password_wo="a", password_wo_version="1")
+    known = KIND.recalled(Credential("alice", "SCRAM-SHA-256"), first)
+    assert known.password_wo_version == "1"
+    again = credential(password=None, password_wo="b", password_wo_version="1")
+    assert KIND.aligned(known, again) == (known, known)
+    second = credential(password=None, password_wo="b", password_wo_version="2")
+    assert KIND.aligned(known, second) == (known, second)
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        ({"username": ""}, ("username",)),
+        ({"scram_mechanism": "PLAIN"}, ("scram_mechanism",)),
+        ({"scram_iterations": 4095}, ("scram_iterations",)),
+        ({"scram_iterations": 16385}, ("scram_iterations",)),
+        ({"password": None}, ()),
+        ({"password": " "}, ()),
+        ({"password_wo": SECRET}, ()),
+        ({"password": None, "password_wo": SECRET}, ("password_wo",)),
+    ],
+)
+def test_what_kafka_does_not_take_is_told_and_no_secret_with_it(
+    given: dict[str, object], path: tuple[str, ...]
+) -> None:
+    (problem,) = KIND.check(credential(**given))
+    assert (problem.code, problem.path) == ("KP225", path)
+    assert problem.is_warning == (path == ("password_wo",))
+    assert problem.code in SUMMARIES
+    assert SECRET not in f"{problem}"
+
+
+def test_a_password_that_is_not_the_planned_one_is_not_sent() -> None:
+    """A plan from a file holds no password: without one a request would delete the user."""
+    cluster = MemoryCluster()
+    bare = replace(credential(), password=None)
+    wrong = replace(credential(), password="other")
+    for value in (bare, wrong):
+        refused = KIND.apply(cluster, SET, [change(None, value, Action.CREATE)])
+        assert [each and each.error for each in refused.values()] == ["CLIENT_INVALID"]
+    assert cluster.scram_users() == {}
+
+
+def test_a_password_without_an_answer_is_in_doubt_unless_the_iterations_tell() -> None:
+    before, after = credential(), credential(password="other")
+    cluster = MemoryCluster()
+    cluster.settle(users=[ScramAlteration(ALICE, 4096, SECRET)])
+    reading = KIND.read(cluster, [])
+    assert not KIND.is_done(SET, change(before, after, Action.UPDATE), reading)
+    assert KIND.is_done(SET, change(None, after, Action.CREATE), reading)
+    slower = credential(scram_iterations=8192)
+    assert not KIND.is_done(SET, change(before, slower, Action.UPDATE), reading)
+    cluster.settle(users=[ScramAlteration(ALICE, 8192, SECRET)])
+    assert KIND.is_done(SET, change(before, slower, Action.UPDATE), KIND.read(cluster, []))
+
+
+def test_a_replaced_user_goes_before_the_other_comes() -> None:
+    cluster = MemoryCluster()
+    cluster.settle(users=[ScramAlteration(ALICE, 4096, SECRET)])
+    swap = change(Credential("alice", "SCRAM-SHA-256"), credential(username="bob"), Action.REPLACE)
+    assert KIND.steps(swap) == (SWAP_OUT, SWAP_IN)
+    assert KIND.served(cluster, 1, [swap]) == {}
+    for step in KIND.steps(swap):
+        assert not KIND.is_done(step, swap, KIND.read(cluster, []))
+        assert KIND.apply(cluster, step, [swap]) == {"bob|SCRAM-SHA-256": None}
+    assert cluster.scram_users() == {ScramUser("bob", "SCRAM-SHA-256"): 4096}
+    assert KIND.served(cluster, 1, [swap]) == {"bob|SCRAM-SHA-256": ""}
+
+
+def test_credentials_that_may_not_be_read_are_unread() -> None:
+    cluster = MemoryCluster()
+    cluster.deny("DESCRIBE", "CLUSTER")
+    with pytest.raises(Unread):
+        KIND.read(cluster, [])
