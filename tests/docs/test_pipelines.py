@@ -1,0 +1,119 @@
+"""The pipelines that are shown: they load, and every command line in them is one of kplan."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kplan.cli.app import VERBS
+from kplan.cli.environment import unknown_variables
+from kplan.cli.run import command_line
+from kplan.report.report import Format
+
+ROOT = Path(__file__).parents[2]
+CI = ROOT / "examples" / "ci"
+YAML = sorted(each for each in CI.rglob("*.y*ml"))
+FILES = [*YAML, CI / "jenkins" / "Jenkinsfile", CI / "README.md"]
+ACTION = ROOT / ".github" / "actions" / "kplan" / "action.yml"
+_SHELL = re.compile(r"\s(?:>|\||&&|;).*$")
+
+
+def read(path: Path) -> Any:  # noqa: ANN401 - YAML
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def scripts(value: object) -> Iterator[str]:
+    """Give every text below `run` or `script` that a shell is to carry out."""
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if key in {"run", "script", "before_script"}:
+                yield from texts(each)
+            else:
+                yield from scripts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from scripts(each)
+
+
+def texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield from value.splitlines()
+    elif isinstance(value, list):
+        for each in value:
+            yield from texts(each)
+
+
+def typed(path: Path) -> list[str]:
+    """Give the command lines of kplan in a file."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in {".yml", ".yaml"}:
+        lines = [each for each in scripts(yaml.safe_load(text)) if each.startswith("kplan ")]
+    elif path.suffix == ".md":
+        lines = re.findall(r"`(kplan [^`]+)`", text)
+    else:
+        lines = re.findall(r"'(kplan [^']+)'", text)
+    return [_SHELL.sub("", each) for each in lines]
+
+
+COMMANDS = sorted({(path, line) for path in FILES for line in typed(path)})
+
+
+def parse(line: str) -> str:
+    """Parse a command line as kplan does; give the name of its verb."""
+    found = command_line(shlex.split(line)[1:], {})
+    command = found.command
+    for name in found.path:
+        command = command.commands[name]
+    rest = found.args[found.args.index(found.path[-1]) + 1 :]
+    command.make_context(found.name, list(rest), resilient_parsing=False)
+    return found.name
+
+
+@pytest.mark.parametrize("path", YAML, ids=lambda each: str(each.relative_to(CI)))
+def test_a_pipeline_is_yaml(path: Path) -> None:
+    assert isinstance(read(path), dict)
+
+
+@pytest.mark.parametrize(("path", "line"), COMMANDS, ids=lambda each: str(each)[-60:])
+def test_every_command_line_of_a_pipeline_is_one_of_kplan(path: Path, line: str) -> None:
+    assert parse(line) in VERBS, path
+    for each in re.findall(r"-report=(\w+)=", line):
+        assert each in set(Format)
+
+
+def test_the_pipelines_do_the_work_of_a_release() -> None:
+    for name in ("gitlab", "jenkins"):
+        lines = [line for path, line in COMMANDS if path.parent.name == name]
+        assert {"validate", "plan", "apply", "drift"} <= {parse(line) for line in lines}
+    used = set()
+    for name in ("apply", "drift"):
+        last = read(CI / "github" / f"{name}.yml")["jobs"][name]["steps"][-1]
+        used.add(last["with"]["command"])
+    assert used == {"apply", "drift"}
+
+
+def test_every_variable_of_a_pipeline_is_one_that_kplan_reads() -> None:
+    named = {name for path in FILES for name in re.findall(r"\bKPLAN_\w+", path.read_text("utf-8"))}
+    assert list(unknown_variables(dict.fromkeys(named, "1"))) == []
+
+
+def test_workflows_give_the_action_inputs_that_it_has() -> None:
+    inputs = read(ACTION)["inputs"].keys()
+    for path in CI.glob("github/*.yml"):
+        for job in read(path)["jobs"].values():
+            for step in job["steps"]:
+                if "/.github/actions/kplan@" in step.get("uses", ""):
+                    assert step["with"].keys() <= inputs, path
+
+
+def test_hooks_of_pre_commit_are_command_lines_too() -> None:
+    hooks = read(ROOT / ".pre-commit-hooks.yaml")
+    assert {"kplan-fmt", "kplan-validate"} <= {each["id"] for each in hooks}
+    for each in hooks:
+        assert {"id", "name", "entry", "language", "files"} <= each.keys()
+        parse(" ".join([each["entry"], *each.get("args", ())]))
+        assert re.search(each["files"], "topics/main.tf")

@@ -1,0 +1,250 @@
+"""The GitHub action: what it runs, and what it tells GitHub."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kplan.cli.run import command_line
+
+RUN = Path(__file__).parents[3] / ".github" / "actions" / "kplan" / "run.py"
+KPLAN = """#!{python}
+import json, os, pathlib, sys
+pathlib.Path("argv.json").write_text(json.dumps(sys.argv[1:]))
+for each in sys.argv[1:]:
+    name, _, rest = each.partition("=")
+    if name == "-report":
+        format_, _, file = rest.partition("=")
+        text = {{
+            "markdown": "## the plan\\n",
+            "gitlab": '{{"create": 3, "update": 1, "delete": 2}}',
+            "json": '{{"kplan": {{"checksum": "5c2e-91ab"}}}}',
+        }}.get(format_, "text")
+        pathlib.Path(file).write_text(text)
+    if name == "-out":
+        pathlib.Path(rest).write_text("plan")
+sys.exit(int(os.environ["KPLAN_CODE"]))
+"""
+
+
+class Forge:
+    """As much of GitHub as the action asks for."""
+
+    def __init__(self) -> None:
+        self.comments: list[dict[str, Any]] = []
+        self.issues: list[dict[str, Any]] = []
+        self.pulls = [{"number": 7}]
+        self.is_forbidden = False
+        self.requests: list[str] = []
+
+    def answer(self, method: str, path: str, body: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
+        path, _, query = path.removeprefix("/repos/shop/kafka").partition("?")
+        self.requests.append(f"{method} {path}")
+        mine = {"user": {"login": "github-actions[bot]"}}
+        if method == "GET":
+            whole = {
+                "/issues/7/comments": self.comments,
+                "/issues": [each for each in self.issues if each["state"] == "open"],
+                "/commits/abc/pulls": self.pulls,
+            }[path]
+            return [] if "page=2" in query else whole
+        if method == "PATCH":
+            number = int(path.rpartition("/")[2])
+            held = self.comments if "comments" in path else self.issues
+            (found,) = [each for each in held if number in {each.get("id"), each.get("number")}]
+            found.update(body)
+        elif path == "/issues":
+            self.issues.append({**body, **mine, "number": 40, "state": "open"})
+        else:
+            self.comments.append({**body, **mine, "id": len(self.comments) + 1})
+        return {}
+
+
+@pytest.fixture
+def forge() -> Iterator[tuple[Forge, str]]:
+    forge = Forge()
+
+    class Answering(BaseHTTPRequestHandler):
+        def _answer(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            body = json.loads(self.rfile.read(length) or b"{}")
+            assert self.headers["Authorization"] == "Bearer secret-token"
+            is_refused = forge.is_forbidden and self.command != "GET"
+            found = {} if is_refused else forge.answer(self.command, self.path, body)
+            self.send_response(403 if is_refused else 200)
+            self.end_headers()
+            self.wfile.write(json.dumps(found).encode())
+
+        do_GET = do_POST = do_PATCH = _answer  # noqa: N815 - the names the server looks for
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its signature
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield forge, f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+class Step:
+    """The step of a job, with a kplan that only writes down what it was asked."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder, self.url = folder, url
+        kplan = folder / "bin" / "kplan"
+        kplan.parent.mkdir()
+        kplan.write_text(KPLAN.format(python=sys.executable))
+        kplan.chmod(0o755)
+        self.error = ""
+
+    def __call__(self, command: str, code: int = 0, event: object = None, **inputs: str) -> int:
+        (self.folder / "event.json").write_text(json.dumps(event or {}))
+        (self.folder / "output").write_text("")
+        asked = {
+            "COMMAND": command, "DIRECTORY": "kafka", "LABEL": "kplan", "COMMENT": "true",
+            "COMMENT_AUTHOR": "github-actions[bot]", "TOKEN": "secret-token",
+            "CHECKSUM": "from-comment", **inputs,
+        }  # fmt: skip
+        environ = {
+            "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
+            "GITHUB_API_URL": self.url, "GITHUB_REPOSITORY": "shop/kafka", "GITHUB_SHA": "abc",
+            "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
+            "GITHUB_OUTPUT": str(self.folder / "output"), "RUNNER_TEMP": str(self.folder),
+            "KPLAN_CODE": str(code), **{f"INPUT_{key}": each for key, each in asked.items()},
+        }  # fmt: skip
+        done = subprocess.run(
+            [sys.executable, str(RUN)], cwd=self.folder, env=environ, check=False,
+            capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        self.error = done.stderr
+        assert "Traceback" not in done.stderr, done.stderr
+        assert "secret-token" not in done.stdout + done.stderr
+        return done.returncode
+
+    @property
+    def argv(self) -> list[str]:
+        found: list[str] = json.loads((self.folder / "argv.json").read_text())
+        return found
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        lines = (self.folder / "output").read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+
+PULL = {"pull_request": {"number": 7}}
+
+
+@pytest.fixture
+def step(tmp_path: Path, forge: tuple[Forge, str]) -> Step:
+    return Step(tmp_path, forge[1])
+
+
+@pytest.mark.parametrize("command", ["validate", "plan", "apply", "drift"])
+def test_the_command_lines_are_those_of_kplan(command: str, step: Step) -> None:
+    assert (
+        step(command, CHECKSUM="5c2e-91ab", ARGS="-var 'a=b c'" if command == "plan" else "") == 0
+    )
+    line = command_line(step.argv, {})
+    assert line.name == command
+    found = line.command.commands[command]
+    rest = line.args[line.args.index(command) + 1 :]
+    found.make_context(command, list(rest), resilient_parsing=False)
+    if command == "plan":
+        assert "--var=a=b c" in line.args, shlex.join(step.argv)
+
+
+def test_a_plan_is_one_comment_that_is_kept_up_to_date(
+    step: Step, forge: tuple[Forge, str]
+) -> None:
+    somebody = {"id": 90, "body": "<!-- kplan kplan checksum=evil -->", "user": {"login": "eve"}}
+    forge[0].comments.append(somebody)
+    assert step("plan", 2, PULL) == 0
+    assert step("plan", 2, PULL) == 0
+    assert step("plan", 2, PULL, LABEL="other one") == 0
+    bodies = [each["body"] for each in forge[0].comments]
+    assert bodies == [
+        "<!-- kplan kplan checksum=evil -->",
+        "<!-- kplan kplan checksum=5c2e-91ab -->\n## the plan\n",
+        "<!-- kplan other-one checksum=5c2e-91ab -->\n## the plan\n",
+    ]
+
+
+def test_later_steps_are_told_what_came_of_it(step: Step) -> None:
+    step("plan", 2, PULL)
+    told = step.outputs
+    assert (told["to_add"], told["to_change"], told["to_destroy"]) == ("3", "1", "2")
+    assert (told["changes"], told["exitcode"], told["checksum"]) == ("true", "2", "5c2e-91ab")
+    assert told["failure_reason"] == ""
+    for name in ("plan_path", "json_plan_path", "text_plan_path", "html_plan_path"):
+        assert Path(told[name]).exists()
+    action = (RUN.parent / "action.yml").read_text()
+    assert set(told) == set(re.findall(r"steps\.run\.outputs\.(\w+)", action))
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"), [(1, "failed"), (3, "policy-refused"), (4, "apply-partial"),
+                         (5, "outcome-unknown"), (6, "plan-changed"), (7, "unreachable")],
+)  # fmt: skip
+def test_a_failure_is_named_and_fails_the_step(code: int, reason: str, step: Step) -> None:
+    assert step("plan", code) == code
+    assert step.outputs["failure_reason"] == reason
+
+
+def test_an_apply_takes_the_checksum_that_was_reviewed(step: Step) -> None:
+    step("plan", 2, PULL)
+    assert step("apply") == 0
+    assert "-expect-checksum=5c2e-91ab" in step.argv
+
+
+def test_what_nobody_reviewed_is_not_applied(step: Step, forge: tuple[Forge, str]) -> None:
+    (step.folder / "argv.json").unlink(missing_ok=True)
+    assert step("apply") == 1
+    assert "no comment names a reviewed plan" in step.error
+    assert not (step.folder / "argv.json").exists()
+    eve = {"id": 90, "body": "<!-- kplan kplan checksum=ab -->", "user": {"login": "eve"}}
+    forge[0].comments.append(eve)
+    assert step("apply") == 1
+
+
+def test_drift_is_one_issue_that_closes_when_it_is_gone(
+    step: Step, forge: tuple[Forge, str]
+) -> None:
+    assert step("drift", 0) == 0
+    assert forge[0].issues == []
+    assert step("drift", 2) == 0
+    assert step("drift", 2) == 0
+    (issue,) = forge[0].issues
+    assert (issue["state"], issue["labels"]) == ("open", ["drift"])
+    assert step("drift", 1) == 1
+    assert issue["state"] == "open", "what could not be told is no end of a drift"
+    assert step("drift", 0) == 0
+    assert issue["state"] == "closed"
+
+
+def test_a_comment_that_may_not_be_written_is_told_and_no_failure(
+    step: Step, forge: tuple[Forge, str]
+) -> None:
+    """The token of a fork reads only."""
+    forge[0].is_forbidden = True
+    assert step("plan", 2, PULL) == 0
+    assert "::warning title=kplan::the comment was not written" in step.error
+
+
+def test_nothing_is_told_where_nothing_is_asked_for(step: Step, forge: tuple[Forge, str]) -> None:
+    assert step("plan", 2, PULL, COMMENT="false") == 0
+    assert step("plan", 2) == 0
+    assert forge[0].requests == []
+    assert step("unplug") == 1
+    assert "command is one of" in step.error
