@@ -25,7 +25,7 @@ def wait_until_visible(ledger: Ledger, means: Means, deadline: float) -> None:
         return
     until = min(deadline, means.clock.now() + means.pace.visible_s)
     waiting = {broker: list(applied) for broker in _brokers(means)}
-    attempt = 0
+    begun = means.clock.now()
     while True:
         waiting = {
             broker: left
@@ -36,10 +36,14 @@ def wait_until_visible(ledger: Ledger, means: Means, deadline: float) -> None:
         means.watcher.settling(len(late), len(applied))
         if not waiting or means.clock.now() >= until or means.is_stopped():
             break
-        attempt += 1
-        means.rest(means.pace.pause(attempt, means.jitter) / 2)
+        means.rest(_pause_s(means.clock.now() - begun))
     for line in applied:
         line.is_verified = id(line) not in late
+
+
+def _pause_s(waited_s: float) -> float:
+    """Look again after a tenth of the time that was waited: seldom, and hardly ever too late."""
+    return min(max(waited_s / 10, 0.05), 2.0)
 
 
 def _brokers(means: Means) -> tuple[int, ...]:

@@ -9,6 +9,9 @@ from kplan.model.refactoring import Import
 from kplan.model.resource import Identity, Resource
 from kplan.model.state import OutputValue, State
 
+MAX_RECORDS = 9_000
+"""Controller records of a request; Kafka refuses more than 10,000 (KAFKA-14996, decision 0011)."""
+
 
 @dataclass(frozen=True, slots=True)
 class PlanRequest:
@@ -31,7 +34,7 @@ class PlanRequest:
     moved: tuple[tuple[str, str], ...] = ()
     removed: tuple[str, ...] = ()
     imports: tuple[Import, ...] = ()
-    max_records: int = 2_000
+    max_records: int = MAX_RECORDS
     max_deletes: int | None = None
     adds_first: bool = False
     cluster: Mapping[str, str] = field(default_factory=dict)

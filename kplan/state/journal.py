@@ -15,6 +15,7 @@ an apply that was killed: `fold` brings into the state what it had done.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from kplan.model.outcome import Outcome, Status
 from kplan.model.ownership import owned_after
 from kplan.model.plan import Change, Key
 from kplan.model.refusal import Refusal
+from kplan.model.source import SourceRange
 from kplan.model.state import State
 from kplan.state.atomic import real_path, sync_folder
 from kplan.state.lines import whole_lines
@@ -176,13 +178,19 @@ def change_line(change: Change) -> dict[str, object]:
         "before": None,
         "after": None if change.after is None else stored_document(change.after),
         "uid": change.uid,
-        "declared_at": plain(change.declared_at),
+        "declared_at": _place(change.declared_at),
         "is_protected": change.is_protected,
         "previous": plain(change.previous),
         "reason": change.reason,
         **({"provider": change.provider} if change.provider else {}),
     }
     return {"change": found}
+
+
+@cache
+def _place(declared_at: SourceRange | None) -> object:
+    """Write the range of a block, which many instances share."""
+    return plain(declared_at)
 
 
 def outcome_line(number: int, outcome: Outcome) -> dict[str, object]:

@@ -33,9 +33,14 @@ def _indented(value: object, newline: str) -> str:
         return quoted(value)
     if value is None or isinstance(value, bool):
         return _WORDS[value]
+    if isinstance(value, int):
+        return str(value)
     inner = f"{newline}  "
     if isinstance(value, dict) and value:
-        rows = [f"{inner}{quoted(key)}: {_indented(each, inner)}" for key, each in value.items()]
+        rows = [
+            f"{inner}{quoted(key)}: {quoted(each) if type(each) is str else _indented(each, inner)}"
+            for key, each in value.items()
+        ]
         return f"{{{','.join(rows)}{newline}}}"
     if isinstance(value, list) and value:
         return f"[{','.join([inner + _indented(each, inner) for each in value])}{newline}]"

@@ -1,6 +1,6 @@
 """One kplan job, measured: `python -m tests.bench.job plan|apply|destroy BOOTSTRAP FOLDER`.
 
-Prints one JSON line: seconds for reading the configuration, for everything else, peak memory.
+Prints one JSON line: seconds of each stage, seconds spent on journal and state, peak memory.
 """
 
 import json
@@ -8,21 +8,31 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 from kplan.config.load import Configuration, Inputs
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.resolve import connection_settings
 from kplan.model.outcome import Outcome, Status
-from kplan.model.plan import Batch, Change
+from kplan.model.plan import Batch, Change, Plan
+from kplan.state.file_store import FileStore
+from kplan.state.journal_writer import JournalWriter
 from kplan.workflow.apply import Hands, apply
 from kplan.workflow.plan import Planned, plan
 from kplan.workflow.project import PlanOptions, Ports, Project
 
 WAITING = "Waiting until visible"
+KEEPING = {
+    FileStore: ("write", "discard_journal"),
+    JournalWriter: ("sending", "finished", "writes", "end"),
+}
+"""What keeps state and journal, all of which is measured together."""
 
 
 @dataclass(slots=True)
@@ -80,12 +90,48 @@ class Wall:
         time.sleep(seconds)
 
 
+def measured(kept: list[float], stages: Stages) -> None:
+    """Note the seconds of every call that keeps state or journal."""
+
+    def timed(call: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(call)
+        def calling(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever it is called with
+            begun = time.monotonic()
+            try:
+                return call(*given, **named)
+            finally:
+                kept.append(time.monotonic() - begun)
+
+        return calling
+
+    begin, end = FileStore.recording, JournalWriter.end
+
+    def ended(journal: JournalWriter) -> None:
+        stages.stage("Writing the state")
+        end(journal)
+
+    @contextmanager
+    def recording(store: FileStore, plan: Plan) -> Iterator[JournalWriter]:
+        begun = time.monotonic()
+        with begin(store, plan) as journal:
+            kept.append(time.monotonic() - begun)
+            yield journal
+
+    JournalWriter.end = ended  # type: ignore[assignment, method-assign]
+    FileStore.recording = recording  # type: ignore[assignment, method-assign]
+    for owner, names in KEEPING.items():
+        for name in names:
+            setattr(owner, name, timed(getattr(owner, name)))
+
+
 def main() -> None:
     """Measure one job."""
+    kept: list[float] = []
+    stages = Stages()
+    measured(kept, stages)
     job, bootstrap, folder = sys.argv[1:]
     environ = {**os.environ, "KPLAN_BOOTSTRAP_SERVERS": bootstrap}
     project = Project(Path(folder), Path(folder) / "state" / "kplan.json", Inputs(environ=environ))
-    stages = Stages()
 
     def connect(configuration: Configuration):  # type: ignore[no-untyped-def] # noqa: ANN202
         block = configuration.providers[0]
@@ -108,6 +154,7 @@ def main() -> None:
                 "seconds": end - begun,
                 "stages": stages.seconds(end),
                 "requests": stages.requests,
+                "kept": sum(kept),
                 "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             }
         )

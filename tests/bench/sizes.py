@@ -23,6 +23,11 @@ LARGE = Size(5_000, 10_000)
 CONFIG = {"retention.ms": "86400000", "segment.ms": "3600000", "cleanup.policy": "delete"}
 
 
+CHANGED = "retention.ms"
+CHANGES = 5
+"""A small apply alters the config of so many topics, and adds as many ACLs."""
+
+
 def topic_names(size: Size) -> list[str]:
     """Name the topics."""
     return [f"bench-{number:05}" for number in range(size.topics)]
@@ -33,18 +38,40 @@ def principals(size: Size) -> list[str]:
     return [f"User:bench-{number:05}" for number in range(size.acls)]
 
 
+def readers(size: Size) -> dict[str, str]:
+    """Give the topic of each principal."""
+    return {
+        principal: f"bench-{number % size.topics:05}"
+        for number, principal in enumerate(principals(size))
+    }
+
+
+def write_estate(size: Size, folder: Path, number: int = 0) -> None:
+    """Name the objects; each `number` from 1 on changes `CHANGES` of them."""
+    late = topic_names(size)[:CHANGES]
+    estate = {
+        "topics": topic_names(size),
+        "readers": {**readers(size), **dict.fromkeys(more_principals(number), late[0])},
+        "other_configs": {each: {CHANGED: changed_value(number)} for each in late if number},
+    }
+    (folder / "estate.json").write_text(json.dumps(estate))
+
+
+def more_principals(number: int) -> list[str]:
+    """Name the principals that the changes up to `number` bring, a few with each."""
+    return [f"User:late-{each:02}" for each in range(number * CHANGES)]
+
+
+def changed_value(number: int) -> str:
+    """Give the value that a change sets."""
+    return str(86_400_000 + number)
+
+
 def write_configuration(size: Size, folder: Path) -> None:
     """Declare the estate with two blocks and for_each, as a platform team would."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = "\n".join(f'    "{key}" = "{value}"' for key, value in CONFIG.items())
-    estate = {
-        "topics": topic_names(size),
-        "readers": {
-            principal: f"bench-{number % size.topics:05}"
-            for number, principal in enumerate(principals(size))
-        },
-    }
-    (folder / "estate.json").write_text(json.dumps(estate))
+    write_estate(size, folder)
     (folder / "main.tf").write_text(
         f"""
 locals {{
@@ -58,9 +85,9 @@ resource "kafka_topic" "t" {{
   name               = each.key
   partitions         = 3
   replication_factor = 1
-  config = {{
+  config = merge({{
 {settings}
-  }}
+  }}, lookup(local.estate.other_configs, each.key, {{}}))
 }}
 
 resource "kafka_acl" "a" {{

@@ -88,12 +88,12 @@ def test_a_step_begins_when_the_one_before_it_is_settled() -> None:
     on.apply(on.plan(acls(6)))
     on.memory.sent.clear()
     declared = [*acls(6, acl_operation="Write")[:2], *topics(6)]
-    on.apply(on.plan(declared, max_records=4))
+    on.apply(on.plan(declared, max_records=18))
     order = [step for step, _ in on.memory.sent]
     pure = order[:4]
     assert pure == ["delete_acls"] * 4
     assert sorted(order[4:8]) == ["create_acls"] * 2 + ["delete_acls"] * 2
-    assert order[8:] == ["create_topics"] * 6
+    assert order[8:] == ["create_topics"] * 2
 
 
 def test_each_replaced_acl_is_deleted_just_before_the_add_of_its_own_chunk() -> None:
@@ -101,7 +101,7 @@ def test_each_replaced_acl_is_deleted_just_before_the_add_of_its_own_chunk() -> 
     on = bench(4)
     on.apply(on.plan(acls(12)))
     on.cluster.calls.clear()
-    on.apply(on.plan(acls(12, acl_operation="Write"), max_records=8))
+    on.apply(on.plan(acls(12, acl_operation="Write"), max_records=36))
     seen: set[str] = set()
     for call in on.cluster.calls:
         names = {each.principal for each in call.items if isinstance(each, AclBinding)}
@@ -115,7 +115,7 @@ def test_each_replaced_acl_is_deleted_just_before_the_add_of_its_own_chunk() -> 
 
 
 def waves_of(on: Bench) -> Iterator[tuple[tuple[Batch, ...], ...]]:
-    return waves(on.plan(acls(12), max_records=8).batches)
+    return waves(on.plan(acls(12), max_records=36).batches)
 
 
 def test_a_stop_between_delete_and_add_does_not_leave_an_acl_missing() -> None:
@@ -123,7 +123,7 @@ def test_a_stop_between_delete_and_add_does_not_leave_an_acl_missing() -> None:
     on.apply(on.plan(acls(4)))
     on.memory.sent.clear()
     on.stops_after = 1
-    outcomes = on.apply(on.plan(acls(4, acl_operation="Write"), max_records=8))
+    outcomes = on.apply(on.plan(acls(4, acl_operation="Write"), max_records=36))
     assert on.memory.sent == [("delete_acls", 2), ("create_acls", 2)]
     statuses = [each.status for each in outcomes.values()]
     assert statuses == [Status.APPLIED] * 2 + [Status.SKIPPED] * 2
@@ -171,7 +171,7 @@ def test_an_intent_that_cannot_be_written_ends_the_apply_and_nothing_more_is_sen
 
 def test_the_journal_of_an_apply_with_many_requests_under_way_is_whole(tmp_path: Path) -> None:
     on = bench(4)
-    plan = on.plan([*acls(30), *topics(30)], max_records=4)
+    plan = on.plan([*acls(30), *topics(30)], max_records=18)
     path = tmp_path / "state.json"
     with recording(path, plan) as journal:
         means = Means(on.cluster, KINDS, FakeClock(), journal, on.pace)
@@ -259,7 +259,7 @@ def test_a_second_signal_waits_for_nobody_and_nothing_is_sent_after_it() -> None
 
 def test_a_request_refused_whole_is_halved_while_others_are_under_way() -> None:
     on = bench(2)
-    plan = on.plan(acls(12), max_records=6)
+    plan = on.plan(acls(12), max_records=54)
     send = on.cluster.create_acls
 
     def create_acls(bindings):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202

@@ -369,7 +369,7 @@ def test_every_chunk_of_replaced_acls_is_deleted_and_added_before_the_next() -> 
         [resource(f"kafka_acl.a{n}", after) for n, (_, after) in enumerate(pairs)],
         state(*(owned(f"kafka_acl.a{n}", before) for n, (before, _) in enumerate(pairs))),
         snapshot(acls=[before for before, _ in pairs]),
-        max_records=8,
+        max_records=36,
     )
     assert [(batch.step.name, len(batch.changes)) for batch in plan.batches] == [
         ("delete_acls", 2), ("create_acls", 2), ("delete_acls", 2), ("create_acls", 2),
