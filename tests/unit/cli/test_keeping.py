@@ -24,8 +24,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def project(text: str, states: StateOptions | None = None, *var: str, **environ: str) -> Project:
     Path("main.tf").write_text(text)
-    session = Session(environ, Terminal({}), Signals())
-    return wiring.project(session, states or StateOptions(), InputOptions(var=list(var)))
+    args = tuple(f"--var={each}" for each in var)
+    session = Session(environ, Terminal({}), Signals(), args)
+    return wiring.project(session, states or StateOptions(), InputOptions())
 
 
 def test_without_a_block_the_state_is_in_the_file() -> None:
