@@ -212,6 +212,14 @@ class PlanningOptions:
             show_default="the principal of the connection",
         ),
     ] = ""
+    accept: Annotated[
+        list[str],
+        typer.Option(
+            "--accept",
+            metavar="CODE",
+            help="Let the plan through where this guard of access refuses it (repeatable).",
+        ),
+    ] = field(default_factory=list)
     compact_warnings: Annotated[
         bool,
         typer.Option("--compact-warnings", help="Show warnings as their summaries only."),

@@ -17,6 +17,7 @@ from kplan.cluster.port import Cluster
 from kplan.config.inputs import Inputs, Text
 from kplan.config.load import Configuration
 from kplan.model.errors import ConfigError, UsageError
+from kplan.policy.access_codes import ACCEPTABLE
 from kplan.state.holder import this_run
 from kplan.workflow.project import PlanOptions, PolicyOptions, Ports, Project
 
@@ -75,11 +76,17 @@ def ports(session: Session, verb: str, states: StateOptions, progress: Progress)
 def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
     """Say what narrows the plan. Raises UsageError."""
     planning.check()
+    if unknown := sorted(set(planning.accept) - ACCEPTABLE):
+        raise UsageError(
+            f"-accept={unknown[0]} is no guard that can be let through.",
+            hint=f"Those are {', '.join(sorted(ACCEPTABLE))}.",
+        )
     return PlanOptions(
         targets=tuple(planning.target),
         is_destroy=is_destroy,
         asks_broker=planning.broker_validate,
         max_deletes=planning.max_deletes,
+        accepts=frozenset(planning.accept),
         policies=PolicyOptions(
             paths=tuple(planning.policy),
             mode=planning.policy_mode,

@@ -34,6 +34,7 @@ def _words(text: str) -> frozenset[str]:
 
 ARGUMENTS: Mapping[str, Setting | None] = {
     "acl_order": None,
+    "allow_everyone_if_no_acl_found": None,
     "bootstrap_servers": Setting.SERVERS,
     "ca_cert": Setting.CA,
     "ca_cert_file": Setting.CA,
@@ -50,6 +51,7 @@ ARGUMENTS: Mapping[str, Setting | None] = {
     "sasl_password": Setting.PASSWORD,
     "sasl_token_url": None,
     "sasl_username": Setting.USERNAME,
+    "super_users": None,
     "skip_tls_verify": Setting.SKIP_VERIFY,
     "timeout": Setting.TIMEOUT_S,
     "tls_enabled": Setting.TLS,

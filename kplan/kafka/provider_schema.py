@@ -8,6 +8,9 @@ PROVIDER: Mapping[str, Attribute] = {
     "acl_order": Attribute(
         'Order of a replaced ACL: "delete_first" (KIP-4), or "add_first" where none may be missing.'
     ),
+    "allow_everyone_if_no_acl_found": Attribute(
+        "What brokers are set to, where they do not tell: access is worked out with it.", "bool"
+    ),
     "bootstrap_servers": Attribute("Brokers to ask first, host:port each.", "list(string)"),
     "ca_cert": Attribute("Certificate authority of the brokers, as PEM text."),
     "ca_cert_file": Attribute("File with the certificate authority of the brokers, as PEM."),
@@ -29,6 +32,10 @@ PROVIDER: Mapping[str, Attribute] = {
     "sasl_token_url": Attribute("Of use only with OAuth, which is refused."),
     "sasl_username": Attribute("User name for SASL."),
     "skip_tls_verify": Attribute("Trust any certificate. For trying only.", "bool"),
+    "super_users": Attribute(
+        "Principals in super.users of the brokers, which do not tell: as in User:admin.",
+        "list(string)",
+    ),
     "timeout": Attribute("Seconds to wait for an answer; more than 0.", "number"),
     "tls_enabled": Attribute("Whether to use TLS.", "bool"),
 }

@@ -188,7 +188,7 @@ class AclKind:
         """Send the deletes or the adds."""
         is_delete = step.name == DELETE.name
         bound = {
-            _binding(change.before if is_delete else change.after): change.identity
+            binding(change.before if is_delete else change.after): change.identity
             for change in changes
         }
         send = cluster.delete_acls if is_delete else cluster.create_acls
@@ -219,8 +219,8 @@ class AclKind:
         return {
             change.identity: ""
             for change in changes
-            if (change.after is None or _binding(change.after) in listed)
-            and (change.before is None or _binding(change.before) not in listed)
+            if (change.after is None or binding(change.after) in listed)
+            and (change.before is None or binding(change.before) not in listed)
         }
 
 
@@ -250,7 +250,8 @@ def _acl(binding: AclBinding) -> Acl:
     )
 
 
-def _binding(value: object) -> AclBinding:
+def binding(value: object) -> AclBinding:
+    """Write an ACL in the words of the protocol."""
     acl: Acl = value  # type: ignore[assignment] # a change of this kind holds ACLs
     return AclBinding(
         resource_type=_KAFKA_WORDS.get(acl.resource_type, acl.resource_type),

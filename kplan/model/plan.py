@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from kplan.model.access import AccessDiff
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
 from kplan.model.policy import Effect, Standing, Violation
@@ -175,10 +176,10 @@ class Plan:
 
     `changes` holds every owned or declared object once, NO_OP included, in display order.
     `is_complete` is False when targets or unread kinds narrowed the plan. `checksum` identifies
-    the actions independent of time. `cluster` says what the cluster is; where it takes more than the
-    connection without alias, `clusters` says so of each by key, and `cluster` of the first.
+    the actions independent of time. `cluster` says what the cluster is; where it takes more than
+    the connection without alias, `clusters` says so of each by key, and `cluster` of the first.
     `violations` is what policies said; what they refuse is among the changes and not in the
-    batches.
+    batches. `access` says who gains and loses what, None where no ACL changes.
     """
 
     based_on: BasedOn
@@ -194,6 +195,7 @@ class Plan:
     created_at: str = ""
     clusters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     violations: tuple[Violation, ...] = ()
+    access: AccessDiff | None = None
 
     @property
     def refused(self) -> frozenset[tuple[str, Identity]]:

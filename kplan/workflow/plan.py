@@ -13,6 +13,7 @@ from kplan.plan.build import build_plan
 from kplan.plan.request import PlanRequest
 from kplan.policy.risk import with_risks
 from kplan.state.plan_file import PlanMeta
+from kplan.workflow.access import Ground, with_access
 from kplan.workflow.acl_order import adds_first
 from kplan.workflow.broker_check import broker_checked
 from kplan.workflow.opened import Opened, opened
@@ -54,6 +55,8 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
         made = broker_checked(made, found.cluster, KINDS, ports)
     hearing = Hearing(found.configuration, snapshot)
     made, configuration = policed(made, hearing, options.policies, ports)
+    ground = Ground(found.cluster, snapshot, configuration)
+    made = with_access(made, ground, options.accepts)
     return Planned(made, configuration, found.state, snapshot)
 
 

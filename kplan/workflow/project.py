@@ -103,7 +103,8 @@ class Ports:
 class PlanOptions:
     """What narrows or bends a plan. `only` narrows it to objects by kind and identity.
 
-    A plan with more than `max_deletes` deletes is refused; None is no limit.
+    A plan with more than `max_deletes` deletes is refused; None is no limit. `accepts` are codes of
+    guards that are to let the plan through.
     """
 
     targets: tuple[str, ...] = ()
@@ -111,5 +112,6 @@ class PlanOptions:
     is_destroy: bool = False
     asks_broker: bool = True
     max_deletes: int | None = None
+    accepts: frozenset[str] = frozenset()
     policies: PolicyOptions = field(default_factory=PolicyOptions)
     pace: Pace = field(default_factory=Pace)

@@ -19,6 +19,7 @@ from kplan.report.document import (
     line,
     strong,
 )
+from kplan.report.documents.access import access_blocks
 from kplan.report.documents.acl_table import access_gaps, acl_item, acl_tables, is_acl
 from kplan.report.documents.body import ABSENT, SENSITIVE, Entry, Verbatim, rows
 from kplan.report.documents.changes import item, mark_of
@@ -50,6 +51,7 @@ def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
             *_legend(shown),
             *_items(shown, group_acls=group_acls),
             *policies(plan.violations),
+            *access_blocks(plan.access),
             *_summary(plan),
             *_outputs(plan.outputs),
             *_notes(plan),

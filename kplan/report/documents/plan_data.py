@@ -6,6 +6,7 @@ from typing import Any
 from kplan.model.plan import Action, Change, OutputChange, Plan, Reason
 from kplan.model.resource import Path
 from kplan.report.data import Data, as_data
+from kplan.report.documents.access import access_data
 from kplan.report.documents.body import SENSITIVE
 from kplan.report.documents.policies import policies_data
 from kplan.report.documents.terraform import (
@@ -194,5 +195,6 @@ def _ours(plan: Plan) -> Data:
         ],
         "unread": dict(sorted(plan.unread.items())),
         "diagnostics": diagnostics_data(plan.diagnostics, {}),
+        **({"access": access_data(plan.access)} if plan.access else {}),
         **({"policies": policies_data(plan.violations)} if plan.violations else {}),
     }

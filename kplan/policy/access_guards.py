@@ -1,0 +1,182 @@
+"""What a plan must not do to access: nobody could take it back."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from kplan.cluster.specs import AclBinding
+from kplan.kinds.acl import Acl, binding
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.plan import Change
+from kplan.policy.access import ANY_HOST, EVERYONE, Acls, Request, Rules
+from kplan.policy.access_codes import SUMMARIES
+from kplan.policy.access_diff import Stages
+
+CLUSTER_NAME = "kafka-cluster"
+_KEPT = ("ALTER", "DESCRIBE")
+_MAX_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """What the guards look at. `principal` is ours, "" where it is not known.
+
+    `changes` are those of ACLs, to say which of them is to blame; `accepted` are codes of guards
+    that let the plan through with a warning.
+    """
+
+    stages: Stages
+    rules: Rules
+    principal: str
+    changes: tuple[Change, ...] = ()
+    accepted: frozenset[str] = frozenset()
+
+
+def access_problems(given: Guarded) -> Iterator[Diagnostic]:
+    """Refuse to lock kplan out, to leave nobody in charge, and to surprise everyone."""
+    yield from _own_lockout(given)
+    yield from _last_holder(given)
+    yield from _first_acls(given)
+
+
+def _own_lockout(given: Guarded) -> Iterator[Diagnostic]:
+    """Compare what our own principal may do to the cluster: without it nothing can be mended."""
+    if not given.principal:
+        if _holders(given.stages.before, given.rules) - _holders(given.stages.after, given.rules):
+            yield Diagnostic(
+                "KP445",
+                Severity.WARNING,
+                SUMMARIES["KP445"],
+                "Somebody loses ALTER on the cluster, and it cannot be told from here which "
+                "principal kplan is to the brokers.",
+                "Make sure that it is another principal.",
+            )
+        return
+    before, between, after = (Acls(side, given.rules) for side in given.stages.all)
+    held = [each for each in _KEPT if _may(before, given.principal, each)]
+    lost = [each for each in held if not _may(after, given.principal, each)]
+    if lost:
+        yield _refusal(
+            given,
+            "KP441",
+            f"{given.principal}, as which kplan runs, loses {' and '.join(lost)} on the cluster; "
+            "kplan could not put it back.",
+            "Keep an ACL that allows it. If the principal is in super.users of the brokers, name "
+            'it in super_users of provider "kafka".',
+            _to_blame(given, given.principal),
+        )
+    elif "ALTER" in held and not _may(between, given.principal, "ALTER"):
+        yield _refusal(
+            given,
+            "KP441",
+            f"{given.principal}, as which kplan runs, is without ALTER on the cluster once the "
+            "old ACLs are deleted; the new ones could not be added any more.",
+            'Set acl_order = "add_first" in provider "kafka", or keep an ACL that allows it.',
+            _to_blame(given, given.principal),
+        )
+
+
+def _last_holder(given: Guarded) -> Iterator[Diagnostic]:
+    before, after = (
+        _holders(each, given.rules) for each in (given.stages.before, given.stages.after)
+    )
+    if before and not after and not given.rules.super_users:
+        yield _refusal(
+            given,
+            "KP442",
+            f"{_named(sorted(before))} could ALTER the cluster, and afterwards nobody can but "
+            "super users of the brokers, of whom kplan knows none.",
+            'Keep one, or name the super users in super_users of provider "kafka".',
+            _to_blame(given, *before),
+        )
+
+
+def _first_acls(given: Guarded) -> Iterator[Diagnostic]:
+    """Find resources that get their first ACL: under allow.everyone all others lose them."""
+    if given.rules.allow_everyone is False:
+        return
+    before, after = Acls(given.stages.before), Acls(given.stages.after)
+    patterns = {
+        (each.resource_type, each.resource_name, each.pattern_type)
+        for each in given.stages.after - given.stages.before
+    }
+    first = sorted(
+        f"{sort} {name}{'*' if pattern == 'PREFIXED' else ''}"
+        for sort, name, pattern in patterns
+        if not _is_covered(before, sort, name, pattern) and _is_covered(after, sort, name, pattern)
+    )
+    if not first:
+        return
+    told = f"{_named(first)} {'has' if len(first) == 1 else 'have'} no ACL yet"
+    if given.rules.allow_everyone is None:
+        yield Diagnostic(
+            "KP444",
+            Severity.WARNING,
+            SUMMARIES["KP444"],
+            f"{told}. If the brokers are set to allow.everyone.if.no.acl.found, which could not "
+            "be read, everyone else loses access.",
+            'Set allow_everyone_if_no_acl_found of provider "kafka" to what the brokers have.',
+        )
+        return
+    yield _refusal(
+        given,
+        "KP443",
+        f"{told}, and the brokers allow everyone what has none: all others lose access.",
+        "Allow everyone who uses it in the same plan.",
+    )
+
+
+def _is_covered(acls: Acls, sort: str, name: str, pattern: str) -> bool:
+    held = acls.matching_prefix if pattern == "PREFIXED" else acls.matching
+    return any(True for _ in held(sort, name))
+
+
+def _may(acls: Acls, principal: str, operation: str) -> bool:
+    """Ask for a host that no ACL names: which one ours is to the brokers cannot be told."""
+    asked = Request(principal, ANY_HOST, operation, "CLUSTER", CLUSTER_NAME)
+    return acls.verdict(asked).is_allowed
+
+
+def _holders(bindings: Collection[AclBinding], rules: Rules) -> frozenset[str]:
+    """Name who may ALTER the cluster, from any host or from one."""
+    acls = Acls(bindings, rules)
+    pairs = {(each.principal, each.host) for each in bindings if each.resource_type == "CLUSTER"}
+    return frozenset(
+        principal
+        for principal, host in pairs
+        if acls.verdict(Request(principal, host, "ALTER", "CLUSTER", CLUSTER_NAME)).is_allowed
+    )
+
+
+def _to_blame(given: Guarded, *principals: str) -> Change | None:
+    """Find a change of an ACL on the cluster that speaks of one of them."""
+    for change in given.changes:
+        sides = [binding(each) for each in (change.before, change.after) if isinstance(each, Acl)]
+        if any(
+            each.resource_type == "CLUSTER" and each.principal in {*principals, EVERYONE}
+            for each in sides
+        ):
+            return change
+    return None
+
+
+def _refusal(
+    given: Guarded, code: str, detail: str, hint: str, change: Change | None = None
+) -> Diagnostic:
+    place = (None, None) if change is None else (change.address, change.declared_at)
+    found = Diagnostic(
+        code,
+        Severity.ERROR,
+        SUMMARIES[code],
+        detail,
+        f"{hint} To go on nevertheless: -accept={code}",
+        *place,
+    )
+    if code in given.accepted:
+        return replace(found, severity=Severity.WARNING, hint="")
+    return found
+
+
+def _named(names: Collection[str]) -> str:
+    shown = list(names)[:_MAX_NAMES]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -1,0 +1,96 @@
+"""Who gains and who loses what."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kplan.model.access import AccessDiff, AccessShift, Effect
+from kplan.report.data import Data
+from kplan.report.document import Block, Line, Mark, Row, Rows, Span, Tone, faint, line, strong
+from kplan.report.documents.units import counted
+
+_MAX_SHIFTS = 20
+_MAX_PATTERNS = 4
+_MARKS: Mapping[Effect, Mark] = {
+    Effect.LOSS: Mark.REMOVE,
+    Effect.GAIN: Mark.ADD,
+    Effect.GAP: Mark.ALARM,
+    Effect.EXPOSURE: Mark.ALARM,
+}
+_NOUNS: Mapping[str, str] = {
+    "TOPIC": "topic",
+    "GROUP": "group",
+    "TRANSACTIONAL_ID": "transactional id",
+    "DELEGATION_TOKEN": "delegation token",
+    "USER": "user",
+}
+
+
+def access_blocks(diff: AccessDiff | None) -> Iterator[Block]:
+    """Show the effective difference, the worst first."""
+    if diff is None:
+        return
+    title = line(strong("Effective access:"))
+    if not diff.shifts:
+        yield Rows((Row(line("nobody gains or loses anything")),), title=title)
+        return
+    shown = [Row(shift_line(each), _MARKS[each.effect]) for each in diff.shifts[:_MAX_SHIFTS]]
+    if (more := len(diff.shifts) - _MAX_SHIFTS) > 0:
+        shown.append(Row(line(faint(f"and {more:,} more; the plan as JSON has all"))))
+    yield Rows(tuple(shown), title=title)
+
+
+def shift_line(shift: AccessShift) -> Line:
+    """Say one shift as a sentence."""
+    tone = Tone.DANGER if shift.effect is Effect.LOSS else Tone.PLAIN
+    host = "" if shift.host == "*" else f" from {shift.host}"
+    return line(
+        strong(who(shift.principal)),
+        " ",
+        Span(shift.effect.value, tone),
+        f" {', '.join(shift.operations)} on {shift.resource_type} {_names(shift.patterns)}{host}",
+        faint(_existing(shift)),
+    )
+
+
+def who(principal: str) -> str:
+    """Name a principal; everyone is told in words too."""
+    return "User:* (everyone)" if principal == "User:*" else principal
+
+
+def _names(patterns: Sequence[str]) -> str:
+    more = len(patterns) - _MAX_PATTERNS
+    return ", ".join(patterns[:_MAX_PATTERNS]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def _existing(shift: AccessShift) -> str:
+    noun = _NOUNS.get(shift.resource_type)
+    if noun is None:
+        return ""
+    if shift.existing is None:
+        return f"  (how many {noun}s is not known)" if _is_wide(shift) else ""
+    return f"  ({counted(shift.existing, f'live {noun}')})"
+
+
+def _is_wide(shift: AccessShift) -> bool:
+    return any(each.endswith("*") for each in shift.patterns)
+
+
+def access_data(diff: AccessDiff | None) -> Data:
+    """Write the difference for machines; null where no ACL changes."""
+    if diff is None:
+        return None
+    return {
+        "shifts": [
+            {
+                "effect": each.effect.name.lower(),
+                "principal": each.principal,
+                "host": each.host,
+                "resource_type": each.resource_type,
+                "operations": list(each.operations),
+                "patterns": list(each.patterns),
+                "existing": each.existing,
+                "examples": list(each.examples),
+            }
+            for each in diff.shifts
+        ],
+        "unknown": list(diff.unknown),
+    }

@@ -1,0 +1,158 @@
+"""What a plan does to who may do what: worked out, and held against its guards."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.setting_specs import ConfigResource, ConfigScope
+from kplan.cluster.specs import AclBinding
+from kplan.config.load import Configuration
+from kplan.kinds.acl import binding
+from kplan.model.access import AccessDiff
+from kplan.model.diagnostic import in_order
+from kplan.model.errors import ClusterError
+from kplan.model.plan import Batch, Plan
+from kplan.model.refusal import Refusal
+from kplan.model.snapshot import Snapshot
+from kplan.policy.access import Rules
+from kplan.policy.access_diff import Stages, access_shifts
+from kplan.policy.access_guards import CLUSTER_NAME, Guarded, access_problems
+
+KIND = "kafka_acl"
+SUPER_USERS = "super_users"
+ALLOW_EVERYONE = "allow_everyone_if_no_acl_found"
+_SUPER_USERS_KEY = "super.users"
+_ALLOW_EVERYONE_KEY = "allow.everyone.if.no.acl.found"
+_LAST_EARLY_RANK = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What access is worked out on: the live cluster, and what the configuration says of it."""
+
+    cluster: Cluster
+    snapshot: Snapshot
+    configuration: Configuration
+
+    @property
+    def acls(self) -> frozenset[AclBinding]:
+        """The live ACLs, as far as they were read."""
+        reading = self.snapshot.readings.get(KIND)
+        return (
+            frozenset(binding(each.value) for each in reading.objects.values())
+            if reading
+            else frozenset()
+        )
+
+
+def with_access(plan: Plan, ground: Ground, accepted: frozenset[str]) -> Plan:
+    """Add who gains and loses what, and refuse what nobody could take back."""
+    batches = [each for each in plan.batches if each.kind == KIND]
+    if not batches:
+        return plan
+    rules = rules_of(ground)
+    stages = stages_of(ground.acls, batches)
+    names = live_names(ground, {each.resource_type for each in stages.changed})
+    diff = AccessDiff(access_shifts(stages, rules, names), tuple(_unknown(rules, names, stages)))
+    changes = {each.identity: each for batch in batches for each in batch.changes}
+    given = Guarded(
+        stages, rules, plan.cluster.get("principal", ""), tuple(changes.values()), accepted
+    )
+    problems = in_order([*plan.diagnostics, *access_problems(given)])
+    return replace(plan, access=diff, diagnostics=problems)
+
+
+def stages_of(before: frozenset[AclBinding], batches: Iterable[Batch]) -> Stages:
+    """Follow the ACLs through the requests of a plan.
+
+    In between stand those that are left when every delete that goes before the adds is done.
+    """
+    between = after = before
+    for batch in sorted(batches, key=lambda each: each.step):
+        if batch.step.name == "delete_acls":
+            gone = frozenset(binding(each.before) for each in batch.changes)
+            after -= gone
+            between -= gone if batch.step.rank <= _LAST_EARLY_RANK else frozenset()
+        else:
+            after |= {binding(each.after) for each in batch.changes}
+    return Stages(before, between, after)
+
+
+def declared_after(ground: Ground, plan: Plan) -> frozenset[AclBinding]:
+    """Give the ACLs as they will be after a plan."""
+    return stages_of(ground.acls, (each for each in plan.batches if each.kind == KIND)).after
+
+
+def live_names(ground: Ground, types: Collection[str]) -> Mapping[str, Collection[str]]:
+    """List the live resources of the types, as far as there are lists of them."""
+    found: dict[str, Collection[str]] = {"CLUSTER": (CLUSTER_NAME,)}
+    topics = ground.snapshot.readings.get("kafka_topic")
+    if topics is not None:
+        found["TOPIC"] = [*topics.objects, *topics.hidden]
+    return {sort: names for sort, names in found.items() if sort in types}
+
+
+def rules_of(ground: Ground) -> Rules:
+    """Find out who is asked for nothing, and what becomes of resources without ACLs.
+
+    What the provider block says wins. Brokers tell which keys are set, but not to what: they take
+    every key that is not theirs for a secret. A key that is not set has Kafka's default.
+    """
+    said: Mapping[str, object] = next(
+        (each.arguments for each in ground.configuration.providers if not each.key), {}
+    )
+    supers, everyone = said.get(SUPER_USERS), said.get(ALLOW_EVERYONE)
+    live = None
+    if supers is None or everyone is None:
+        live = _broker_settings(ground)
+    return Rules(
+        _super_users(live) if not isinstance(supers, list | tuple) else frozenset(map(str, supers)),
+        _allows_everyone(live) if not isinstance(everyone, bool) else everyone,
+    )
+
+
+_HIDDEN = object()
+
+
+def _broker_settings(ground: Ground) -> Mapping[str, object] | None:
+    """Read the two settings of one broker; a value that is kept from us is `_HIDDEN`."""
+    if not ground.snapshot.brokers:
+        return None
+    asked = ConfigResource(
+        ConfigScope.BROKER, str(min(each.id for each in ground.snapshot.brokers))
+    )
+    try:
+        found = ground.cluster.configs([asked]).get(asked)
+    except ClusterError:
+        return None
+    if found is None or isinstance(found, Refusal):
+        return None
+    keys = (_SUPER_USERS_KEY, _ALLOW_EVERYONE_KEY)
+    return {
+        key: _HIDDEN if found[key].entry.value is None else found[key].entry.value
+        for key in keys
+        if key in found
+    }
+
+
+def _super_users(live: Mapping[str, object] | None) -> frozenset[str] | None:
+    found = _HIDDEN if live is None else live.get(_SUPER_USERS_KEY, "")
+    if not isinstance(found, str):
+        return None
+    return frozenset(each.strip() for each in found.split(";") if each.strip())
+
+
+def _allows_everyone(live: Mapping[str, object] | None) -> bool | None:
+    found = _HIDDEN if live is None else live.get(_ALLOW_EVERYONE_KEY, "false")
+    return found.strip().lower() == "true" if isinstance(found, str) else None
+
+
+def _unknown(rules: Rules, names: Mapping[str, Collection[str]], stages: Stages) -> Iterable[str]:
+    if rules.super_users is None:
+        yield "Super users are not known; they lose and gain nothing."
+    if rules.allow_everyone is None:
+        yield "Whether the brokers allow everyone what has no ACL is not known."
+    if any(each.resource_type == "TOPIC" for each in stages.changed) and "TOPIC" not in names:
+        yield "Topics could not be listed."
+    if any(each.resource_type == "GROUP" for each in stages.changed) and "GROUP" not in names:
+        yield "Groups were not listed."
