@@ -83,11 +83,14 @@ def trailing_space(text: str, found: Sequence[Token]) -> str:
 
 
 def _simple(kind: str, text: str) -> Iterator[Token]:
-    """Take apart what the scanner takes as one: `a.b`, `.0` and `[*]`."""
+    """Take apart what the scanner takes as one: `a.b`, `.0`, `.*` and `[*]`."""
     if kind == "splat":
         yield Token(Kind.OPEN, "[")
         yield Token(Kind.OPERATOR, "*")
         yield Token(Kind.CLOSE, "]")
+    elif kind == "dotsplat":
+        yield Token(Kind.OPERATOR, ".")
+        yield Token(Kind.OPERATOR, "*")
     elif kind == "legacy":
         yield Token(Kind.OPERATOR, ".")
         yield Token(Kind.NUMBER, text[1:])

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.cachefolder import parser_stamp
 
-TREE_VERSION = 2
+TREE_VERSION = 3
 """Raised when the tree, or what a text is parsed to, changes."""
 
 MAX_FILES = 1000

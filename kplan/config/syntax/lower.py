@@ -61,21 +61,15 @@ class Lowering:
     def _body(self, body: Tree) -> tuple[tuple[ast.Attribute, ...], tuple[ast.Block, ...]]:
         attributes: dict[str, ast.Attribute] = {}
         blocks: list[ast.Block] = []
-        behind = -1
         for child in body.children:
             if child.data == "new_line_or_comment":
                 continue
-            here = child.children[0].children[0].start_pos
-            if behind >= 0 and "\n" not in self._text(behind, here):
-                raise self._same_line(here)
             if child.data == "attribute":
                 attribute = self._attribute(child)
                 self._refuse_redefined(attributes.get(attribute.name), attribute)
                 attributes[attribute.name] = attribute
-                behind = attribute.end
             else:
                 blocks.append(self._block(child))
-                behind = blocks[-1].end
         return tuple(attributes.values()), tuple(blocks)
 
     def _attribute(self, found: Tree) -> ast.Attribute:
@@ -358,10 +352,6 @@ class Lowering:
         base = self._draft.base
         broken.related = (("set first", base + first.start, base + first.name_end),)
         raise broken
-
-    def _same_line(self, here: int) -> Broken:
-        told = "Each argument and each block begins on a line of its own."
-        return self._broken("KP111", here, here + 1, told)
 
     def _unseparated(self, item: Tree) -> Broken:
         here = self.node(item.children[0].children[0]).start

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kplan.config.problem import error
@@ -11,6 +12,7 @@ from kplan.config.syntax.cache import Kept, TreeCache, digest_of
 from kplan.config.syntax.draft import Broken, Draft
 from kplan.config.syntax.levels import Header
 from kplan.config.syntax.lower import Lowering
+from kplan.config.syntax.recovery import further_problems
 from kplan.config.syntax.scan import Scanner
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.syntax.tokens import HEADER, HEADER_OR_ARGUMENT
@@ -62,12 +64,25 @@ def _parsed(
             kept.append(Kept(start, end, digest, content))
             continue
         diagnostics.append(_diagnostic(source, content))
+        more = further_problems(source.text, start, end, content, partial(_problem, start, end))
+        diagnostics.extend(_diagnostic(source, each) for each in more)
         header = scanner.header
         if header is not None and header.labels:
             items.append(ast.Item(origin, _empty(header, start), is_broken=True))
         else:
             has_lost = True
     return Parsed(tuple(items), tuple(diagnostics), has_lost), kept
+
+
+def _problem(start: int, end: int, text: str) -> Broken | None:
+    """Give the first problem of the item that begins at an offset."""
+    draft = Draft(text, start, end)
+    try:
+        Scanner(draft).item()
+    except Broken as broken:
+        return broken
+    found = _attempt(draft, end)
+    return found if isinstance(found, Broken) else None
 
 
 _PREFIX = "x = "
@@ -116,6 +131,7 @@ def _scanned(source: Source, *, is_body: bool) -> Iterator[tuple[int, int, Scann
         start = at
         try:
             at = scanner.item()
+            scanner.line_end(at)
             yield start, at, scanner, None
         except Broken as broken:
             line_end = text.find("\n", start)

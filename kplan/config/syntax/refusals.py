@@ -44,6 +44,28 @@ def bad_header(header: Header, match: re.Match[str]) -> Broken:
     return Broken("KP102", header.start, header.type_end, told)
 
 
+def bad_inner_block(header: Header) -> Broken:
+    """Say that a block cannot stand on the line of the block around it."""
+    told = f'The block "{header.type}" stands on the line of the block around it.'
+    hint = f"Give it a line of its own, or write {header.type} = ... if it is an argument."
+    return Broken("KP103", header.start, header.end, told, hint)
+
+
+def bad_one_line(match: re.Match[str]) -> Broken:
+    """Say that a block on one line goes on where it should end."""
+    start = match.start(match.lastgroup or 0)
+    told = "A block that begins with an argument on its first line ends behind it."
+    hint = "Close it with } at once, or give each argument a line of its own."
+    return Broken("KP103", start, start + 1, told, hint)
+
+
+def bad_same_line(match: re.Match[str]) -> Broken:
+    """Say that a line goes on behind what has ended on it."""
+    start = match.start(match.lastgroup or 0)
+    told = "Each argument and each block begins and ends on lines of its own."
+    return Broken("KP111", start, start + 1, told, "Put a line break before it.")
+
+
 def bad_open_block(header: Header) -> Broken:
     """Say that a block is never closed."""
     told = f'The block "{header.type}" that begins here is never closed.'

@@ -19,8 +19,11 @@ from kplan.config.syntax.refusals import (
     bad_adjacent,
     bad_bracket,
     bad_header,
+    bad_inner_block,
     bad_line_end,
+    bad_one_line,
     bad_open_block,
+    bad_same_line,
     bad_statement,
     bad_template,
     bad_token,
@@ -62,6 +65,18 @@ class Scanner:
         """
         return self._statement(self._token(self.draft.base), is_top=True)
 
+    def line_end(self, at: int) -> None:
+        """Make sure that nothing stands behind the item on its line.
+
+        Raises:
+            Broken: something does.
+
+        """
+        while (match := self._token(at)).lastgroup == "comment":
+            at = match.end()
+        if match.lastgroup not in {"newline", "line", "end"}:
+            raise bad_same_line(match)
+
     def expression(self) -> int:
         """Scan a lone expression up to the limit, line breaks being nothing.
 
@@ -89,7 +104,9 @@ class Scanner:
             raise AssertionError(at)
         return match
 
-    def _statement(self, word: re.Match[str], *, is_top: bool = False) -> int:
+    def _statement(
+        self, word: re.Match[str], *, is_top: bool = False, is_argument: bool = False
+    ) -> int:
         kind = word.lastgroup or ""
         if kind not in {"word", "foreign"}:
             raise bad_statement(word)
@@ -98,9 +115,9 @@ class Scanner:
         header = Header(word.start(kind), word[kind])
         if is_top:
             self.header = header
-        return self._after_word(header, word.end())
+        return self._after_word(header, word.end(), is_argument=is_argument)
 
-    def _after_word(self, header: Header, at: int) -> int:
+    def _after_word(self, header: Header, at: int, *, is_argument: bool) -> int:
         labels: list[Label] = []
         while True:
             match = self._token(at)
@@ -113,6 +130,8 @@ class Scanner:
                 self._blank(match)
             elif kind == "equals" and not labels:
                 return self._argument(at)
+            elif match[0][-1:] == "{" and is_argument:
+                raise bad_inner_block(header)
             elif match[0][-1:] == "{":
                 return self._block(header, at)
             else:
@@ -124,7 +143,7 @@ class Scanner:
             self._ascii(match)
         if match.lastgroup != "text":
             return Label(start - base, end - base, self._text[start:end])
-        self._plain(match)
+        self._separated(match)
         if "\\" in match["text"]:
             told = "A block label is plain text without escapes or templates."
             raise Broken("KP125", start, end, told)
@@ -136,21 +155,36 @@ class Scanner:
 
     def _block(self, header: Header, at: int) -> int:
         self._enter(at - 1)
+        is_first = is_fresh = True
         while True:
             match = self._token(at)
             match match.lastgroup:
                 case "newline":
+                    is_first, is_fresh = False, True
                     at = match.end()
                 case "line" | "comment":
                     self._blank(match)
                     at = match.end()
+                case "end":
+                    raise bad_open_block(header)
+                case _ if not is_fresh:
+                    raise bad_same_line(match)
                 case "close" if match["close"] == "}":
                     self._depth -= 1
                     return match.end()
-                case "end":
-                    raise bad_open_block(header)
+                case _ if is_first:
+                    at = self._only_argument(match)
                 case _:
-                    at = self._statement(match)
+                    at, is_fresh = self._statement(match), False
+
+    def _only_argument(self, word: re.Match[str]) -> int:
+        """Scan what stands on the line of an opening brace: one argument, and then the closing."""
+        at = self._statement(word, is_argument=True)
+        while (match := self._token(at)).lastgroup == "comment":
+            at = match.end()
+        if match.lastgroup != "close":
+            raise bad_one_line(match)
+        return at
 
     # ---- expressions
 
@@ -217,10 +251,12 @@ class Scanner:
             case "core":
                 self._blank(match)
                 level.last = before
-            case "legacy":
+            case "legacy" if before != "number":
                 self.draft.put(start + 1, match.end(), "n" * (match.end() - start - 1))
             case "splat":
                 self.draft.put(start, match.end(), "[*]")
+            case "dotsplat":
+                self.draft.put(match.start(), match.end(), ".*")
             case "strip" if level.mode is Mode.TEMPLATE:
                 self._blank(match)
                 level.strips = True
@@ -298,6 +334,16 @@ class Scanner:
             text = unescaped(text, start + 1)
         self.draft.put(start, end, "s" + "_" * (end - start - 2))
         self.draft.quoted[start - self.draft.base] = Quoted(end - self.draft.base, text)
+
+    def _separated(self, match: re.Match[str]) -> None:
+        """Put a blank before a label that stands at once behind a word or another label."""
+        start, end = match.span("text")
+        if self._text[start - 1].isspace():
+            self._plain(match)
+            return
+        self.draft.put(start, end, " s" + "_" * (end - start - 2))
+        text = match["text"][1:-1]
+        self.draft.quoted[start + 1 - self.draft.base] = Quoted(end - self.draft.base, text)
 
     def _enter(self, at: int) -> None:
         self._depth += 1

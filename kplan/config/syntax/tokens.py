@@ -27,6 +27,7 @@ TOKEN = re.compile(
     | (?P<legacy>\.\d++)
     | (?P<equals>=(?![=>]))
     | (?P<dots>\.\.\.)
+    | (?P<dotsplat>\.[ \t]*+\*)
     | (?P<operator>==|!=|<=|>=|=>|&&|\|\||::|[+*/%<>?:.])
     | (?P<sign>[-!])
     | (?P<strip>~(?=\}))
