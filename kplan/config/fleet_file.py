@@ -34,7 +34,10 @@ STORE_FORMATS = ("parquet",)
 _OPEN = Shape(labels=1, is_open=True)
 _SHAPES: Mapping[str, Shape] = {
     "cluster": Shape(
-        ("labels", "configuration", "state", "snapshot", "audit", "deadline_s"),
+        (
+            *("labels", "configuration", "state", "snapshot", "audit", "deadline_s"),
+            *("super_users", "allow_everyone"),
+        ),
         blocks=("provider",),
         labels=1,
     ),
@@ -49,6 +52,8 @@ class FleetCluster:
 
     It is read through `provider`, or from the file `snapshot`. `configuration` is the folder that
     declares what should be there, `state` its state file. `audit` are authorizer logs.
+    `super_users` and `allow_everyone` are what the brokers are set to (super.users,
+    allow.everyone.if.no.acl.found).
     """
 
     name: str
@@ -60,6 +65,8 @@ class FleetCluster:
     snapshot: Path | None = None
     audit: tuple[str, ...] = ()
     deadline_s: float | None = None
+    super_users: tuple[str, ...] = ()
+    allow_everyone: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +206,8 @@ class _Reader:
             snapshot=self._path(found, "snapshot"),
             audit=tuple(str(self._folder / each) for each in self._list(found, "audit")),
             deadline_s=self._seconds(found, "deadline_s"),
+            super_users=tuple(self._list(found, "super_users")),
+            allow_everyone=self._typed(found, "allow_everyone", bool, "true or false") or False,
         )
 
     def text(self, found: Declaration, name: str) -> str | None:

@@ -3,6 +3,7 @@
 This runs wherever Spark runs it, so it knows nothing of Spark.
 """
 
+import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -30,11 +31,17 @@ class Source:
     connect: Callable[[], Cluster] | None = field(default=None, repr=False)
     file: Path | None = None
     deadline_s: float = DEADLINE_S
+    super_users: tuple[str, ...] = ()
+    allow_everyone: bool = False
 
     @property
     def about(self) -> dict[str, str]:
         """What the row of the cluster says beside what was read."""
-        return {f"label.{name}": value for name, value in sorted(self.labels.items())}
+        return {
+            **{f"label.{name}": value for name, value in sorted(self.labels.items())},
+            "super_users": json.dumps(self.super_users),
+            "allow_everyone": json.dumps(self.allow_everyone),
+        }
 
 
 def read_rows(source: Source) -> Sequence[Row]:

@@ -59,8 +59,7 @@ def snapshot_rows(name: str, snapshot: Snapshot, about: Mapping[str, str]) -> It
     for kind, reading in sorted(snapshot.readings.items()):
         for identity in sorted(reading.objects):
             live = reading.objects[identity]
-            found = document(live.value)
-            yield Row(name, kind, identity, live.uid, _json(found), dict(flat(found)))
+            yield _row(name, kind, (identity, live.uid), live.value)
         for identity, refusal in sorted(reading.hidden.items()):
             why = {
                 "kind": kind,
@@ -71,6 +70,16 @@ def snapshot_rows(name: str, snapshot: Snapshot, about: Mapping[str, str]) -> It
             yield Row(name, HIDDEN, identity, attributes=why)
     for kind, reason in sorted(snapshot.unread.items()):
         yield Row(name, UNREAD, kind, attributes={"reason": reason})
+
+
+def value_row(cluster: str, kind: ResourceKind, value: object) -> Row:
+    """Write one object that is not there yet, but will be."""
+    return _row(cluster, kind.name, (str(kind.identify(value)), ""), value)
+
+
+def _row(cluster: str, kind: str, known_as: tuple[str, str], value: object) -> Row:
+    found = document(value)
+    return Row(cluster, kind, *known_as, _json(found), dict(flat(found)))
 
 
 def unread_cluster(name: str, reason: str, about: Mapping[str, str]) -> tuple[Row, ...]:

@@ -2,6 +2,8 @@
 
     ROOT/objects/attempt=ID/kind=KIND/*.parquet    the rows of one attempt at a run
     ROOT/runs/attempt=ID/*.json                    one line, written last: this attempt counts
+    ROOT/audit/cluster=C/file=F/*.parquet          the sums of one authorizer log
+    ROOT/malformed/cluster=C/file=F/*.parquet      the lines of it that are none of the authorizer's
 
 A run that is taken again is another attempt; the one that ended last is the run. What a broken or
 second writer leaves is of no attempt that counts, and `vacuum` removes it. Every path is Spark's to
@@ -17,6 +19,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from kplan.fleet.audit import TABLE, malformed, usage
 from kplan.fleet.rows import FORMAT, OBJECTS
 from kplan.model.errors import FleetError
 from kplan.model.version import VERSION
@@ -119,6 +122,45 @@ class Store:
             "attempt string, run string, at string",
         )
         return self._read([each.attempt for each in runs]).join(F.broadcast(known), "attempt")
+
+    def append_audit(self, taken: "DataFrame") -> None:
+        """Add up the lines of logs and keep the sums; a log that was kept before is replaced.
+
+        In: what `audit.parsed` gives. Raises FleetError.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        held = taken.cache()
+        try:
+            for name, found in (("audit", usage(held)), ("malformed", malformed(held))):
+                parts = found.withColumn("file", F.md5("source")).write.mode("overwrite")
+                parts.partitionBy("cluster", "file").parquet(f"{self.root}/{name}")
+        except Exception as failure:
+            raise FleetError(
+                f"The logs could not be kept in {self.root}: {_first_line(failure)}"
+            ) from failure
+        finally:
+            held.unpersist()
+
+    def audit(self) -> "DataFrame":
+        """Give the sums of all logs kept; raises FleetError where there are none."""
+        return self._kept("audit", f"{TABLE}, file string")
+
+    def malformed(self) -> "DataFrame":
+        """Give the lines of the logs that are none of the authorizer's; raises as `audit`."""
+        found = self._kept("malformed", "cluster string, source string, line string, file string")
+        return found.drop("file").orderBy("cluster", "source")
+
+    def _kept(self, name: str, schema: str) -> "DataFrame":
+        from pyspark.errors import AnalysisException
+
+        try:
+            return self._spark.read.schema(schema).parquet(f"{self.root}/{name}")
+        except AnalysisException as failure:
+            raise FleetError(
+                f"No authorizer log is kept in {self.root} yet.",
+                'Name logs in fleet.hcl (audit = ["..."]), then: kplan fleet audit ingest',
+            ) from failure
 
     def _objects(self, attempt: str) -> str:
         return f"{self.root}/objects/attempt={attempt}"

@@ -22,6 +22,7 @@ from kplan.report.documents.outcomes import outcome_words, outcomes_document
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.validation import diagnostics_data, validation_data
+from kplan.report.formats.html import html
 from kplan.report.formats.json_text import json_line, json_text, ndjson_text
 from kplan.report.formats.text import line_text, text
 from kplan.report.look import PLAIN, Look
@@ -121,6 +122,11 @@ def drift_json(changes: Sequence[Change], coverage: Coverage) -> str:
     return json_text(drift.drift_data(changes, coverage))
 
 
+def drift_line(changes: Sequence[Change], coverage: Coverage) -> str:
+    """Write the drift as JSON on one line, for those who look again and again."""
+    return json_line(drift.drift_data(changes, coverage))
+
+
 def state_list_text(objects: Sequence[Owned], look: Look = PLAIN) -> str:
     """List the addresses of owned objects, one a line."""
     return text(owned.owned_list(objects), look)
@@ -185,6 +191,11 @@ def imported_text(owned: Sequence[Owned], notes: Sequence[str], look: Look) -> s
 def figures_text(found: Figures, look: Look) -> str:
     """Show the tables of a job over many clusters."""
     return text(figures.figures_document(found), look)
+
+
+def figures_page(found: Figures) -> str:
+    """Write the tables of a job over many clusters as one HTML page."""
+    return html(figures.figures_document(found))
 
 
 def figures_json(found: Figures) -> str:

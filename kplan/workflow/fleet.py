@@ -154,7 +154,8 @@ def _sources(fleet: Fleet, only: Sequence[str], ports: FleetPorts) -> Iterator[S
             connect, told = ports.connecting(each)
             problems.extend(told)
         deadline = each.deadline_s or DEADLINE_S
-        found.append(Source(each.name, each.labels, connect, each.snapshot, deadline))
+        rules = each.super_users, each.allow_everyone
+        found.append(Source(each.name, each.labels, connect, each.snapshot, deadline, *rules))
     if has_errors(problems):
         raise ConfigError(in_order(problems), fleet.sources)
     yield from found
@@ -184,15 +185,15 @@ def inventoried(options: FleetOptions, ports: FleetPorts, by: str = "", top: int
             shown.table("largest", inventory.largest(found.objects, top), options.limit),
             shown.table("unread", inventory.unread(found.objects), options.limit),
         )
-        return _figures("Inventory of the fleet", tables, found)
+        return figures("Inventory of the fleet", tables, found)
 
 
 def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figures:
     """Hold every cluster against its configuration (plan), or against what was applied (drift)."""
     fleet = fleet_of(options)
-    wanted = _wanted(fleet, options, ports)
+    asked = wanted(fleet, options, ports)
     with looked(options, ports) as found:
-        everything = planning.plans(found.objects, wanted).cache()
+        everything = planning.plans(found.objects, asked).cache()
         kinds = ("drift",) if is_drift else ("change",)
         told = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
         if options.output:
@@ -211,7 +212,7 @@ def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figu
                 options.limit,
             ),
         )
-        return _figures(title, tables, found)
+        return figures(title, tables, found)
 
 
 def changed(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
@@ -225,12 +226,9 @@ def changed(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
         if options.output:
             shown.write_out(differences, options.output)
         ordered = differences.orderBy("cluster", "kind", "identity", "attribute")
-        figures = _figures(
-            f"Changes since run {earlier.run}",
-            (shown.table("changes", ordered, options.limit),),
-            found,
-        )
-        return replace(figures, lineage={**figures.lineage, "since": earlier.run})
+        tables = (shown.table("changes", ordered, options.limit),)
+        told = figures(f"Changes since run {earlier.run}", tables, found)
+        return replace(told, lineage={**told.lineage, "since": earlier.run})
 
 
 def remembered(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
@@ -244,7 +242,7 @@ def remembered(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
         if options.output:
             shown.write_out(spans, options.output)
         ordered = spans.orderBy("cluster", "kind", "attribute", "valid_from")
-        return _figures(
+        return figures(
             f"History of {what}", (shown.table("history", ordered, options.limit),), found
         )
 
@@ -256,7 +254,8 @@ def vacuumed(options: FleetOptions, ports: FleetPorts, keep: timedelta) -> int:
         return Store(spark, fleet.store).vacuum(keep, ports.now())
 
 
-def _figures(title: str, tables: tuple[FigureTable, ...], found: Looked) -> Figures:
+def figures(title: str, tables: tuple[FigureTable, ...], found: Looked) -> Figures:
+    """Put tables together with where they came from, and with what could not be read."""
     unread = shown.table("unread", inventory.unread(found.objects))
     return Figures(title, tables, _lineage(found.run, found.store.root), _notes(unread))
 
@@ -283,7 +282,7 @@ def _notes(unread: FigureTable) -> tuple[str, ...]:
 # ---- what is wanted
 
 
-def _wanted(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> planning.Wanted:
+def wanted(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> planning.Wanted:
     """Load the configuration and state of each cluster; one with errors is told by itself."""
     requests: dict[str, PlanRequest] = {}
     problems: dict[str, str] = {}
@@ -310,7 +309,7 @@ def _request(cluster: FleetCluster, inputs: Inputs) -> PlanRequest:
     configuration = _loaded(cluster, inputs)
     state = None if cluster.state is None else FileStore(cluster.state).read()
     return PlanRequest(
-        resources=configuration.resources,
+        resources=tuple(each for each in configuration.resources if not each.provider),
         outputs=output_values(configuration),
         state=state or State(""),
         config_digest=configuration.digest,

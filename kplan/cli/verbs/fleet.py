@@ -30,7 +30,7 @@ def snapshot(
         str, typer.Option("--save", metavar="DIR", help="Write a file per cluster as well.")
     ] = "",
 ) -> int:
-    """Read all clusters of the fleet, and store what was read as a run.
+    """Read all clusters of the fleet, and store a run.
 
     A cluster that is down, hangs or refuses is told, and the others are stored: then the exit code
     is 1. A run is seen when it is whole; one that is taken again takes the place of the first.
@@ -63,7 +63,10 @@ def inventory(
     ] = "",
     top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Largest topics.")] = 10,
 ) -> int:
-    """Tell what is where in the latest run, or in another one."""
+    """Tell what is where.
+
+    Clusters, topics, partitions, replicas and ACLs are counted, in the latest run or another one.
+    """
     from kplan.workflow import fleet  # noqa: PLC0415 - as above
 
     chosen = fleeting.options(session, spark, run, inputs)
@@ -77,7 +80,10 @@ def inventory(
 
 @verb(("kplan fleet plan", "What apply would change, in every cluster. Exits with 2 if anything."))
 def plan(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions) -> int:
-    """Hold every cluster against the configuration that fleet.hcl names for it."""
+    """Hold every cluster against its configuration.
+
+    fleet.hcl names a folder for each. Exits with 2 when apply would change anything.
+    """
     return _planned(session, (spark, run, inputs), is_drift=False)
 
 
@@ -95,7 +101,10 @@ def drift(
         str, typer.Option("--since", metavar="RUN", help="Compare with this stored run instead.")
     ] = "",
 ) -> int:
-    """Hold every cluster against what kplan last applied there, or against an earlier run."""
+    """Hold every cluster against what kplan last applied.
+
+    With -since the run is compared with an earlier one instead. Exits with 2 for any difference.
+    """
     if not since:
         return _planned(session, (spark, run, inputs), is_drift=True)
     from kplan.workflow import fleet  # noqa: PLC0415 - as above
@@ -120,7 +129,7 @@ def history(
         str, typer.Argument(metavar="IDENTITY", help="A topic name, or an ACL as kplan names it.")
     ],
 ) -> int:
-    """Tell how one object changed over the stored runs."""
+    """Tell how one object changed over the runs."""
     from kplan.workflow import fleet  # noqa: PLC0415 - as above
 
     chosen = fleeting.options(session, spark, run, inputs)
@@ -130,6 +139,33 @@ def history(
         lambda shown: fleet.remembered(chosen, fleeting.ports(session, shown), identity),
     )
     return Exit.DONE
+
+
+@verb(("kplan fleet report -html=fleet.html", "For the platform team."))
+def report(
+    session: Session,
+    spark: SparkOptions,
+    run: RunOptions,
+    inputs: InputOptions,
+    *,
+    html: Annotated[
+        str, typer.Option("--html", metavar="FILE", help="Where the page is written.")
+    ] = "fleet.html",
+) -> int:
+    """Write one page about the fleet.
+
+    It is HTML and needs no network: sizes, drift, risk, ACLs that do nothing, and what nobody uses.
+    """
+    from kplan.report import views  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet_report import fleet_report  # noqa: PLC0415
+
+    chosen = fleeting.options(session, spark, run, inputs)
+    found = fleeting.answer(
+        session, run, lambda shown: fleet_report(chosen, fleeting.ports(session, shown))
+    )
+    Path(html).write_text(views.figures_page(found), encoding="utf-8")
+    session.terminal.talk(f"The page is written to {html}.")
+    return _read_in_full(found)
 
 
 @verb(("kplan fleet vacuum -keep=720h", "Keep the runs of thirty days, and always the latest."))

@@ -8,8 +8,10 @@ from kplan.report.document import (
     Heading,
     Paragraph,
     Row,
+    Span,
     Table,
     TableRow,
+    Tally,
     Tone,
     faint,
     line,
@@ -27,7 +29,17 @@ def figures_document(found: Figures) -> Document:
     if found.lineage:
         told = ", ".join(f"{name} {value}" for name, value in found.lineage.items())
         blocks.append(Paragraph(f"From: {told}", Tone.FAINT))
-    return Document(tuple(blocks))
+    tallies = tuple(_tally(each) for each in found.tables if each.name == "inventory")
+    return Document(tuple(blocks), found.title, tallies)
+
+
+def _tally(table: FigureTable) -> Tally:
+    """Make a chart of topics and ACLs per group."""
+    group, topics, acls = (table.columns.index(name) for name in ("group", "topics", "acls"))
+    bars = tuple(
+        (str(row[group]), tuple(int(row[at] or 0) for at in (topics, acls))) for row in table.rows
+    )
+    return Tally("cluster", (Span("topics", Tone.ADD), Span("ACLs", Tone.CHANGE)), bars)
 
 
 def _table(table: FigureTable) -> Table:

@@ -1,0 +1,163 @@
+"""`kplan fleet access|lint|audit|replay`: who may do what, and who did it, on Spark."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kplan.cli import fleeting
+from kplan.cli.exits import Exit
+from kplan.cli.fleeting import RunOptions, SparkOptions
+from kplan.cli.options import InputOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from kplan.model.tables import Figures
+    from kplan.workflow.fleet import FleetOptions, FleetPorts
+
+
+class Question(StrEnum):
+    """What can be asked about access."""
+
+    WHO_CAN = "who-can"
+    OF = "of"
+
+
+class Work(StrEnum):
+    """What can be done with authorizer logs."""
+
+    INGEST = "ingest"
+    USAGE = "usage"
+
+
+@verb(
+    ("kplan fleet access who-can READ TOPIC:orders", "Who may read the topic, in any cluster."),
+    ("kplan fleet access of User:billing", "What the principal may do, in every cluster."),
+)
+def access(
+    session: Session,
+    spark: SparkOptions,
+    run: RunOptions,
+    inputs: InputOptions,
+    *,
+    question: Annotated[Question, typer.Argument(metavar="who-can|of", help="What is asked.")],
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORDS", help="OPERATION and RESOURCE, or PRINCIPAL.")
+    ],
+) -> int:
+    """Tell who may do what in every cluster.
+
+    The answer is that of Kafka's authorizer, from the ACLs of a run.
+
+    A resource is TYPE:NAME in Kafka's words, or the name of a topic.
+    """
+    from kplan.workflow import fleet_access  # noqa: PLC0415 - help needs none of these
+
+    def asked(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
+        if question is Question.WHO_CAN:
+            return fleet_access.who_can(options, ports, words[0], words[1])
+        return fleet_access.access_of(options, ports, words[0])
+
+    wanted = 2 if question is Question.WHO_CAN else 1
+    if len(words) != wanted:
+        usage = "who-can OPERATION RESOURCE" if wanted > 1 else "of PRINCIPAL"
+        raise UsageError(f"It is: kplan fleet access {usage}.")
+    return _told(session, (spark, run, inputs), asked)
+
+
+@verb(("kplan fleet lint", "ACLs that others cover, and those that match no topic."))
+def lint(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions) -> int:
+    """Find ACLs that could go without anybody noticing. Exits with 2 when there are any."""
+    from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
+
+    chosen = fleeting.options(session, spark, run, inputs)
+    found = fleeting.answer(
+        session, run, lambda shown: fleet_access.linted(chosen, fleeting.ports(session, shown))
+    )
+    return Exit.CHANGES if found.tables[0].rows else Exit.DONE
+
+
+@verb(
+    ("kplan fleet audit ingest", "Read the logs that fleet.hcl names, and keep their sums."),
+    ("kplan fleet audit usage", "Who used what last; which ACLs and topics nobody used."),
+    ("kplan fleet audit usage -removed=DIR", "And removed blocks for unused ones, for review."),
+)
+def audit(
+    session: Session,
+    spark: SparkOptions,
+    run: RunOptions,
+    inputs: InputOptions,
+    *,
+    work: Annotated[Work, typer.Argument(metavar="ingest|usage", help="What to do.")],
+    removed: Annotated[
+        str,
+        typer.Option(
+            "--removed", metavar="DIR", help="Write removed blocks of unused objects, per cluster."
+        ),
+    ] = "",
+) -> int:
+    """Keep what authorizer logs say, and tell what was used.
+
+    Lines that are none of the authorizer's are kept and shown.
+    """
+    from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
+
+    if work is Work.INGEST:
+        return _told(session, (spark, run, inputs), fleet_access.ingested)
+    chosen = fleeting.options(session, spark, run, inputs)
+    found = fleeting.answer(
+        session, run, lambda shown: fleet_access.used(chosen, fleeting.ports(session, shown))
+    )
+    if removed:
+        Path(removed).mkdir(parents=True, exist_ok=True)
+        for name, text in fleet_access.removals(chosen, found).items():
+            file = Path(removed, f"{name}.unused.tf")
+            file.write_text(text, encoding="utf-8")
+            session.terminal.talk(f"Written: {file}")
+    return Exit.DONE
+
+
+@verb(
+    ("kplan fleet replay plan.kplan", "What the plan would have denied. Exits with 3 if anything."),
+)
+def replay(
+    session: Session,
+    spark: SparkOptions,
+    run: RunOptions,
+    inputs: InputOptions,
+    *,
+    plans: Annotated[list[Path], typer.Argument(metavar="PLAN...", help="Saved plans.")],
+) -> int:
+    """Tell which real requests plans would have denied.
+
+    The requests of the kept logs are weighed with the ACLs as saved plans would leave them.
+
+    Every principal, operation and resource that would newly be denied or allowed is told, with how
+    often it was asked and when last. A guard for pipelines: exits with 3 when something that was
+    allowed would be denied.
+    """
+    from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
+
+    chosen = fleeting.options(session, spark, run, inputs)
+    found = fleeting.answer(
+        session,
+        run,
+        lambda shown: fleet_access.replay(chosen, fleeting.ports(session, shown), plans),
+    )
+    is_denied = any(row[0] == "denied" for row in found.tables[0].rows)
+    return Exit.REFUSED if is_denied else Exit.DONE
+
+
+def _told(
+    session: Session,
+    given: tuple[SparkOptions, RunOptions, InputOptions],
+    work: "Callable[[FleetOptions, FleetPorts], Figures]",
+) -> int:
+    spark, run, inputs = given
+    chosen = fleeting.options(session, spark, run, inputs)
+    fleeting.answer(session, run, lambda shown: work(chosen, fleeting.ports(session, shown)))
+    return Exit.DONE

@@ -1,0 +1,234 @@
+"""Who may do what in every cluster: Kafka's StandardAuthorizer (KIP-801) as joins.
+
+The rules are those of `kplan/policy/access.py`, which answers for one cluster. Here ACLs meet
+requests by equality only: a request looks for its name, for `*`, and for its name cut to each
+length that prefixes of its cluster have, so that Spark can hash instead of comparing everything
+with everything.
+"""
+
+from typing import TYPE_CHECKING
+
+from kplan.fleet.rows import CLUSTER
+from kplan.policy.access import ANY_HOST, ANY_NAME, EVERYONE, IMPLIED_BY, OPERATIONS
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
+
+REQUEST = ("cluster", "principal", "host", "operation", "resource_type", "resource_name")
+"""The columns of a request, in Kafka's own words: `READ`, `TOPIC`."""
+
+_ACL_WORDS = ("operation", "permission_type")
+
+
+def acls_of(objects: "DataFrame") -> "DataFrame":
+    """Give the ACLs among the rows of a run, in Kafka's own words.
+
+    Out: cluster, identity, resource_type, resource_name, pattern_type, principal, host, operation,
+    permission.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    found = F.col("attributes")
+    return objects.where(F.col("kind") == "kafka_acl").select(
+        "cluster",
+        "identity",
+        _word(found["resource_type"]).alias("resource_type"),
+        found["resource_name"].alias("resource_name"),
+        _word(found["resource_pattern_type_filter"]).alias("pattern_type"),
+        found["acl_principal"].alias("principal"),
+        found["acl_host"].alias("host"),
+        _word(found["acl_operation"]).alias("operation"),
+        _word(found["acl_permission_type"]).alias("permission"),
+    )
+
+
+def rules_of(objects: "DataFrame") -> "DataFrame":
+    """Give what brokers are set to beside their ACLs: cluster, super_users, allow_everyone."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    found = F.col("attributes")
+    users = F.from_json(F.coalesce(found["super_users"], F.lit("[]")), "array<string>")
+    return objects.where(F.col("kind") == CLUSTER).select(
+        "cluster",
+        users.alias("super_users"),
+        (F.coalesce(found["allow_everyone"], F.lit("false")) == "true").alias("allow_everyone"),
+    )
+
+
+def decisions(requests: "DataFrame", acls: "DataFrame", rules: "DataFrame") -> "DataFrame":
+    """Say what the authorizer of each cluster says to each request.
+
+    In: requests with at least the columns REQUEST, ACLs as `acls_of` gives them, rules as
+    `rules_of` does. Out: REQUEST, each request once, and is_allowed.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    asked = requests.select(*REQUEST).distinct()
+    matched = _matched(asked, acls)
+    weighed = matched.groupBy(*REQUEST).agg(
+        F.max(_fits(F.col("permission") == "DENY", _denies())).alias("is_denied"),
+        F.max(_fits(F.col("permission") == "ALLOW", _grants())).alias("is_granted"),
+        F.expr("true").alias("has_acl"),
+    )
+    is_super = F.array_contains(F.col("super_users"), F.col("principal"))
+    is_open = F.col("has_acl").isNull() & F.col("allow_everyone")
+    is_granted = F.col("is_granted") & ~F.col("is_denied")
+    allowed = (
+        F.coalesce(is_super, F.expr("false"))
+        | F.coalesce(is_open, F.expr("false"))
+        | F.coalesce(is_granted, F.expr("false"))
+    )
+    joined = asked.join(weighed, list(REQUEST), "left").join(F.broadcast(rules), "cluster", "left")
+    return joined.select(*REQUEST, allowed.alias("is_allowed"))
+
+
+def matching(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
+    """Pair every request with the ACLs that speak for or against it: REQUEST and `identity`."""
+    found = _matched(requests.select(*REQUEST).distinct(), acls)
+    return found.where(_fits(_is_true(), _grants() | _denies())).select(*REQUEST, "identity")
+
+
+def _matched(asked: "DataFrame", acls: "DataFrame") -> "DataFrame":
+    """Join requests with the ACLs on their resources, whoever these are for."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    place = ["cluster", "resource_type", "resource_name"]
+    resources = asked.select(*place).distinct()
+    lengths = (
+        acls.where(F.col("pattern_type") == "PREFIXED")
+        .select("cluster", "resource_type", F.length("resource_name").alias("length"))
+        .distinct()
+        .groupBy("cluster", "resource_type")
+        .agg(F.collect_set("length").alias("lengths"))
+    )
+    name = F.col("resource_name")
+    fitting = F.filter(
+        F.coalesce(F.col("lengths"), F.array().cast("array<int>")), lambda n: n <= F.length(name)
+    )
+    prefixes = F.transform(fitting, lambda n: _key("PREFIXED", F.substring(name, F.lit(1), n)))
+    literal = F.when(name.startswith(ANY_NAME), F.array(_key("LITERAL", name))).otherwise(
+        F.array(_key("LITERAL", name), _key("LITERAL", F.lit(ANY_NAME)))
+    )
+    looked = (
+        resources.join(F.broadcast(lengths), ["cluster", "resource_type"], "left")
+        .select(*place, F.explode(F.concat(literal, prefixes)).alias("key"))
+        .select(*place, F.col("key.pattern").alias("pattern"), F.col("key.name").alias("wanted"))
+    )
+    held = acls.select(
+        "cluster",
+        "resource_type",
+        "identity",
+        F.col("pattern_type").alias("pattern"),
+        F.col("resource_name").alias("wanted"),
+        F.col("principal").alias("acl_principal"),
+        F.col("host").alias("acl_host"),
+        F.col("operation").alias("acl_operation"),
+        "permission",
+    )
+    found = looked.join(held, ["cluster", "resource_type", "pattern", "wanted"])
+    return asked.join(found.drop("pattern", "wanted"), place)
+
+
+def _key(pattern: str, name: "Column") -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.struct(F.lit(pattern).alias("pattern"), name.alias("name"))
+
+
+def _fits(kind: "Column", operation: "Column") -> "Column":
+    """Whether an ACL is for whoever asks, from where they ask, and about what they ask."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    who = (F.col("acl_principal") == F.col("principal")) | (F.col("acl_principal") == EVERYONE)
+    where = (F.col("acl_host") == ANY_HOST) | (F.col("acl_host") == F.col("host"))
+    return kind & who & where & operation
+
+
+def _denies() -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return (F.col("acl_operation") == "ALL") | (F.col("acl_operation") == F.col("operation"))
+
+
+def _grants() -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    implied = F.expr("false")
+    for operation, by in IMPLIED_BY.items():
+        implied |= (F.col("operation") == operation) & F.col("acl_operation").isin(*sorted(by))
+    return _denies() | implied
+
+
+def _is_true() -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.expr("true")
+
+
+def _word(name: "Column") -> "Column":
+    """Turn a word of the provider into Kafka's: `DescribeConfigs` to `DESCRIBE_CONFIGS`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.upper(F.regexp_replace(name, "([a-z])([A-Z])", "$1_$2"))
+
+
+# ---- questions
+
+
+def who_can(
+    objects: "DataFrame", operation: str, resource_type: str, resource_name: str
+) -> "DataFrame":
+    """List who may do something to a resource, in every cluster.
+
+    Asked for are all principals that ACLs of the cluster name, from any host and from each host
+    that ACLs name for them. Out: cluster, principal, host, is_allowed; `User:*` stands for
+    everybody whom no ACL names.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    acls = acls_of(objects)
+    known = acls.select("cluster", "principal", "host").distinct()
+    anywhere = known.select("cluster", "principal").distinct().withColumn("host", F.lit(ANY_HOST))
+    everyone = (
+        rules_of(objects)
+        .select("cluster")
+        .withColumns({"principal": F.lit(EVERYONE), "host": F.lit(ANY_HOST)})
+    )
+    asked = (
+        known.unionByName(anywhere)
+        .unionByName(everyone)
+        .distinct()
+        .withColumns(
+            {
+                "operation": F.lit(operation),
+                "resource_type": F.lit(resource_type),
+                "resource_name": F.lit(resource_name),
+            }
+        )
+    )
+    found = decisions(asked, acls, rules_of(objects)).where("is_allowed")
+    return found.select("cluster", "principal", "host").orderBy("cluster", "principal", "host")
+
+
+def access_of(objects: "DataFrame", principal: str) -> "DataFrame":
+    """List what a principal may do to the topics of every cluster, from any host.
+
+    Out: cluster, topic, operations (in alphabetical order).
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    operations = F.array(*(F.lit(each) for each in OPERATIONS["TOPIC"]))
+    asked = objects.where(F.col("kind") == "kafka_topic").select(
+        "cluster",
+        F.lit(principal).alias("principal"),
+        F.lit(ANY_HOST).alias("host"),
+        F.explode(operations).alias("operation"),
+        F.lit("TOPIC").alias("resource_type"),
+        F.col("identity").alias("resource_name"),
+    )
+    found = decisions(asked, acls_of(objects), rules_of(objects)).where("is_allowed")
+    return (
+        found.groupBy("cluster", F.col("resource_name").alias("topic"))
+        .agg(F.concat_ws(", ", F.sort_array(F.collect_set("operation"))).alias("operations"))
+        .orderBy("cluster", "topic")
+    )

@@ -1,0 +1,69 @@
+"""Which real requests a plan would have denied: the audit history against the ACLs as planned."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from kplan.fleet.access import REQUEST, acls_of, decisions, rules_of
+from kplan.fleet.rows import OBJECTS, value_row
+from kplan.kinds.acl import Acl, AclKind
+from kplan.model.plan import Change
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_ACLS = AclKind()
+
+
+def replayed(
+    used: "DataFrame", objects: "DataFrame", gone: "DataFrame", coming: "DataFrame"
+) -> "DataFrame":
+    """Weigh every request of the history with the ACLs of now and with those of the plan.
+
+    In: usage as `audit.usage` gives it, the rows of a run, the ACLs that go (cluster, identity) and
+    come (rows). Out: REQUEST, effect (`denied` or `allowed`: newly so), count, last_at.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    now = acls_of(objects)
+    kept = now.join(F.broadcast(gone), ["cluster", "identity"], "left_anti")
+    planned = kept.unionByName(acls_of(coming))
+    touched = gone.select("cluster").unionByName(coming.select("cluster")).distinct()
+    asked = used.join(F.broadcast(touched), "cluster", "left_semi")
+    rules = rules_of(objects)
+    before = decisions(asked, now, rules).withColumnRenamed("is_allowed", "was")
+    after = decisions(asked, planned, rules).withColumnRenamed("is_allowed", "will_be")
+    changed = before.join(after, list(REQUEST)).where("was <> will_be")
+    counts = asked.groupBy(*REQUEST).agg(
+        F.sum("count").alias("count"),
+        F.date_format(F.max("last_at"), "yyyy-MM-dd'T'HH:mm:ss'Z'").alias("last_at"),
+    )
+    effect = F.when(F.col("was"), F.lit("denied")).otherwise(F.lit("allowed"))
+    return (
+        changed.withColumn("effect", effect)
+        .join(counts, list(REQUEST))
+        .select("effect", *REQUEST, "count", "last_at")
+        .orderBy(F.desc("effect"), F.desc("count"), *REQUEST)
+    )
+
+
+def planned_acls(
+    spark: "SparkSession", plans: Mapping[str, Sequence[Change]]
+) -> "tuple[DataFrame, DataFrame]":
+    """Give what plans, by cluster, take away (cluster, identity) and bring (rows).
+
+    A replaced ACL is in both.
+    """
+    acls = [
+        (cluster, each)
+        for cluster, changes in sorted(plans.items())
+        for each in changes
+        if each.kind == _ACLS.name and each.touches_cluster
+    ]
+    befores = [(c, each.before) for c, each in acls if isinstance(each.before, Acl)]
+    afters = [(c, each.after) for c, each in acls if isinstance(each.after, Acl)]
+    gone = [(cluster, str(_ACLS.identify(value))) for cluster, value in befores]
+    coming = [tuple(value_row(cluster, _ACLS, value)) for cluster, value in afters]
+    return (
+        spark.createDataFrame(gone, "cluster string, identity string"),
+        spark.createDataFrame(coming, OBJECTS),
+    )

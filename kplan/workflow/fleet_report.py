@@ -1,0 +1,47 @@
+"""Use case: everything a platform team asks of its fleet, for one page."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from kplan.fleet import audit, inventory, lint, planning, shown
+from kplan.model.errors import FleetError
+from kplan.model.tables import Figures, FigureTable
+from kplan.workflow.fleet import FleetOptions, FleetPorts, Looked, figures, fleet_of, looked, wanted
+
+if TYPE_CHECKING:
+    from kplan.fleet.engine import DataFrame
+
+_TOP = 20
+
+
+def fleet_report(options: FleetOptions, ports: FleetPorts) -> Figures:
+    """Gather sizes, drift and risk, and what is of no use, from one run."""
+    asked = wanted(fleet_of(options), options, ports)
+    with looked(options, ports) as found:
+        tables = tuple(_tables(options, found, asked))
+        return figures(f"Kafka fleet, {len(found.fleet.clusters)} clusters", tables, found)
+
+
+def _tables(options: FleetOptions, found: Looked, asked: planning.Wanted) -> Iterator[FigureTable]:
+    objects, limit = found.objects.cache(), options.limit
+    yield shown.table("inventory", inventory.inventory(objects), limit)
+    yield shown.table("largest", inventory.largest(objects, _TOP), limit)
+    everything = planning.plans(objects, asked).cache()
+    told = everything.where(everything["finding"].isin("change", "drift", "problem"))
+    counts = told.groupBy("cluster", "finding", "risk").count()
+    yield shown.table("to_do", counts.orderBy("cluster", "finding", "risk"), limit)
+    columns = ["cluster", "finding", "action", "address", "identity", "reason", "risk"]
+    drifted = told.where("finding <> 'change'").select(*columns)
+    yield shown.table("drift", drifted.orderBy("cluster", "address"), limit)
+    yield shown.table("idle_acls", lint.findings(objects), limit)
+    history = _history(found)
+    if history is not None:
+        yield shown.table("unused_acls", audit.unused_acls(objects, history), limit)
+        yield shown.table("unused_topics", audit.unused_topics(objects, history), limit)
+
+
+def _history(found: Looked) -> "DataFrame | None":
+    try:
+        return found.store.audit()
+    except FleetError:  # no log was ever kept: then nothing is known of use
+        return None

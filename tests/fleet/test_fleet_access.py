@@ -1,0 +1,284 @@
+"""The joins of the fleet against the authorizer of one cluster, and against loops."""
+
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.cluster.specs import AclBinding
+from kplan.fleet.access import REQUEST, access_of, acls_of, decisions, rules_of, who_can
+from kplan.fleet.audit import (
+    last_used,
+    lines,
+    malformed,
+    parsed,
+    unused_acls,
+    unused_topics,
+    usage,
+)
+from kplan.fleet.replay import planned_acls, replayed
+from kplan.fleet.rows import Row, value_row
+from kplan.kinds.acl import Acl, AclKind
+from kplan.model.address import Address
+from kplan.model.plan import Action, Change
+from kplan.policy.access import Acls, Request, Rules
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+Make = Callable[[Sequence[Row]], "DataFrame"]
+KIND = AclKind()
+NAMES = ("a", "ab", "abc", "b", "*", "*x", "orders.eu", "orders.us")
+PRINCIPALS = ("User:a", "User:b", "User:*", "Team:*")
+HOSTS = ("*", "10.0.0.1", "10.0.0.2")
+WORDS = {
+    "READ": "Read", "WRITE": "Write", "DESCRIBE": "Describe", "ALL": "All", "ALTER": "Alter",
+    "ALTER_CONFIGS": "AlterConfigs", "DESCRIBE_CONFIGS": "DescribeConfigs", "DELETE": "Delete",
+}  # fmt: skip
+
+
+def about(cluster: str, *, everyone: str = "false") -> Row:
+    found = {"super_users": '["User:root"]', "allow_everyone": everyone}
+    return Row(cluster, "cluster", f"id-{cluster}", attributes=found)
+
+
+def acl(
+    name: str,
+    principal: str = "User:a",
+    operation: str = "Read",
+    permission: str = "Allow",
+    *,
+    pattern: str = "Literal",
+    host: str = "*",
+) -> Acl:
+    return KIND.normal(
+        Acl(
+            resource_name=name,
+            resource_type="Topic",
+            resource_pattern_type_filter=pattern,
+            acl_principal=principal,
+            acl_host=host,
+            acl_operation=operation,
+            acl_permission_type=permission,
+        )
+    )
+
+
+def row(found: Acl, cluster: str = "eu") -> Row:
+    return value_row(cluster, KIND, found)
+
+
+def topic(name: str, cluster: str = "eu") -> Row:
+    return Row(cluster, "kafka_topic", name, "", "{}", {"name": name})
+
+
+def binding(found: Acl) -> AclBinding:
+    back = {word: kafka for kafka, word in WORDS.items()}
+    return AclBinding(
+        "TOPIC",
+        found.resource_name,
+        found.resource_pattern_type_filter.upper(),
+        found.acl_principal,
+        found.acl_host,
+        back[found.acl_operation],
+        found.acl_permission_type.upper(),
+    )
+
+
+def random_acls(dice: random.Random, count: int) -> list[Acl]:
+    return [
+        acl(
+            dice.choice(NAMES),
+            dice.choice(PRINCIPALS),
+            dice.choice(list(WORDS.values())),
+            dice.choice(("Allow", "Allow", "Deny")),
+            pattern=dice.choice(("Literal", "Prefixed")),
+            host=dice.choice(HOSTS),
+        )
+        for _ in range(count)
+    ]
+
+
+def test_the_join_says_what_the_authorizer_of_each_cluster_says(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """K4-34: deny before allow, prefixes, wildcards, hosts, implied operations, super users."""
+    dice = random.Random(7)
+    rows: list[Row] = []
+    oracles: dict[str, Acls] = {}
+    for number in range(12):
+        cluster, is_open = f"c{number}", number % 3 == 0
+        held = random_acls(dice, dice.randint(0, 9))
+        rows += [about(cluster, everyone=str(is_open).lower()), *(row(a, cluster) for a in held)]
+        rules = Rules(frozenset({"User:root"}), allow_everyone=is_open)
+        oracles[cluster] = Acls((binding(each) for each in held), rules)
+    asked = [
+        (cluster, who, host, operation, "TOPIC", name)
+        for cluster in oracles
+        for who in ("User:a", "User:b", "User:root", "Team:x")
+        for host in ("10.0.0.1", "10.0.0.3")
+        for operation in ("READ", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER")
+        for name in ("a", "abc", "*", "*x", "orders.eu", "zzz")
+    ]
+    requests = spark.createDataFrame(asked, [*REQUEST])
+    found = objects(rows)
+    told = decisions(requests, acls_of(found), rules_of(found)).collect()
+    assert len(told) == len(asked) == 2304
+    for cluster, who, host, operation, kind, name, is_allowed in told:
+        verdict = oracles[cluster].verdict(Request(who, host, operation, kind, name))
+        assert is_allowed == verdict.is_allowed, (cluster, who, host, operation, name)
+
+
+def test_who_can_read_a_topic_in_any_cluster(objects: Make) -> None:
+    found = objects(
+        [
+            *(
+                about("eu"),
+                row(acl("orders", "User:a")),
+                row(acl("ord", "User:b", pattern="Prefixed")),
+            ),
+            *(
+                about("us"),
+                row(acl("*", "User:*"), "us"),
+                row(acl("orders", "User:c", "All", "Deny"), "us"),
+            ),
+            about("open", everyone="true"),
+        ]
+    )
+    told = who_can(found, "READ", "TOPIC", "orders").collect()
+    assert [tuple(each) for each in told] == [
+        ("eu", "User:a", "*"),
+        ("eu", "User:b", "*"),
+        ("open", "User:*", "*"),
+        ("us", "User:*", "*"),
+    ]
+
+
+def test_what_a_principal_may_do_in_any_cluster(objects: Make) -> None:
+    found = objects(
+        [
+            *(about("eu"), topic("orders"), topic("other"), row(acl("orders"))),
+            *(
+                about("us"),
+                topic("orders", "us"),
+                row(acl("or", operation="Write", pattern="Prefixed"), "us"),
+            ),
+        ]
+    )
+    assert [tuple(each) for each in access_of(found, "User:a").collect()] == [
+        ("eu", "orders", "DESCRIBE, READ"),
+        ("us", "orders", "DESCRIBE, WRITE"),
+    ]
+
+
+def logged(at: str, who: str, verdict: str, what: str, count: int = 1) -> str:
+    """Write a line as Kafka 4 does; `what` is operation, resource and request."""
+    operation, resource, request = what.split()
+    return (
+        f"[2026-11-01 {at}] INFO Principal = {who} is {verdict} operation = {operation} "
+        f"from host = 10.0.0.1 on resource = {resource} for request = {request} "
+        f"with resourceRefCount = {count} based on rule MatchingAcl(...) (kafka.authorizer.logger)"
+    )
+
+
+LOG = (
+    logged("10:00:00,123", "User:a", "Allowed", "READ Topic:LITERAL:orders FETCH"),
+    logged("11:00:00,000", "User:a", "Allowed", "READ Topic:LITERAL:orders FETCH", 2),
+    logged(
+        "12:00:00,000",
+        "User:CN=this is it,O=x",
+        "Denied",
+        "ALTER_CONFIGS Cluster:LITERAL:kafka-cluster INCREMENTAL_ALTER_CONFIGS",
+    ),
+    logged("12:00:00,000", "User:a", "Allowed", "READ Topic:LITERAL:orders FETCH")[:60],
+    "java.lang.IllegalStateException: something else",
+)
+
+
+def test_the_lines_of_a_log_are_added_up_and_none_is_lost(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    (tmp_path / "authorizer.log").write_text("\n".join(LOG) + "\n")
+    taken = parsed(lines(spark, "eu", [str(tmp_path / "authorizer.log")]))
+    used = usage(taken).orderBy("principal").drop("source").collect()
+    assert [tuple(each)[:9] for each in used] == [
+        (
+            *("eu", "User:CN=this is it,O=x", "10.0.0.1", "ALTER_CONFIGS", "CLUSTER"),
+            *("kafka-cluster", False, "INCREMENTAL_ALTER_CONFIGS", 1),
+        ),
+        ("eu", "User:a", "10.0.0.1", "READ", "TOPIC", "orders", True, "FETCH", 2),
+    ]
+    kept = [each.line for each in malformed(taken).collect()]
+    assert sorted(kept) == sorted(LOG[3:])
+
+
+def used_by(spark: "SparkSession", *asked: tuple[str, str, str]) -> "DataFrame":
+    rows = [
+        ("eu", who, "10.0.0.1", operation, "TOPIC", name, True, "FETCH", 5, "2026-11-01 10:00:00")
+        for who, operation, name in asked
+    ]
+    names = ["cluster", "principal", "host", "operation", "resource_type", "resource_name"]
+    schema = [*names, "is_allowed", "request", "count", "last_at"]
+    found = spark.createDataFrame(rows, schema)
+    return found.withColumn("last_at", found["last_at"].cast("timestamp"))
+
+
+def test_what_nobody_used_is_found(spark: "SparkSession", objects: Make) -> None:
+    found = objects(
+        [
+            *(about("eu"), topic("orders"), topic("old")),
+            *(row(acl("ord", pattern="Prefixed")), row(acl("old")), row(acl("orders", "User:z"))),
+        ]
+    )
+    used = used_by(spark, ("User:a", "READ", "orders"))
+    assert [each.topic for each in unused_topics(found, used).collect()] == ["old"]
+    left = [(each.resource_name, each.principal) for each in unused_acls(found, used).collect()]
+    assert sorted(left) == [("old", "User:a"), ("orders", "User:z")]
+    (last,) = last_used(used).collect()
+    assert (last.principal, last.operations, last.last_at) == (
+        "User:a",
+        "READ",
+        "2026-11-01T10:00:00Z",
+    )
+
+
+def change(action: Action, before: Acl | None, after: Acl | None) -> Change:
+    identity = KIND.identify(after or before or acl("x"))
+    return Change(Address.parse("kafka_acl.x"), "kafka_acl", identity, action, before, after)
+
+
+def test_a_plan_is_replayed_against_what_was_really_asked(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """The same as a loop over all requests with the authorizer of one cluster."""
+    dice = random.Random(3)
+    held = list({KIND.identify(each): each for each in random_acls(dice, 14)}.values())
+    coming = [each for each in random_acls(dice, 4) if each not in held]
+    changes = [change(Action.DELETE, each, None) for each in held[:5]]
+    changes += [change(Action.CREATE, None, each) for each in coming]
+    changes.append(change(Action.REPLACE, held[5], acl("zzz", "User:b", "All")))
+    history = [
+        (who, operation, name)
+        for who in ("User:a", "User:b", "Team:x")
+        for operation in ("READ", "WRITE", "DESCRIBE")
+        for name in (*NAMES, "zzz")
+    ]
+    found = objects([about("eu"), *(row(each) for each in held)])
+    gone, brought = planned_acls(spark, {"eu": changes})
+    told = replayed(used_by(spark, *history), found, gone, brought).collect()
+
+    before = Acls(map(binding, held))
+    after = Acls(map(binding, [*held[6:], *coming, acl("zzz", "User:b", "All")]))
+    expected = set()
+    for who, operation, name in history:
+        asked = Request(who, "10.0.0.1", operation, "TOPIC", name)
+        was, will_be = before.verdict(asked).is_allowed, after.verdict(asked).is_allowed
+        if was != will_be:
+            expected.add(("denied" if was else "allowed", who, operation, name))
+    assert {(e.effect, e.principal, e.operation, e.resource_name) for e in told} == expected
+    assert {each.effect for each in told} == {"denied", "allowed"}
+    assert {each["count"] for each in told} == {5}
