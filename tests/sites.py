@@ -53,11 +53,15 @@ class Quiet:
 
 @dataclass(slots=True)
 class Site:
-    """A folder of configuration, a cluster, and the verbs on them."""
+    """A folder of configuration, a cluster, and the verbs on them.
+
+    `clusters` are those behind connections with an alias.
+    """
 
     folder: Path
     cluster: MemoryCluster
     memory: Memory = field(default_factory=Memory)
+    clusters: dict[str, MemoryCluster] = field(default_factory=dict)
 
     @property
     def project(self) -> Project:
@@ -69,7 +73,7 @@ class Site:
     def ports(self) -> Ports:
         """The outside world."""
         return Ports(
-            lambda _: self.cluster,
+            lambda _, key: self.clusters[key] if key else self.cluster,
             Quiet(),
             FakeClock(),
             lambda: datetime(2026, 1, 2, tzinfo=UTC),

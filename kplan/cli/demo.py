@@ -93,7 +93,8 @@ def _meddle(session: Session) -> int:
     """Change a topic as somebody with another tool would."""
     with progress(session.terminal) as shown:
         project = wiring.project(session, StateOptions())
-        cluster = wiring.ports(session, "demo", StateOptions(), shown).connect(validate(project))
+        ports = wiring.ports(session, "demo", StateOptions(), shown)
+        cluster = ports.connect(validate(project), "")
         with closing(cluster):
             cluster.alter_topic_configs([ConfigAlteration(TOPIC, {KEY: VALUE})])
             is_seen = _is_seen(cluster)

@@ -66,7 +66,7 @@ def of_outcomes(
     if Status.UNKNOWN in met:
         return Exit.UNKNOWN
     failed = [each for each in outcomes if each.status is Status.FAILED]
-    stopped = {(each.change.kind, each.change.identity) for each in failed}
+    stopped = {each.change.key for each in failed}
     if not plan.unread and Status.SKIPPED not in met and stopped <= plan.refused:
         return Exit.REFUSED  # what could be done was done
     return Exit.PARTLY if Status.APPLIED in met else _reason(failed)

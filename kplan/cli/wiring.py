@@ -62,7 +62,7 @@ def ports(session: Session, verb: str, states: StateOptions, progress: Progress)
     environ = session.environ
     holder = this_run(verb, ci=ci_run(environ), commit=ci_commit(environ))
     return Ports(
-        connect=lambda found: _connected(session, progress, found),
+        connect=lambda found, key: _connected(session, progress, found, key),
         progress=progress,
         clock=SystemClock(),
         now=lambda: datetime.now(UTC),
@@ -96,12 +96,12 @@ def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
     )
 
 
-def _connected(session: Session, progress: Progress, found: Configuration) -> Cluster:
-    """Open the cluster of the provider block without an alias, or of the environment alone."""
+def _connected(session: Session, progress: Progress, found: Configuration, key: str) -> Cluster:
+    """Open the cluster that a provider block names, or the environment where there is none."""
     from kplan.kafka.cluster import open_cluster  # noqa: PLC0415 - heavy, and some verbs
     from kplan.kafka.resolve import connection_settings  # noqa: PLC0415 - need no cluster
 
-    block = next((each for each in found.providers if not each.key), None)
+    block = next((each for each in found.providers if each.key == key), None)
     resolved = connection_settings(block, session.environ, folder=Path.cwd())
     if resolved.settings is None:
         raise ConfigError(resolved.diagnostics, found.sources)

@@ -9,4 +9,5 @@ SUMMARIES: Mapping[str, str] = {
     "KP304": "Connection file cannot be used",
     "KP305": "Unsupported connection setting",
     "KP306": "Connection setting has no effect",
+    "KP307": "Two connections to one cluster",
 }

@@ -35,4 +35,5 @@ SUMMARIES: Mapping[str, str] = {
     "KP240": "Too many deletes",
     "KP241": "The broker would refuse this change",
     "KP242": "The broker could not be asked",
+    "KP243": "Object would change its cluster",
 }

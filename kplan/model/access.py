@@ -19,7 +19,8 @@ class AccessShift:
 
     "User:*" is everyone for whom nothing else is said. `host` is "*" for every host without an ACL
     of its own. `patterns` are names, or prefixes that end in "*"; `existing` counts the live
-    resources among them, None where there is no list of them; `examples` names a few.
+    resources among them, None where there is no list of them; `examples` names a few. `provider` is
+    the key of the connection to their cluster.
     """
 
     effect: Effect
@@ -30,6 +31,7 @@ class AccessShift:
     patterns: tuple[str, ...]
     existing: int | None = None
     examples: tuple[str, ...] = ()
+    provider: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,10 @@
 """A plan: inert data that says what apply will do."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import groupby
+from operator import attrgetter
 
 from kplan.model.access import AccessDiff
 from kplan.model.address import Address
@@ -176,8 +178,8 @@ class Plan:
 
     `changes` holds every owned or declared object once, NO_OP included, in display order.
     `is_complete` is False when targets or unread kinds narrowed the plan. `checksum` identifies
-    the actions independent of time. `cluster` says what the cluster is; where it takes more than
-    the connection without alias, `clusters` says so of each by key, and `cluster` of the first.
+    the actions independent of time. `cluster` says what the cluster is; where there are others than
+    that of the connection without alias, `clusters` says so of each by key.
     `violations` is what policies said; what they refuse is among the changes and not in the
     batches. `access` says who gains and loses what, None where no ACL changes.
     """
@@ -198,13 +200,9 @@ class Plan:
     access: AccessDiff | None = None
 
     @property
-    def refused(self) -> frozenset[tuple[str, Identity]]:
-        """Name the objects, by kind and identity, whose change a policy refuses."""
-        return frozenset(
-            (each.kind, each.identity)
-            for each in self.violations
-            if each.standing is Standing.REFUSED
-        )
+    def refused(self) -> frozenset[Key]:
+        """Name the objects whose change a policy refuses."""
+        return frozenset(each.key for each in self.violations if each.standing is Standing.REFUSED)
 
     @property
     def granted(self) -> tuple[Change, ...]:
@@ -212,13 +210,18 @@ class Plan:
         refused = self.refused
         if not refused:
             return self.changes
-        return tuple(each for each in self.changes if (each.kind, each.identity) not in refused)
+        return tuple(each for each in self.changes if each.key not in refused)
 
     @property
     def problems(self) -> tuple[Diagnostic, ...]:
         """List all that is to be told: diagnostics, and what policies said."""
         said = (each.diagnostic for each in self.violations if each.effect is not Effect.ADVISE)
         return in_order([*self.diagnostics, *said])
+
+    def parts(self) -> "Iterator[tuple[str, Plan]]":
+        """Cut the batches by connection, in their order: what is sent to each cluster."""
+        for provider, batches in groupby(self.batches, key=attrgetter("provider")):
+            yield provider, replace(self, batches=tuple(batches))
 
     @property
     def has_errors(self) -> bool:

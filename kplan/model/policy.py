@@ -178,3 +178,9 @@ class Violation:
     diagnostic: Diagnostic
     reason: str = ""
     origin: Origin = Origin.POLICY
+    provider: str = ""
+
+    @property
+    def key(self) -> tuple[str, Identity, str]:
+        """What tells the object from others, as for a `Change`."""
+        return self.kind, self.identity, self.provider

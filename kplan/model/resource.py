@@ -44,3 +44,8 @@ class Resource:
     ranges: Mapping[Path, SourceRange] = field(default_factory=dict)
     sensitive: frozenset[Path] = frozenset()
     provider: str = ""
+
+    @property
+    def key(self) -> tuple[str, Identity, str]:
+        """What tells the object from others, as for a `Change`."""
+        return self.address.kind, self.identity, self.provider

@@ -1,7 +1,8 @@
 """What kplan owns, and what it last applied."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 from kplan.model.address import Address
 from kplan.model.plan import Key
@@ -68,6 +69,11 @@ class State:
     outputs: Mapping[str, OutputValue] = field(default_factory=dict)
     applied_plans: tuple[AppliedPlan, ...] = ()
     clusters: Mapping[str, str] = field(default_factory=dict)
+
+    def on(self, provider: str) -> Self:
+        """Give the state of the objects on one cluster."""
+        owned = {at: each for at, each in self.owned.items() if each.provider == provider}
+        return replace(self, owned=owned)
 
     def cluster_of(self, provider: str) -> str:
         """Give the id of the cluster behind a connection, "" where nothing was applied to it."""

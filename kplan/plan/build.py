@@ -1,21 +1,24 @@
 """Desired, prior and live to a plan: the same input gives the same bytes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.recall import recalled
+from kplan.model.connection import on_cluster
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.plan import Action, BasedOn, Change, Plan
 from kplan.model.snapshot import Snapshot
 from kplan.plan.batches import batches
 from kplan.plan.checksum import checksum
-from kplan.plan.drift import drift
+from kplan.plan.drift import drift_of_all
 from kplan.plan.gone import gone
 from kplan.plan.guards import guards
 from kplan.plan.outputs import output_changes
 from kplan.plan.ownership import Ownership, ownership
-from kplan.plan.request import PlanRequest, is_targeted
+from kplan.plan.request import PlanRequest, is_targeted, part_of
+from kplan.plan.strayed import strayed
 from kplan.plan.wanted import Findings, wanted
 
 _DISPLAY = {
@@ -28,42 +31,77 @@ _DISPLAY = {
 }
 
 
+Snapshots = Mapping[str, Snapshot]
+"""What was read of each cluster, by the key of the connection to it."""
+
+
 def build_plan(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> Plan:
-    """Compare configuration, state and cluster, and say what to do in which order.
+    """Plan for the cluster of the connection without alias alone; see `build_plans`."""
+    return build_plans(request, {"": snapshot}, kinds)
+
+
+def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[ResourceKind]) -> Plan:
+    """Compare configuration, state and clusters, and say what to do in which order.
 
     Nothing is planned from a kind that was not read in full, and nothing is deleted that the state
-    does not own (design laws 2 and 3). Targets narrow the result and never add to it.
+    does not own (design laws 2 and 3). Targets narrow the result and never add to it. Clusters know
+    nothing of each other: the batches of one follow those of another.
     """
-    snapshot = recalled(kinds, snapshot, request.state)
-    findings = _findings(request, snapshot, kinds)
+    findings = Findings((), tuple(strayed(request)))
+    for provider, snapshot in snapshots.items():
+        part = part_of(request, provider)
+        seen = recalled(kinds, snapshot, part.state)
+        findings += _belonging(_findings(part, seen, kinds), provider)
+    unread = _all_unread(request, snapshots)
     chosen = [each for each in findings.changes if _is_chosen(request, each)]
     changes = tuple(sorted(chosen, key=_display_key))
     outputs = output_changes(request) if _is_whole(request, findings) else ()
     diagnostics = in_order(
-        [*findings.diagnostics, *guards(request, changes), *_untouched_targets(request, findings)]
+        [
+            *findings.diagnostics,
+            *_unread_problems(unread),
+            *guards(request, changes),
+            *_untouched_targets(request, findings),
+        ]
     )
     return Plan(
-        based_on=BasedOn(
-            request.config_digest,
-            request.state.lineage,
-            request.state.serial,
-            snapshot.cluster_id,
-        ),
+        based_on=_based_on(request, snapshots),
         changes=changes,
-        batches=batches(changes, kinds, request.max_records),
-        drift=drift(request.state, snapshot, kinds),
+        batches=tuple(
+            replace(batch, provider=provider)
+            for provider in snapshots
+            for batch in batches(
+                [each for each in changes if each.provider == provider], kinds, request.max_records
+            )
+        ),
+        drift=drift_of_all(request.state, snapshots, kinds),
         outputs=outputs,
         diagnostics=diagnostics,
-        unread=_unread(request, snapshot),
-        is_complete=not (request.targets or request.only or _unread(request, snapshot)),
+        unread=unread,
+        is_complete=not (request.targets or request.only or unread),
         checksum=checksum(changes, outputs),
         cluster=request.cluster,
         created_at=request.created_at,
+        clusters=request.clusters,
     )
 
 
+def _based_on(request: PlanRequest, snapshots: Snapshots) -> BasedOn:
+    ids = {key: each.cluster_id for key, each in snapshots.items() if key and each.cluster_id}
+    own = snapshots[""].cluster_id if "" in snapshots else ""
+    state = request.state
+    return BasedOn(request.config_digest, state.lineage, state.serial, own, ids)
+
+
+def _belonging(findings: Findings, provider: str) -> Findings:
+    if not provider:
+        return findings
+    changes = tuple(replace(each, provider=provider) for each in findings.changes)
+    return Findings(changes, findings.diagnostics)
+
+
 def _is_chosen(request: PlanRequest, change: Change) -> bool:
-    named = request.only is None or (change.kind, change.identity) in request.only
+    named = request.only is None or change.key in request.only
     return named and is_targeted(change.address, request.targets)
 
 
@@ -75,7 +113,7 @@ def _is_whole(request: PlanRequest, findings: Findings) -> bool:
 
 
 def _findings(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> Findings:
-    found = Findings((), _unread_problems(request, snapshot))
+    found = Findings()
     for kind in kinds:
         if kind.name not in snapshot.readings:
             continue
@@ -105,20 +143,29 @@ def _unread(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
     addresses = {*(each.address for each in request.resources), *request.state.owned}
     asked = {each.kind for each in addresses if is_targeted(each, request.targets)}
     if request.only is not None:
-        asked &= {kind for kind, _ in request.only}
+        asked &= {kind for kind, *_ in request.only}
     return {kind: reason for kind, reason in sorted(snapshot.unread.items()) if kind in asked}
 
 
-def _unread_problems(request: PlanRequest, snapshot: Snapshot) -> tuple[Diagnostic, ...]:
+def _all_unread(request: PlanRequest, snapshots: Snapshots) -> dict[str, str]:
+    """Name the unread kinds of all clusters: `kafka_acl on kafka.west`."""
+    return {
+        on_cluster(kind, provider): reason
+        for provider, snapshot in snapshots.items()
+        for kind, reason in _unread(part_of(request, provider), snapshot).items()
+    }
+
+
+def _unread_problems(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     return tuple(
         Diagnostic(
             "KP234",
             Severity.WARNING,
             "Kind could not be read",
-            f"{kind} objects could not be read: {reason.rstrip('.')}. Nothing is planned for them.",
+            f"{what} objects could not be read: {reason.rstrip('.')}. Nothing is planned for them.",
             "The rest of the plan can be applied; the run will end as incomplete.",
         )
-        for kind, reason in _unread(request, snapshot).items()
+        for what, reason in unread.items()
     )
 
 

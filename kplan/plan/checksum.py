@@ -30,4 +30,6 @@ def _line(change: Change) -> str:
         None if value is None else stored_document(value) for value in (change.before, change.after)
     )
     parts = [str(change.address), change.identity, change.action, change.uid, before, after]
-    return json.dumps([*parts, "adds first"] if change.adds_first else parts, sort_keys=True)
+    parts += ["adds first"] if change.adds_first else []
+    parts += [{"provider": change.provider}] if change.provider else []
+    return json.dumps(parts, sort_keys=True)

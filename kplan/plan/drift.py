@@ -1,6 +1,7 @@
 """What changed on the cluster since kplan last applied."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.recall import recalled
@@ -26,6 +27,18 @@ def drift(state: State, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> tu
         and owned.identity not in snapshot.readings[owned.address.kind].hidden
     )
     return tuple(change for change in found if change is not None)
+
+
+def drift_of_all(
+    state: State, snapshots: Mapping[str, Snapshot], kinds: Sequence[ResourceKind]
+) -> tuple[Change, ...]:
+    """Compare what is owned with all clusters, in order of address; see `drift`."""
+    found = [
+        replace(change, provider=provider) if provider else change
+        for provider, snapshot in snapshots.items()
+        for change in drift(state.on(provider), snapshot, kinds)
+    ]
+    return tuple(sorted(found, key=lambda each: each.address.sort_key))
 
 
 def unmanaged(state: State, snapshot: Snapshot) -> dict[str, int]:

@@ -49,7 +49,7 @@ def _change(
         sensitive=secret_paths(kind.schema),
         is_protected=owned.is_protected,
         previous=owned.address if owned.address != address else None,
-        adds_first=request.adds_first and may_overlap(before, None),
+        adds_first=bool(request.adds_first) and may_overlap(before, None),
     )
 
 

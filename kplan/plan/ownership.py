@@ -55,5 +55,5 @@ def ownership(request: PlanRequest, kind: ResourceKind, reading: Reading) -> Own
         if each.address not in by_address and not request.is_destroy
     }
     return Ownership(
-        by_address, by_identity, declared, renamed, blocked, imports, request.adds_first
+        by_address, by_identity, declared, renamed, blocked, imports, bool(request.adds_first)
     )

@@ -1,12 +1,13 @@
 """What the planner is asked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from kplan.model.address import Address
+from kplan.model.plan import Key
 from kplan.model.refactoring import Import
-from kplan.model.resource import Identity, Resource
+from kplan.model.resource import Resource
 from kplan.model.state import OutputValue, State
 
 MAX_RECORDS = 9_000
@@ -19,9 +20,10 @@ class PlanRequest:
 
     `moved`, `removed` and `imports` are those of `Refactorings`. `targets` are addresses, block
     addresses, module prefixes or glob patterns; none stands for all. `only` narrows the plan to
-    objects by kind and identity. More than `max_deletes` deletes are refused; None leaves it at
+    objects by their keys. More than `max_deletes` deletes are refused; None leaves it at
     the limit that guards against a lost part of the configuration.
-    With `adds_first` ACLs that replace others come before those go, where nothing speaks against.
+    `adds_first` names the connections where ACLs that replace others come before those go, if
+    nothing speaks against it. `cluster` and `clusters` are those of the plan.
     """
 
     resources: tuple[Resource, ...]
@@ -29,16 +31,27 @@ class PlanRequest:
     state: State
     config_digest: str = ""
     targets: tuple[str, ...] = ()
-    only: frozenset[tuple[str, Identity]] | None = None
+    only: frozenset[Key] | None = None
     is_destroy: bool = False
     moved: tuple[tuple[str, str], ...] = ()
     removed: tuple[str, ...] = ()
     imports: tuple[Import, ...] = ()
     max_records: int = MAX_RECORDS
     max_deletes: int | None = None
-    adds_first: bool = False
+    adds_first: frozenset[str] = frozenset()
     cluster: Mapping[str, str] = field(default_factory=dict)
+    clusters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     created_at: str = ""
+
+
+def part_of(request: PlanRequest, provider: str) -> PlanRequest:
+    """Give what is asked of one cluster: what is declared and owned there."""
+    return replace(
+        request,
+        resources=tuple(each for each in request.resources if each.provider == provider),
+        state=request.state.on(provider),
+        adds_first=request.adds_first & {provider},
+    )
 
 
 def is_targeted(address: Address, targets: tuple[str, ...]) -> bool:

@@ -28,11 +28,15 @@ _LAST_EARLY_RANK = 20
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What access is worked out on: the live cluster, and what the configuration says of it."""
+    """What access is worked out on: the live cluster, and what the configuration says of it.
+
+    `provider` is the key of the connection to it.
+    """
 
     cluster: Cluster
     snapshot: Snapshot
     configuration: Configuration
+    provider: str = ""
 
     @property
     def acls(self) -> frozenset[AclBinding]:
@@ -46,18 +50,23 @@ class Ground:
 
 
 def with_access(plan: Plan, ground: Ground, accepted: frozenset[str]) -> Plan:
-    """Add who gains and loses what, and refuse what nobody could take back."""
-    batches = [each for each in plan.batches if each.kind == KIND]
+    """Add who gains and loses what on one cluster, and refuse what nobody could take back."""
+    batches = [
+        each for each in plan.batches if each.kind == KIND and each.provider == ground.provider
+    ]
     if not batches:
         return plan
     rules = rules_of(ground)
     stages = stages_of(ground.acls, batches)
     names = live_names(ground, {each.resource_type for each in stages.changed})
-    diff = AccessDiff(access_shifts(stages, rules, names), tuple(_unknown(rules, names, stages)))
-    changes = {each.identity: each for batch in batches for each in batch.changes}
-    given = Guarded(
-        stages, rules, plan.cluster.get("principal", ""), tuple(changes.values()), accepted
+    former = plan.access or AccessDiff()
+    shifts = (
+        replace(each, provider=ground.provider) for each in access_shifts(stages, rules, names)
     )
+    unknown = (*former.unknown, *_unknown(rules, names, stages))
+    diff = AccessDiff((*former.shifts, *shifts), tuple(dict.fromkeys(unknown)))
+    changes = {each.identity: each for batch in batches for each in batch.changes}
+    given = Guarded(stages, rules, ground.snapshot.principal, tuple(changes.values()), accepted)
     problems = in_order([*plan.diagnostics, *access_problems(given)])
     return replace(plan, access=diff, diagnostics=problems)
 
@@ -99,7 +108,8 @@ def rules_of(ground: Ground) -> Rules:
     every key that is not theirs for a secret. A key that is not set has Kafka's default.
     """
     said: Mapping[str, object] = next(
-        (each.arguments for each in ground.configuration.providers if not each.key), {}
+        (each.arguments for each in ground.configuration.providers if each.key == ground.provider),
+        {},
     )
     supers, everyone = said.get(SUPER_USERS), said.get(ALLOW_EVERYONE)
     live = None

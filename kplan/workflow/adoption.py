@@ -30,6 +30,7 @@ def adopted(resource: Resource, live: Live) -> Owned:
         uid=live.uid,
         is_protected=resource.lifecycle.prevent_destroy,
         declared_at=f"{resource.declared_at.file}:{resource.declared_at.line}",
+        provider=resource.provider,
     )
 
 

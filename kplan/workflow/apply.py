@@ -5,8 +5,7 @@ from dataclasses import replace
 
 from kplan.kinds import KINDS
 from kplan.model.errors import StalePlan, UsageError
-from kplan.model.plan import Change, Plan, Reason
-from kplan.model.resource import Identity
+from kplan.model.plan import Change, Key, Plan, Reason
 from kplan.model.state import State
 from kplan.workflow.execution import Applied, Hands, absorbed, carried_out
 from kplan.workflow.opened import opened
@@ -57,23 +56,21 @@ def resume(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -
         return carried_out(project, found, made, options, (ports, hands))
 
 
-def _meant(approved: Sequence[Change], state: State) -> frozenset[tuple[str, Identity]]:
+def _meant(approved: Sequence[Change], state: State) -> frozenset[Key]:
     """Give what the apply was about: its objects, and those that their addresses held before."""
     addresses = {each.address for each in approved}
     held = (each for address, each in state.owned.items() if address in addresses)
-    return frozenset((each.kind, each.identity) for each in approved) | frozenset(
-        (each.address.kind, each.identity) for each in held
-    )
+    return frozenset(each.key for each in approved) | frozenset(each.key for each in held)
 
 
 def _not_approved(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
     """Name the changes that aim at something else than the change that was approved."""
     kinds = {kind.name: kind for kind in KINDS}
-    goals = {(each.kind, each.identity): each.after for each in approved}
+    goals = {each.key: each.after for each in approved}
     for change in plan.changes:
         if not change.touches_cluster:
             continue
-        key, after = (change.kind, change.identity), change.after
+        key, after = change.key, change.after
         goal = goals.get(key)
         if goal is None or after is None:
             is_same = goal is after and key in goals

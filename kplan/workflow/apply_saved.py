@@ -6,6 +6,7 @@ from pathlib import Path
 
 from kplan.cluster.errors import CLIENT_STALE, client_refusal
 from kplan.kinds import KINDS
+from kplan.model.connection import connection_name
 from kplan.model.errors import PolicyDenied, StalePlan, WrongCluster
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Change, Plan, Reason
@@ -13,6 +14,7 @@ from kplan.model.policy import Standing
 from kplan.model.state import State
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
+from kplan.workflow.clusters import read_clusters, wanted_identities
 from kplan.workflow.execution import Applied, Hands, carried_out
 from kplan.workflow.freshness import Staleness, stale_changes
 from kplan.workflow.opened import Opened, opened
@@ -20,8 +22,6 @@ from kplan.workflow.plan import Planned, planned
 from kplan.workflow.policies import Hearing, policed
 from kplan.workflow.project import PlanOptions, PolicyOptions, Ports, Project
 from kplan.workflow.secrets import with_secrets
-from kplan.workflow.settled import wanted_identities
-from kplan.workflow.snapshot import read_snapshot
 
 _AGAIN = "Plan again."
 _CHANGED = "Plan again; a saved plan keeps the values of its variables, so give it no others."
@@ -93,11 +93,15 @@ def _check_may_be_applied(saved: SavedPlan, found: Opened, options: PlanOptions)
         raise PolicyDenied(
             f"The plan deletes {deletes} objects, and at most {options.max_deletes} may be."
         )
-    based_on, cluster_id = saved.plan.based_on, found.description.cluster_id
-    if based_on.cluster_id != cluster_id:
-        raise WrongCluster(
-            f"The plan was made for cluster {based_on.cluster_id}; this is cluster {cluster_id}."
-        )
+    based_on = saved.plan.based_on
+    wanted = {"": based_on.cluster_id, **based_on.clusters}
+    for key, cluster_id in found.clusters.ids.items():
+        planned_for = wanted.get(key)
+        if planned_for and planned_for != cluster_id:
+            where = f" behind {connection_name(key)}" if key else ""
+            raise WrongCluster(
+                f"The plan was made for cluster {planned_for}{where}; this is cluster {cluster_id}."
+            )
 
 
 Stale = tuple[tuple[Change, Staleness], ...]
@@ -109,15 +113,15 @@ def _rebound(saved: SavedPlan, found: Opened, on_stale: OnStale) -> tuple[Planne
     if saved.plan.based_on.config_digest != found.configuration.digest:
         raise StalePlan("The configuration changed since the plan was made.", _CHANGED)
     wanted = wanted_identities(found.configuration, state)
-    snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
-    stale = stale_changes(saved.plan, state, snapshot, KINDS)
+    snapshots = read_clusters(found.clusters, wanted)
+    stale = stale_changes(saved.plan, state, snapshots, KINDS)
     anew = [str(each.address) for each, why in stale if why is Staleness.RECREATED]
     if anew or (stale and on_stale is not OnStale.SKIP):
         names = anew or [f"{each.address} ({why})" for each, why in stale]
         said = "Created again since the plan" if anew else "Not as the plan saw it"
         raise StalePlan(f"{said}: {', '.join(names)}.", _AGAIN)
     plan = with_secrets(_without(saved.plan, stale, state), found.configuration)
-    return Planned(plan, found.configuration, state, snapshot, saved.meta), stale
+    return Planned(plan, found.configuration, state, snapshots, saved.meta), stale
 
 
 def _policed(made: Planned, options: PlanOptions, ports: Ports) -> Planned:
@@ -126,7 +130,7 @@ def _policed(made: Planned, options: PlanOptions, ports: Ports) -> Planned:
     former = made.plan
     kept = tuple(each for each in former.violations if each.standing is Standing.REFUSED)
     plan = replace(former, violations=kept)
-    hearing = Hearing(made.configuration, made.snapshot)
+    hearing = Hearing(made.configuration, made.snapshots)
     plan, configuration = policed(plan, hearing, policies, ports)
     return replace(made, plan=plan, configuration=configuration)
 
@@ -154,12 +158,12 @@ def _same_state(plan: Plan, state: State, on_stale: OnStale) -> State:
 
 def _without(plan: Plan, stale: Stale, state: State) -> Plan:
     """Leave stale changes out, and with a later state what says no more than that it was so."""
-    out = {(each.kind, each.identity) for each, _ in stale}
+    out = {each.key for each, _ in stale}
     is_later = state.serial != plan.based_on.serial
 
     def stays(change: Change) -> bool:
         is_news = change.action is not Action.NO_OP or change.reason is not Reason.NONE
-        return (change.kind, change.identity) not in out and (is_news or not is_later)
+        return change.key not in out and (is_news or not is_later)
 
     batches = (
         replace(batch, changes=tuple(each for each in batch.changes if stays(each)))
@@ -191,9 +195,7 @@ def _replanned(
     options = replace(
         options,
         is_destroy=any(each.reason is Reason.DESTROY for each in former.changes),
-        only=None
-        if former.is_complete
-        else frozenset((each.kind, each.identity) for each in former.changes),
+        only=None if former.is_complete else frozenset(each.key for each in former.changes),
     )
     made = replace(planned(found, options, ports), saved=saved.meta)
     is_same = made.plan.checksum == former.checksum

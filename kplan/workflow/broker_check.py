@@ -10,21 +10,21 @@ from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.secrecy import without_secrets
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.errors import ClusterError
-from kplan.model.plan import Action, Batch, Change, Plan, Step
+from kplan.model.plan import Action, Batch, Change, Key, Plan, Step
 from kplan.model.policy import Effect, Level, Operation, Standing, Violation
 from kplan.model.refusal import Origin, Refusal
 from kplan.model.resource import Identity
 from kplan.policy.codes import SUMMARIES as POLICY_SUMMARIES
+from kplan.workflow.clusters import Clusters
 from kplan.workflow.project import Ports
 
 Answer = Refusal | Resolved
-Key = tuple[str, Identity]
 
 _MAX_THROTTLES = 20
 
 
 def broker_checked(
-    plan: Plan, cluster: Cluster, kinds: Sequence[ResourceKind], ports: Ports
+    plan: Plan, clusters: Clusters, kinds: Sequence[ResourceKind], ports: Ports
 ) -> Plan:
     """Add what the brokers say: refusals as diagnostics, their defaults as values (K117-11).
 
@@ -35,10 +35,11 @@ def broker_checked(
     by_name = {kind.name: kind for kind in kinds}
     answers: dict[Key, Answer] = {}
     for batch in plan.batches:
+        cluster = clusters.connections[batch.provider].cluster
         for change, answer in _answers(batch, by_name[batch.kind], cluster, ports):
             # A change of two steps is consented to when both are.
-            if isinstance(answer, Refusal) or (change.kind, change.identity) not in answers:
-                answers[change.kind, change.identity] = answer
+            if isinstance(answer, Refusal) or change.key not in answers:
+                answers[change.key] = answer
         ports.progress.advance(len(batch.changes))
     return _with_answers(plan, answers)
 
@@ -88,21 +89,17 @@ def _throttle_s(answers: Mapping[Identity, Answer]) -> float:
 
 
 def _with_answers(plan: Plan, answers: Mapping[Key, Answer]) -> Plan:
-    seen = {
-        key: _resolved(change, answers.get(key))
-        for change in plan.changes
-        for key in ((change.kind, change.identity),)
-    }
-    asked = ((change, answers.get((change.kind, change.identity))) for change in plan.changes)
+    seen = {change.key: _resolved(change, answers.get(change.key)) for change in plan.changes}
+    asked = ((change, answers.get(change.key)) for change in plan.changes)
     refused = [(change, answer) for change, answer in asked if isinstance(answer, Refusal)]
     by_policy = tuple(_violation(*each) for each in refused if is_policy(each[1]))
     return replace(
         plan,
-        changes=tuple(seen[change.kind, change.identity] for change in plan.changes),
+        changes=tuple(seen[change.key] for change in plan.changes),
         batches=tuple(
             replace(
                 batch,
-                changes=tuple(seen[change.kind, change.identity] for change in batch.changes),
+                changes=tuple(seen[change.key] for change in batch.changes),
             )
             for batch in plan.batches
         ),
@@ -155,6 +152,7 @@ def _violation(change: Change, refused: Refusal) -> Violation:
         message,
         told,
         origin=Origin.BROKER,
+        provider=change.provider,
     )
 
 

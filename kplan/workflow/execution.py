@@ -54,16 +54,13 @@ def carried_out(
     project.store.check_room(_sendings(made.plan))
     made = absorbed(project, found, made)
     with project.store.recording(made.plan) as journal:
-        means = Means(
-            found.cluster,
-            KINDS,
-            ports.clock,
-            Both(journal, hands.watcher),
-            options.pace,
-            is_stopped=ports.is_stopped,
-        )
         ports.progress.stage("Applying", _sendings(made.plan))
-        outcomes = carry_out(made.plan, means)
+        watcher = Both(journal, hands.watcher)
+        outcomes = tuple(
+            outcome
+            for provider, part in made.plan.parts()
+            for outcome in carry_out(part, _means(found, provider, options, (ports, watcher)))
+        )
         journal.end()
         outcomes = (*outcomes, *refused_outcomes(made.plan, hands.watcher))
         state = state_after(made.state, made.plan, outcomes, _outputs(made))
@@ -74,6 +71,14 @@ def carried_out(
     if not done.is_resumable:
         project.store.discard_journal()
     return done
+
+
+def _means(
+    found: Opened, provider: str, options: PlanOptions, outside: tuple[Ports, Watcher]
+) -> Means:
+    ports, watcher = outside
+    cluster = found.clusters.connections[provider].cluster
+    return Means(cluster, KINDS, ports.clock, watcher, options.pace, is_stopped=ports.is_stopped)
 
 
 def absorbed(project: Project, found: Opened, made: Planned) -> Planned:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.recall import recalled
 from kplan.model.address import Address
-from kplan.model.plan import Action, Change, Plan, Reason
+from kplan.model.plan import Action, Change, Key, Plan, Reason
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import State
@@ -24,37 +24,37 @@ class Staleness(StrEnum):
 
 
 def stale_changes(
-    plan: Plan, state: State, snapshot: Snapshot, kinds: Sequence[ResourceKind]
+    plan: Plan, state: State, snapshots: Mapping[str, Snapshot], kinds: Sequence[ResourceKind]
 ) -> tuple[tuple[Change, Staleness], ...]:
     """List the changes whose object is not what the plan saw, and not what it is to become either.
 
     A change that came about by other hands is none of them: it is done already.
     """
     by_name = {kind.name: kind for kind in kinds}
-    snapshot = recalled(kinds, snapshot, state)
+    seen = {key: recalled(kinds, each, state.on(key)) for key, each in snapshots.items()}
     owners: Owners | None = None
     if state.serial != plan.based_on.serial:
-        owners = {(each.address.kind, each.identity): each.address for each in state.owned.values()}
+        owners = {each.key: each.address for each in state.owned.values()}
     found = (
-        (change, _staleness(by_name[change.kind], change, snapshot, owners))
+        (change, _staleness(by_name[change.kind], change, seen.get(change.provider), owners))
         for change in plan.changes
         if change.action is not Action.NO_OP or change.reason is not Reason.NONE
     )
     return tuple((change, why) for change, why in found if why is not None)
 
 
-Owners = Mapping[tuple[str, Identity], Address]
+Owners = Mapping[Key, Address]
 
 
 def _staleness(
-    kind: ResourceKind, change: Change, snapshot: Snapshot, owners: Owners | None
+    kind: ResourceKind, change: Change, snapshot: Snapshot | None, owners: Owners | None
 ) -> Staleness | None:
     """Say why a change is stale; `owners` are given if the state is another than the plan's."""
     if owners is not None and not _is_owned_as_planned(kind, change, owners):
         return Staleness.OWNED_OTHERWISE
     if not change.touches_cluster:
         return None
-    if kind.name in snapshot.unread:
+    if snapshot is None or kind.name in snapshot.unread:
         return Staleness.UNREAD
     before = snapshot.live(kind.name, _seen(kind, change))
     after = None if change.after is None else snapshot.live(kind.name, change.identity)
@@ -95,4 +95,4 @@ def _is_owned_as_planned(kind: ResourceKind, change: Change, owners: Owners) -> 
     is_new = change.action is Action.CREATE and change.reason is not Reason.DELETED_OUTSIDE
     is_unowned = is_new or change.reason in _UNOWNED
     wanted = None if is_unowned else change.previous or change.address
-    return owners.get((kind.name, _seen(kind, change))) == wanted
+    return owners.get((kind.name, _seen(kind, change), change.provider)) == wanted

@@ -49,14 +49,16 @@ class Imported:
 def import_all(project: Project, file: Path, prefix: str, ports: Ports) -> Imported:
     """Declare every live object that is not declared yet in a new file, and own it.
 
-    Only objects whose name, or the name of what they are about, begins with `prefix` are taken.
-    Internal topics stay out. Nothing on the cluster changes, and the next plan is empty.
+    The cluster is that of the connection without alias. Only objects whose name, or the name of
+    what they are about, begins with `prefix` are taken. Internal topics stay out. Nothing on the
+    cluster changes, and the next plan is empty.
 
     Raises:
-        UsageError: the file exists, or is no configuration file of the project's folder.
+        UsageError: the file exists, or is no configuration file of the project's folder; or the
+            configuration has no connection without alias.
 
     """
-    with _new_file(project, file), opened(project, ports) as found:
+    with _new_file(project, file), opened(project, ports, frozenset({""})) as found:
         check_no_journal(project)
         ports.progress.stage("Reading the cluster")
         snapshot, chosen, left_out = _chosen(found, prefix)
@@ -96,20 +98,25 @@ Chosen = Mapping[str, Sequence[Identity]]
 
 def _chosen(found: Opened, prefix: str) -> tuple[Snapshot, Chosen, list[LeftOut]]:
     """Read what there is, then all about what is to be taken."""
-    declared = {(each.address.kind, each.identity) for each in found.configuration.resources}
-    declared |= {(each.address.kind, each.identity) for each in found.state.owned.values()}
-    first = read_snapshot(
-        found.cluster, found.description, KINDS, {kind.name: () for kind in KINDS}
-    )
+    declared = {each.key for each in found.configuration.resources}
+    declared |= {each.key for each in found.state.owned.values()}
+    connection = found.clusters.connections.get("")
+    if connection is None:
+        raise UsageError(
+            "There is no cluster to read: what is written uses the connection without alias.",
+            'Declare it: provider "kafka" {}',
+        )
+    cluster, description = connection.cluster, connection.description
+    first = read_snapshot(cluster, description, KINDS, {kind.name: () for kind in KINDS})
     wanted = {
         kind: [
             identity
             for identity, live in reading.objects.items()
-            if (kind, identity) not in declared and _subject(identity, live).startswith(prefix)
+            if (kind, identity, "") not in declared and _subject(identity, live).startswith(prefix)
         ]
         for kind, reading in first.readings.items()
     }
-    snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
+    snapshot = read_snapshot(cluster, description, KINDS, wanted)
     left_out: list[LeftOut] = []
     chosen: dict[str, list[Identity]] = {kind.name: [] for kind in KINDS}
     for kind in KINDS:
@@ -174,15 +181,14 @@ def _owned(
     return tuple(
         adopted(each, snapshot.readings[each.address.kind].objects[each.identity])
         for each in configuration.resources
-        if (each.address.kind, each.identity) in wanted
+        if not each.provider and (each.address.kind, each.identity) in wanted
     )
 
 
 def _state(found: Opened, owned: Sequence[Owned]) -> State:
     state = found.state
     return replace(
-        state,
+        found.clusters.known_to(state),
         serial=state.serial + 1,
-        cluster_id=found.description.cluster_id,
         owned=together(state.owned, owned),
     )

@@ -12,9 +12,9 @@ from kplan.model.snapshot import Snapshot
 from kplan.model.source import SourceRange
 from kplan.model.state import Owned
 from kplan.workflow.adoption import adopted, together
+from kplan.workflow.clusters import read_clusters
 from kplan.workflow.opened import Opened, check_no_journal, opened
 from kplan.workflow.project import Ports, Project
-from kplan.workflow.snapshot import read_snapshot
 from kplan.workflow.tfstate import Claim, Unclaimed, claims
 
 
@@ -40,19 +40,19 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
     with opened(project, ports) as found:
         check_no_journal(project)
         ports.progress.stage("Reading the cluster")
-        wanted: dict[str, set[Identity]] = defaultdict(set)
+        wanted: dict[str, dict[str, set[Identity]]] = defaultdict(lambda: defaultdict(set))
+        declared = {each.address: each.provider for each in found.configuration.resources}
         for claim in found_claims:
-            wanted[claim.address.kind].add(claim.identity)
-        snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
-        sorted_out = list(_sorted_out(found_claims, found, snapshot))
+            wanted[declared.get(claim.address, "")][claim.address.kind].add(claim.identity)
+        snapshots = read_clusters(found.clusters, wanted)
+        sorted_out = list(_sorted_out(found_claims, found, snapshots))
         owned = tuple(each for each in sorted_out if isinstance(each, Owned))
         if owned:
             state = found.state
             project.store.write(
                 replace(
-                    state,
+                    found.clusters.known_to(state),
                     serial=state.serial + 1,
-                    cluster_id=found.description.cluster_id,
                     owned=together(state.owned, owned),
                 ),
             )
@@ -61,19 +61,28 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
 
 
 def _sorted_out(
-    found_claims: Sequence[Claim], found: Opened, snapshot: Snapshot
+    found_claims: Sequence[Claim], found: Opened, snapshots: Mapping[str, Snapshot]
 ) -> Iterator[Owned | Unclaimed]:
     declared = {each.address: each for each in found.configuration.resources}
-    holders = {(each.address.kind, each.identity): each for each in found.state.owned.values()}
+    holders: dict[str, dict[tuple[str, Identity], Owned]] = defaultdict(dict)
+    for each in found.state.owned.values():
+        holders[each.provider][each.address.kind, each.identity] = each
     for claim in found_claims:
-        if reason := _reason(claim, holders, found.state.owned, snapshot):
+        resource = declared.get(claim.address)
+        if resource is None and found.clusters.are_several:
+            told = "it is not declared, so nothing says on which cluster it is"
+            yield Unclaimed(str(claim.address), told)
+            continue
+        provider = "" if resource is None else resource.provider
+        snapshot = snapshots[provider]
+        if reason := _reason(claim, holders[provider], found.state.owned, snapshot):
             yield Unclaimed(str(claim.address), reason)
             continue
         live = snapshot.readings[claim.address.kind].objects[claim.identity]
-        resource = declared.get(claim.address)
         at = SourceRange("", 0, 0, 0, 0) if resource is None else resource.declared_at
         rules = Lifecycle() if resource is None else resource.lifecycle
-        owned = adopted(Resource(claim.address, claim.identity, claim.value, at, rules), live)
+        claimed = Resource(claim.address, claim.identity, claim.value, at, rules, provider=provider)
+        owned = adopted(claimed, live)
         yield owned if resource is not None else replace(owned, declared_at="")
 
 

@@ -7,10 +7,9 @@ from kplan.model.errors import UsageError
 from kplan.model.resource import Identity, Resource
 from kplan.model.state import Owned
 from kplan.workflow.adoption import adopted, kind_of, together
+from kplan.workflow.clusters import read_clusters
 from kplan.workflow.opened import Opened, check_no_journal, opened
 from kplan.workflow.project import Ports, Project
-from kplan.workflow.settled import wanted_identities
-from kplan.workflow.snapshot import read_snapshot
 
 
 def import_object(project: Project, address: str, identity: str, ports: Ports) -> Owned:
@@ -26,14 +25,13 @@ def import_object(project: Project, address: str, identity: str, ports: Ports) -
     with opened(project, ports) as found:
         check_no_journal(project)
         resource = _declared(found, address)
-        _check_free(found, resource.address, identity)
+        _check_free(found, resource, identity)
         owned = _live(found, resource, Identity(identity))
         state = found.state
         project.store.write(
             replace(
-                state,
+                found.clusters.known_to(state),
                 serial=state.serial + 1,
-                cluster_id=found.description.cluster_id,
                 owned=together(state.owned, [owned]),
             ),
         )
@@ -51,19 +49,19 @@ def _declared(found: Opened, text: str) -> Resource:
     raise UsageError(f"The configuration declares no {address}.", "Write the resource block first.")
 
 
-def _check_free(found: Opened, address: Address, identity: str) -> None:
+def _check_free(found: Opened, resource: Resource, identity: str) -> None:
+    address = resource.address
     for held in found.state.owned.values():
         if held.address == address:
             raise UsageError(f"{address} owns {held.identity} already.")
-        if held.address.kind == address.kind and held.identity == identity:
+        if held.key == (address.kind, identity, resource.provider):
             raise UsageError(f"{identity} is owned at {held.address} already.")
 
 
 def _live(found: Opened, resource: Resource, identity: Identity) -> Owned:
     kind = kind_of(resource.address)
-    wanted = {**wanted_identities(found.configuration, found.state)}
-    wanted[kind.name] = {*wanted.get(kind.name, ()), identity}
-    snapshot = read_snapshot(found.cluster, found.description, (kind,), wanted)
+    wanted = {resource.provider: {kind.name: [identity]}}
+    snapshot = read_clusters(found.clusters, wanted, (kind,))[resource.provider]
     if kind.name in snapshot.unread:
         raise UsageError(f"{kind.noun} objects could not be read: {snapshot.unread[kind.name]}")
     live = snapshot.live(kind.name, identity)

@@ -2,26 +2,25 @@
 
 import uuid
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 
-from kplan.cluster.port import Cluster
-from kplan.cluster.specs import ClusterDescription
 from kplan.config.load import Configuration, load
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import has_errors, in_order
 from kplan.model.errors import ConfigError, StateError
 from kplan.model.state import State
-from kplan.state.file import check_same_cluster, new_state
+from kplan.state.file import new_state
 from kplan.state.holder import Holder
 from kplan.state.journal import Journal, fold
 from kplan.workflow.acl_order import order_problems
+from kplan.workflow.clusters import Clusters, connected
 from kplan.workflow.project import Ports, Project
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What every use case that meets the cluster starts from.
+    """What every use case that meets the clusters starts from.
 
     `journal` is that of an apply that was killed; what it had done is folded into `state` already,
     but not yet written.
@@ -29,19 +28,20 @@ class Opened:
 
     configuration: Configuration
     state: State
-    cluster: Cluster
-    description: ClusterDescription
+    clusters: Clusters
     journal: Journal | None = None
 
 
 @contextmanager
-def opened(project: Project, ports: Ports) -> Iterator[Opened]:
+def opened(project: Project, ports: Ports, also: frozenset[str] = frozenset()) -> Iterator[Opened]:
     """Load, lock, read the state and connect: what fails without network fails first.
+
+    `also` are keys of connections that are opened if declared, even where nothing uses them.
 
     Raises:
         ConfigError: the configuration has errors.
         StateLocked, StateCorrupt: the state cannot be had.
-        AuthError, Unreachable: the cluster cannot be had.
+        AuthError, Unreachable: no cluster can be had.
         WrongCluster: the state belongs to another cluster.
 
     """
@@ -54,10 +54,8 @@ def opened(project: Project, ports: Ports) -> Iterator[Opened]:
             state, unsettled = fold(state, journal)
             ports.progress.note(_interrupted(journal, len(unsettled)))
         ports.progress.stage("Connecting")
-        with closing(ports.connect(configuration)) as cluster:
-            description = cluster.describe()
-            check_same_cluster(state, description.cluster_id)
-            yield Opened(configuration, state, cluster, description, journal)
+        with connected(configuration, state, ports, also) as (clusters, state):
+            yield Opened(configuration, state, clusters, journal)
 
 
 def loaded(project: Project) -> Configuration:

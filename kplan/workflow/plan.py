@@ -1,5 +1,6 @@
 """Use case: make a plan."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from kplan.cluster.specs import ClusterDescription
@@ -9,27 +10,31 @@ from kplan.model.diagnostic import in_order
 from kplan.model.plan import Plan
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import OutputValue, State
-from kplan.plan.build import build_plan
+from kplan.plan.build import build_plans
 from kplan.plan.request import PlanRequest
 from kplan.policy.risk import with_risks
 from kplan.state.plan_file import PlanMeta
 from kplan.workflow.access import Ground, with_access
 from kplan.workflow.acl_order import adds_first
 from kplan.workflow.broker_check import broker_checked
+from kplan.workflow.clusters import Clusters
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.policies import Hearing, policed
 from kplan.workflow.project import PlanOptions, Ports, Project
-from kplan.workflow.settled import settled_snapshot, settled_state
+from kplan.workflow.settled import settled_snapshots, settled_state
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan with everything it was made from. `saved` is what its file says, where it has one."""
+    """A plan with everything it was made from: `snapshots` by the key of the connection.
+
+    `saved` is what its file says, where it has one.
+    """
 
     plan: Plan
     configuration: Configuration
     state: State
-    snapshot: Snapshot
+    snapshots: Mapping[str, Snapshot]
     saved: PlanMeta | None = None
 
 
@@ -44,20 +49,21 @@ def plan(project: Project, options: PlanOptions, ports: Ports) -> Planned:
 def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     """Plan on what is open already."""
     ports.progress.stage("Reading the cluster")
-    snapshot = settled_snapshot(found, options.pace, ports)
-    found = replace(found, state=settled_state(found, snapshot))
+    snapshots = settled_snapshots(found, options.pace, ports)
+    found = replace(found, state=settled_state(found, snapshots))
     ports.progress.stage("Planning")
-    made = with_risks(build_plan(_request(found, options, ports), snapshot, KINDS))
+    made = with_risks(build_plans(_request(found, options, ports), snapshots, KINDS))
     warnings = found.configuration.diagnostics
     made = replace(made, diagnostics=in_order([*warnings, *made.diagnostics]))
     if options.asks_broker and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
-        made = broker_checked(made, found.cluster, KINDS, ports)
-    hearing = Hearing(found.configuration, snapshot)
+        made = broker_checked(made, found.clusters, KINDS, ports)
+    hearing = Hearing(found.configuration, snapshots)
     made, configuration = policed(made, hearing, options.policies, ports)
-    ground = Ground(found.cluster, snapshot, configuration)
-    made = with_access(made, ground, options.accepts)
-    return Planned(made, configuration, found.state, snapshot)
+    for key, connection in found.clusters.connections.items():
+        ground = Ground(connection.cluster, snapshots[key], configuration, key)
+        made = with_access(made, ground, options.accepts)
+    return Planned(made, configuration, found.state, snapshots)
 
 
 def output_values(configuration: Configuration) -> dict[str, OutputValue]:
@@ -79,7 +85,8 @@ def _address(description: ClusterDescription) -> str:
 
 
 def _request(found: Opened, options: PlanOptions, ports: Ports) -> PlanRequest:
-    configuration, description = found.configuration, found.description
+    configuration = found.configuration
+    clusters = _facts(found.clusters)
     return PlanRequest(
         resources=() if options.is_destroy else configuration.resources,
         outputs=output_values(configuration),
@@ -89,16 +96,25 @@ def _request(found: Opened, options: PlanOptions, ports: Ports) -> PlanRequest:
         only=options.only,
         is_destroy=options.is_destroy,
         max_deletes=options.max_deletes,
-        adds_first="" in adds_first(configuration),
+        adds_first=adds_first(configuration),
         moved=configuration.refactorings.moved,
         removed=configuration.refactorings.removed,
         imports=configuration.refactorings.imports,
-        cluster={
-            "at": _address(description),
-            "brokers": str(len(description.brokers)),
-            "id": description.cluster_id,
-            "principal": description.principal,
-            "version": description.version,
-        },
+        cluster=next(iter(clusters.values())),
+        clusters=clusters if found.clusters.are_several else {},
         created_at=ports.now().isoformat(timespec="seconds"),
     )
+
+
+def _facts(clusters: Clusters) -> dict[str, dict[str, str]]:
+    """Say what each cluster is that answers, by the key of the connection."""
+    return {
+        key: {
+            "at": _address(found.description),
+            "brokers": str(len(found.description.brokers)),
+            "id": found.description.cluster_id,
+            "principal": found.description.principal,
+            "version": found.description.version,
+        }
+        for key, found in sorted(clusters.connections.items())
+    }

@@ -13,7 +13,7 @@ from kplan.config.policies.folder import policy_folder
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, in_order
 from kplan.model.outcome import Outcome, Status
-from kplan.model.plan import Change, Plan
+from kplan.model.plan import Change, Key, Plan
 from kplan.model.policy import Effect, Policy, Standing, Violation
 from kplan.model.refusal import Origin, Refusal
 from kplan.model.snapshot import Snapshot
@@ -74,10 +74,10 @@ def _close(policies: Sequence[Policy]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """What a plan is held against: the configuration, and the cluster as it was read."""
+    """What a plan is held against: the configuration, and each cluster as it was read."""
 
     configuration: Configuration
-    snapshot: Snapshot
+    snapshots: Mapping[str, Snapshot]
 
 
 def policed(
@@ -95,8 +95,12 @@ def policed(
         told += expired(found.policies, terms.today)
         violations: tuple[Violation, ...] = ()
         if found.policies and not has_errors(found.diagnostics):
-            setting = _setting(plan, hearing.snapshot, options, ports)
-            violations = judged(_in_order(plan), found.policies, setting, terms)
+            violations = tuple(
+                replace(each, provider=provider)
+                for provider, part in plan.parts()
+                for setting in (_setting(part, hearing.snapshots[provider], options, ports),)
+                for each in judged(_in_order(part), found.policies, setting, terms)
+            )
     configuration = replace(configuration, sources={**configuration.sources, **found.sources})
     plan = replace(plan, diagnostics=in_order([*plan.diagnostics, *told]))
     plan = _with_violations(replace(plan, violations=(*plan.violations, *violations)))
@@ -117,7 +121,7 @@ def _setting(plan: Plan, snapshot: Snapshot, options: PolicyOptions, ports: Port
 def _in_order(plan: Plan) -> list[Change]:
     """List what will be sent, in the order in which it will."""
     changes = (change for batch in plan.batches for change in batch.changes)
-    return list({(each.kind, each.identity): each for each in changes}.values())
+    return list({each.key: each for each in changes}.values())
 
 
 def _with_violations(plan: Plan) -> Plan:
@@ -125,20 +129,18 @@ def _with_violations(plan: Plan) -> Plan:
     if not plan.violations:
         return plan
     refused = plan.refused
-    notes: dict[tuple[str, str], dict[str, None]] = {}
+    notes: dict[Key, dict[str, None]] = {}
     for each in plan.violations:
-        notes.setdefault((each.kind, each.identity), {})[_note(each)] = None
+        notes.setdefault(each.key, {})[_note(each)] = None
 
     def noted(change: Change) -> Change:
-        more = notes.get((change.kind, change.identity), {})
+        more = notes.get(change.key, {})
         return replace(change, notes=tuple(dict.fromkeys((*change.notes, *more))))
 
     batches = (
         replace(
             batch,
-            changes=tuple(
-                noted(each) for each in batch.changes if (each.kind, each.identity) not in refused
-            ),
+            changes=tuple(noted(each) for each in batch.changes if each.key not in refused),
         )
         for batch in plan.batches
     )
@@ -180,14 +182,14 @@ def _stopped(plan: Plan) -> Diagnostic:
 
 def refused_outcomes(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
     """Tell of every change that a policy kept from being sent."""
-    said: dict[tuple[str, str], Violation] = {}
+    said: dict[Key, Violation] = {}
     for each in plan.violations:
         if each.standing is Standing.REFUSED:
-            said.setdefault((each.kind, each.identity), each)
+            said.setdefault(each.key, each)
     outcomes = tuple(
-        Outcome(change, Status.FAILED, _refusal(said[change.kind, change.identity]))
+        Outcome(change, Status.FAILED, _refusal(said[change.key]))
         for change in plan.changes
-        if (change.kind, change.identity) in said
+        if change.key in said
     )
     for outcome in outcomes:
         watcher.finished(outcome)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from kplan.policy.cluster_facts import ClusterFacts
 from kplan.policy.engine import Terms, answers, in_order_of_asking
 from kplan.policy.questions import Setting, questions, records_question
 from kplan.state.file import new_state
+from kplan.workflow.clusters import alone
 from kplan.workflow.opened import Opened, loaded
 from kplan.workflow.plan import planned
 from kplan.workflow.policies import bench
@@ -117,9 +118,10 @@ def _snapshot(root: Root, script: CaseFile) -> Snapshot:
     """Make the cluster of a file in memory, and read it as a real one is read."""
     found = seeds(root, script.cluster)
     cluster = MemoryCluster(found.brokers)
-    configuration = Configuration(found.resources, (), (), {}, (), {}, "")
-    ports = rehearsal_ports(lambda: cluster)
-    opened = Opened(configuration, new_state("kplan-test"), cluster, cluster.describe())
+    resources = tuple(replace(each, provider="") for each in found.resources)
+    configuration = Configuration(resources, (), (), {}, (), {}, "")
+    ports = rehearsal_ports(lambda _: cluster)
+    opened = Opened(configuration, new_state("kplan-test"), alone(cluster))
     made = planned(opened, PlanOptions(asks_broker=False), ports)
     means = Means(cluster, KINDS, ports.clock, Silence())
     refused = [each for each in carry_out(made.plan, means) if each.refusal is not None]

@@ -9,7 +9,7 @@ from typing import Protocol
 from kplan.apply.pace import Clock, Pace
 from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration, Inputs
-from kplan.model.resource import Identity
+from kplan.model.plan import Key
 from kplan.state.file_store import FileStore
 from kplan.state.holder import Holder
 from kplan.state.store import StateStore
@@ -61,8 +61,11 @@ class Progress(Protocol):
         ...
 
 
-Connect = Callable[[Configuration], Cluster]
-"""Opens the cluster that the provider block names; raises ConfigError, AuthError, Unreachable."""
+Connect = Callable[[Configuration, str], Cluster]
+"""Opens the cluster that the connection with a key leads to.
+
+Raises ConfigError, AuthError, Unreachable.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +104,14 @@ class Ports:
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What narrows or bends a plan. `only` narrows it to objects by kind and identity.
+    """What narrows or bends a plan. `only` narrows it to objects by their keys.
 
     A plan with more than `max_deletes` deletes is refused; None is no limit. `accepts` are codes of
     guards that are to let the plan through.
     """
 
     targets: tuple[str, ...] = ()
-    only: frozenset[tuple[str, Identity]] | None = None
+    only: frozenset[Key] | None = None
     is_destroy: bool = False
     asks_broker: bool = True
     max_deletes: int | None = None

@@ -1,23 +1,26 @@
 """Use case: make a state anew by matching what is declared against what is live."""
 
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import dataclass, replace
 
 from kplan.config.load import Configuration
-from kplan.kinds import KINDS
 from kplan.model.address import Address
 from kplan.model.errors import StateCorrupt
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import Owned, State
 from kplan.plan.drift import unmanaged
-from kplan.state.file import check_same_cluster, new_state
+from kplan.state.file import new_state
 from kplan.workflow.adoption import adopted, together
+from kplan.workflow.clusters import (
+    connected,
+    read_clusters,
+    unread_of_all,
+    wanted_identities,
+)
 from kplan.workflow.opened import check_no_journal, loaded, lock, stored
 from kplan.workflow.project import Ports, Project
-from kplan.workflow.settled import wanted_identities
-from kplan.workflow.snapshot import read_snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +51,11 @@ def rebuild(project: Project, ports: Ports, approve: Callable[[Proposal], bool])
     with lock(project, ports):
         before, fault = _before(project)
         state = before or new_state(str(uuid.uuid4()))
-        with closing(ports.connect(configuration)) as cluster:
-            description = cluster.describe()
-            check_same_cluster(state, description.cluster_id)
+        with connected(configuration, state, ports) as (clusters, state):
             ports.progress.stage("Reading the cluster")
-            wanted = wanted_identities(configuration, state)
-            snapshot = read_snapshot(cluster, description, KINDS, wanted)
-        proposal = replace(_proposal(configuration, state, snapshot), fault=fault)
+            snapshots = read_clusters(clusters, wanted_identities(configuration, state))
+        state = clusters.known_to(state)
+        proposal = replace(_proposal(configuration, state, snapshots), fault=fault)
         if not approve(proposal):
             return False
         project.store.write(replace(proposal.state, serial=project.store.newest_serial() + 1))
@@ -74,25 +75,30 @@ def _before(project: Project) -> tuple[State | None, str]:
     return state, ""
 
 
-def _proposal(configuration: Configuration, state: State, snapshot: Snapshot) -> Proposal:
-    held = {(each.address.kind, each.identity) for each in state.owned.values()}
+def _proposal(
+    configuration: Configuration, state: State, snapshots: Mapping[str, Snapshot]
+) -> Proposal:
+    held = {each.key for each in state.owned.values()}
     found: list[Owned] = []
     absent: list[Address] = []
     for resource in configuration.resources:
         kind = resource.address.kind
-        reading = snapshot.readings.get(kind)
+        reading = snapshots[resource.provider].readings.get(kind)
         live = None if reading is None else reading.objects.get(resource.identity)
         if live is None:
             absent.append(resource.address)
-        elif (kind, resource.identity) not in held and resource.address not in state.owned:
+        elif resource.key not in held and resource.address not in state.owned:
             found.append(adopted(resource, live))
-    grown = replace(state, cluster_id=snapshot.cluster_id, owned=together(state.owned, found))
+    grown = replace(state, owned=together(state.owned, found))
+    foreign: Counter[str] = Counter()
+    for key, snapshot in snapshots.items():
+        foreign.update(unmanaged(grown.on(key), snapshot))
     return Proposal(
         grown,
         tuple(found),
         len(state.owned),
         tuple(absent),
-        unmanaged(grown, snapshot),
-        snapshot.unread,
+        dict(foreign),
+        unread_of_all(snapshots),
         fault="",
     )

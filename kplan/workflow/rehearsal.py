@@ -14,12 +14,14 @@ from kplan.config.load import Configuration
 from kplan.config.opening import Root
 from kplan.config.problem import error
 from kplan.config.testing.expected import sorted_out
-from kplan.config.testing.fixture import seeds
+from kplan.config.testing.fixture import DEFAULT_BROKERS, seeds
 from kplan.config.testing.script import Run, Script
 from kplan.config.testing.trial import Facts, Outputs, trial
 from kplan.config.values.jsonvalue import Json
 from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import document
+from kplan.model.connection import connection_name
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, in_order
 from kplan.model.errors import KplanError
 from kplan.model.outcome import Outcome, Status
@@ -28,6 +30,7 @@ from kplan.model.state import State
 from kplan.model.testing import Grade, RunResult
 from kplan.state.file import new_state
 from kplan.workflow.acl_order import order_problems
+from kplan.workflow.clusters import connected
 from kplan.workflow.opened import Opened
 from kplan.workflow.plan import output_values, planned
 from kplan.workflow.project import PlanOptions, Ports
@@ -73,10 +76,10 @@ class _Clock:
         self.seconds += seconds
 
 
-def rehearsal_ports(cluster: Callable[[], MemoryCluster]) -> Ports:
-    """Stand in for the outside world, with the cluster as it is when it is asked for."""
+def rehearsal_ports(cluster: Callable[[str], MemoryCluster]) -> Ports:
+    """Stand in for the outside world; `cluster` gives that behind the key of a connection."""
     return Ports(
-        connect=lambda _: cluster(),
+        connect=lambda _, key: cluster(key),
         progress=Silence(),
         clock=_Clock(),
         now=lambda: datetime.fromtimestamp(0, UTC),
@@ -92,14 +95,15 @@ class Rehearsal:
     inputs: Inputs
     script: Script
     timer: Callable[[], float]
-    cluster: MemoryCluster = field(default_factory=MemoryCluster)
+    clusters: dict[str, MemoryCluster] = field(default_factory=dict)
     state: State = field(default_factory=lambda: new_state(_LINEAGE))
     earlier: dict[str, Outputs] = field(default_factory=dict)
+    brokers: int = DEFAULT_BROKERS
     ports: Ports = field(init=False)
 
     def __post_init__(self) -> None:
         """Stand in for the outside world."""
-        self.ports = rehearsal_ports(lambda: self.cluster)
+        self.ports = rehearsal_ports(self._cluster)
 
     def results(self) -> Iterator[RunResult]:
         """Carry out run after run; after an error the rest is skipped, as nothing is sure then."""
@@ -117,17 +121,31 @@ class Rehearsal:
     def _seed(self) -> tuple[Diagnostic, ...]:
         """Put what the `cluster` block says on the cluster, and say what it refuses."""
         found = seeds(self.root, self.script.cluster)
-        self.cluster = MemoryCluster(found.brokers)
+        self.brokers = found.brokers
         if not found.resources:
             return ()
         configuration = Configuration(found.resources, (), (), {}, (), {}, "")
-        opened = Opened(configuration, new_state(_LINEAGE), self.cluster, self.cluster.describe())
-        made = planned(opened, PlanOptions(asks_broker=False), self.ports)
+        with connected(configuration, new_state(_LINEAGE), self.ports) as (clusters, state):
+            opened = Opened(configuration, state, clusters)
+            made = planned(opened, PlanOptions(asks_broker=False), self.ports)
         problems = [each for each in made.plan.diagnostics if each.is_error]
         return (*problems, *_refused(self._sent(made.plan), "KP705"))
 
+    def _cluster(self, key: str) -> MemoryCluster:
+        """Give the cluster behind a connection; each key has its own."""
+        if key not in self.clusters:
+            name = f"cluster of {connection_name(key)}"
+            self.clusters[key] = MemoryCluster(self.brokers, cluster_id=name)
+        return self.clusters[key]
+
     def _sent(self, plan: Plan) -> tuple[Outcome, ...]:
-        return carry_out(plan, Means(self.cluster, KINDS, self.ports.clock, Silence()))
+        return tuple(
+            outcome
+            for key, part in plan.parts()
+            for outcome in carry_out(
+                part, Means(self._cluster(key), KINDS, self.ports.clock, Silence())
+            )
+        )
 
     def _result(self, run: Run, problems: Sequence[Diagnostic]) -> RunResult:
         """Carry one run out; `problems` of its cluster forbid it."""
@@ -158,8 +176,9 @@ class Rehearsal:
         course.found += [*configuration.diagnostics, *order_problems(configuration)]
         if has_errors(course.found):
             return
-        opened = Opened(configuration, self.state, self.cluster, self.cluster.describe())
-        made = planned(opened, PlanOptions(targets=run.targets), self.ports)
+        with connected(configuration, self.state, self.ports) as (clusters, state):
+            opened = Opened(configuration, state, clusters)
+            made = planned(opened, PlanOptions(targets=run.targets), self.ports)
         course.plan = made.plan
         course.found += made.plan.problems
         if run.is_apply and not made.plan.has_errors:
@@ -173,13 +192,21 @@ class Rehearsal:
         course.found += found.assertions(facts)
 
     def _objects(self, name: str) -> Json:
-        """Give the live objects of a kind, by identity."""
+        """Give the live objects of a kind, by identity; `kafka.west/NAME` on other clusters."""
         for kind in KINDS:
             if kind.name == name:
-                known = kind.read(self.cluster, ()).objects
-                live = kind.read(self.cluster, list(known)).objects
-                return {key: cast("Json", document(live[key].value)) for key in sorted(live)}
+                return {
+                    f"{connection_name(key)}/{identity}" if key else identity: each
+                    for key in sorted({"", *self.clusters})
+                    for identity, each in _live(kind, self._cluster(key)).items()
+                }
         return None
+
+
+def _live(kind: ResourceKind, cluster: MemoryCluster) -> dict[str, Json]:
+    known = kind.read(cluster, ()).objects
+    live = kind.read(cluster, list(known)).objects
+    return {key: cast("Json", document(live[key].value)) for key in sorted(live)}
 
 
 @dataclass(slots=True)

@@ -1,29 +1,25 @@
-"""Reading the cluster once it serves what was applied before."""
+"""Reading the clusters once they serve what was applied before."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kplan.apply.pace import Pace
-from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.recall import recalled
 from kplan.model.outcome import Outcome, Status
 from kplan.model.ownership import owned_after
 from kplan.model.plan import Change
-from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import Owned, State
-from kplan.state.journal import Journal
+from kplan.workflow.clusters import read_clusters, wanted_identities
 from kplan.workflow.opened import Opened
 from kplan.workflow.project import Ports
-from kplan.workflow.snapshot import read_snapshot
 
 _PAUSE_S = 0.5
 
 
-def settled_snapshot(found: Opened, pace: Pace, ports: Ports) -> Snapshot:
-    """Read the cluster, again and again while it does not show what the state calls pending.
+def settled_snapshots(found: Opened, pace: Pace, ports: Ports) -> Mapping[str, Snapshot]:
+    """Read the clusters, again and again while they do not show what the state calls pending.
 
     An acknowledged change may take seconds to be seen (trap 2); a plan made meanwhile would
     propose it once more. After `settle_s` what is there is what counts.
@@ -31,24 +27,31 @@ def settled_snapshot(found: Opened, pace: Pace, ports: Ports) -> Snapshot:
     wanted = wanted_identities(found.configuration, found.state, found.journal)
     until = ports.clock.now() + pace.settle_s
     while True:
-        snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
-        late = list(_late(found.state, snapshot))
+        snapshots = read_clusters(found.clusters, wanted)
+        late = [
+            each
+            for provider, snapshot in snapshots.items()
+            for each in _late(found.state.on(provider), snapshot)
+        ]
         if not late or ports.clock.now() >= until or ports.is_stopped():
-            return snapshot
+            return snapshots
         ports.progress.note(f"Waiting for {len(late)} applied changes to become visible")
         ports.clock.sleep(_PAUSE_S)
 
 
-def settled_state(found: Opened, snapshot: Snapshot) -> State:
+def settled_state(found: Opened, snapshots: Mapping[str, Snapshot]) -> State:
     """Own what an interrupted apply sent without hearing back, where the cluster shows it done."""
     journal = found.journal
     if journal is None:
         return found.state
-    snapshot = recalled(KINDS, snapshot, found.state)
+    seen = {
+        key: recalled(KINDS, snapshot, found.state.on(key)) for key, snapshot in snapshots.items()
+    }
     done = [
         (change, outcome)
         for change in journal.changes
         if change.key in journal.unsettled
+        and (snapshot := seen.get(change.provider)) is not None
         and (outcome := _seen(change, found.state, snapshot)) is not None
     ]
     return replace(found.state, owned=owned_after(found.state.owned, done))
@@ -68,20 +71,6 @@ def _seen(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:
     if before != after:
         return None
     return Outcome(change, Status.APPLIED, note="found on the cluster", uid=live.uid)
-
-
-def wanted_identities(
-    configuration: Configuration, state: State, journal: Journal | None = None
-) -> Mapping[str, Collection[Identity]]:
-    """List what is declared, owned or in a journal, by kind: these are asked for by name."""
-    wanted: dict[str, set[Identity]] = defaultdict(set)
-    for resource in configuration.resources:
-        wanted[resource.address.kind].add(resource.identity)
-    for owned in state.owned.values():
-        wanted[owned.address.kind].add(owned.identity)
-    for change in journal.changes if journal else ():
-        wanted[change.kind].add(change.identity)
-    return wanted
 
 
 def _late(state: State, snapshot: Snapshot) -> Iterator[Owned]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from kplan.model.connection import connection_name
 from kplan.model.errors import StateCorrupt, StateError, UsageError, WrongCluster
 from kplan.model.history import Differences, differences
 from kplan.model.state import State
@@ -109,12 +110,14 @@ def _check_later(pushed: State, current: State) -> None:
             f"{current.serial}.",
             forced,
         )
-    if current.cluster_id and pushed.cluster_id != current.cluster_id:
-        raise WrongCluster(
-            f"It is about cluster {pushed.cluster_id or 'none'}; the state here is about "
-            f"{current.cluster_id}.",
-            forced,
-        )
+    for key in ("", *sorted(current.clusters)):
+        here, there = current.cluster_of(key), pushed.cluster_of(key)
+        if here and there != here:
+            where = f" behind {connection_name(key)}" if key else ""
+            raise WrongCluster(
+                f"It is about cluster {there or 'none'}{where}; the state here is about {here}.",
+                forced,
+            )
 
 
 def _put(project: Project, state: State, current: State | None) -> Replaced:

@@ -10,10 +10,9 @@ from kplan.model.snapshot import Snapshot
 from kplan.model.standing import Standing
 from kplan.model.state import Owned, State
 from kplan.plan.drift import drift
+from kplan.workflow.clusters import read_clusters, wanted_identities
 from kplan.workflow.opened import opened
 from kplan.workflow.project import Ports, Project
-from kplan.workflow.settled import wanted_identities
-from kplan.workflow.snapshot import read_snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +35,14 @@ def verify(project: Project, ports: Ports) -> Verified:
     with opened(project, ports) as found:
         ports.progress.stage("Reading the cluster")
         wanted = wanted_identities(found.configuration, found.state)
-        snapshot = read_snapshot(found.cluster, found.description, KINDS, wanted)
-    return Verified(found.state, dict(_standings(found.state, snapshot)), found.journal is not None)
+        snapshots = read_clusters(found.clusters, wanted)
+    standings = {
+        address: standing
+        for provider, snapshot in snapshots.items()
+        for address, standing in _standings(found.state.on(provider), snapshot)
+    }
+    ordered = {address: standings[address] for address in found.state.owned}
+    return Verified(found.state, ordered, found.journal is not None)
 
 
 def _standings(state: State, snapshot: Snapshot) -> Iterator[tuple[Address, Standing]]:

@@ -28,23 +28,31 @@ def wait(project: Project, pace: Pace, ports: Ports, watcher: Watcher) -> Waited
     with opened(project, ports) as found:
         check_no_journal(project)
         state = found.state
-        waiting = {
-            (each.address.kind, each.identity): each
-            for each in state.owned.values()
-            if each.is_pending
-        }
-        ledger = Ledger({key: Line(_change(each), 0) for key, each in waiting.items()})
-        means = Means(found.cluster, KINDS, ports.clock, watcher, pace, is_stopped=ports.is_stopped)
-        wait_until_visible(ledger, means, ports.clock.now() + pace.visible_s)
-        served = tuple(
-            replace(each, is_pending=False, uid=ledger.lines[key].uid or each.uid)
-            for key, each in waiting.items()
-            if ledger.lines[key].is_verified
-        )
+        waiting = [each for each in state.owned.values() if each.is_pending]
+        until = ports.clock.now() + pace.visible_s
+        served: tuple[Owned, ...] = ()
+        for provider, connection in found.clusters.connections.items():
+            here = [each for each in waiting if each.provider == provider]
+            means = Means(
+                connection.cluster, KINDS, ports.clock, watcher, pace, is_stopped=ports.is_stopped
+            )
+            served += _served(here, means, until)
         if served:
             owned = together(state.owned, served)
             project.store.write(replace(state, serial=state.serial + 1, owned=owned))
-        return Waited(served, _others(waiting.values(), served))
+        return Waited(served, _others(waiting, served))
+
+
+def _served(waiting: Iterable[Owned], means: Means, until: float) -> tuple[Owned, ...]:
+    """Wait for the objects of one cluster, and give those that every broker serves."""
+    lines = {(each.address.kind, each.identity): each for each in waiting}
+    ledger = Ledger({key: Line(_change(each), 0) for key, each in lines.items()})
+    wait_until_visible(ledger, means, until)
+    return tuple(
+        replace(each, is_pending=False, uid=ledger.lines[key].uid or each.uid)
+        for key, each in lines.items()
+        if ledger.lines[key].is_verified
+    )
 
 
 def _others(waiting: Iterable[Owned], served: Iterable[Owned]) -> tuple[Owned, ...]:

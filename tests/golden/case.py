@@ -80,7 +80,7 @@ def told(case: Path, scratch: Path) -> Told:
     write_state(state_path, _state(_read(case / "state.json"), cluster))
     project = Project(case, state_path, Inputs())
     options = PlanOptions(tuple(run.get("targets", ())), is_destroy=run.get("destroy", False))
-    ports = Ports(lambda _: cluster, Silence(), FakeClock(), lambda: NOW, lambda: False)
+    ports = Ports(lambda *_: cluster, Silence(), FakeClock(), lambda: NOW, lambda: False)
     group_acls = run.get("group_acls", True)
     try:
         made = plan(project, options, ports)

@@ -44,5 +44,4 @@ def drift(
 def _code(found: "Drifted") -> Exit:
     if found.changes:
         return Exit.CHANGES
-    owned = {each.address.kind for each in found.state.owned.values()}
-    return Exit.ERROR if owned & found.unread.keys() or found.hidden else Exit.DONE
+    return Exit.ERROR if found.is_blind or found.hidden else Exit.DONE

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from kplan.config.connections import connections
 from kplan.config.declared import Known, declared
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
@@ -38,8 +39,10 @@ def seeds(root: Root, fixture: Fixture | None) -> Seeds:
     items = [ast.Item(fixture.origin, each) for each in fixture.resources]
     found = declared(items, Known(tuple(kinds)), has_lost=False)
     ledger = Ledger(list(found.diagnostics))
-    module = Module(replace(root.run, ledger=ledger), found, Place(), {})
     with room_to_work():
+        blocks = ledger.attempt(root.anew().module.provider_blocks) or ()
+        place = Place(connections=connections(blocks))
+        module = Module(replace(root.run, ledger=ledger), found, place, {})
         brokers = ledger.attempt(lambda: _brokers(root, fixture))
         module.work_out()
         resources = tuple(resources_of(module))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from kplan.model.access import AccessDiff, AccessShift, Effect
+from kplan.model.connection import connection_name
 from kplan.report.data import Data
 from kplan.report.document import Block, Line, Mark, Row, Rows, Span, Tone, faint, line, strong
 from kplan.report.documents.units import counted
@@ -47,6 +48,7 @@ def shift_line(shift: AccessShift) -> Line:
         " ",
         Span(shift.effect.value, tone),
         f" {', '.join(shift.operations)} on {shift.resource_type} {_names(shift.patterns)}{host}",
+        faint(f" (on {connection_name(shift.provider)})" if shift.provider else ""),
         faint(_existing(shift)),
     )
 
@@ -83,6 +85,7 @@ def access_data(diff: AccessDiff | None) -> Data:
             {
                 "effect": each.effect.name.lower(),
                 "principal": each.principal,
+                **({"provider": connection_name(each.provider)} if each.provider else {}),
                 "host": each.host,
                 "resource_type": each.resource_type,
                 "operations": list(each.operations),

@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import groupby
 
 from kplan.kinds.acl import Acl
+from kplan.model.connection import connection_name
 from kplan.model.plan import Action, Change
 from kplan.report.document import Item, Line, Row, Table, TableRow, faint, line, strong
 from kplan.report.documents.changes import comments, item, mark_of, remarks
@@ -15,13 +16,14 @@ _WORDS = ((Action.DELETE, "to destroy"), (Action.REPLACE, "to replace"), (Action
 
 def acl_tables(changes: Sequence[Change]) -> Iterator[Table]:
     """Show ACL changes grouped by principal; a replaced ACL is one row."""
-    ordered = sorted(changes, key=lambda each: (_acl(each).acl_principal, _text(_acl(each))))
+    ordered = sorted(changes, key=lambda each: (_whose(each), _text(_acl(each))))
     title: tuple[Row, ...] = (Row(_title(changes), column=2),)
-    for principal, group in groupby(ordered, key=lambda each: _acl(each).acl_principal):
+    for (principal, provider), group in groupby(ordered, key=_whose):
         members = list(group)
+        where = faint(f" on {connection_name(provider)}" if provider else "")
         yield Table(
             tuple(TableRow(_cells(each), mark_of(each)) for each in members),
-            title=(*title, Row(line(strong(principal)))),
+            title=(*title, Row(line(strong(principal), where))),
             foot=(*_remarks(members), Row(line(faint(f"net: {_net(members)}")), column=8)),
             column=8,
         )
@@ -65,6 +67,11 @@ def is_acl(change: Change) -> bool:
 
 def _acl(change: Change) -> Acl:
     return change.before if change.after is None else change.after  # type: ignore[return-value] # the caller picked ACLs
+
+
+def _whose(change: Change) -> tuple[str, str]:
+    """Name principal and cluster."""
+    return _acl(change).acl_principal, change.provider
 
 
 def _title(changes: Sequence[Change]) -> Line:

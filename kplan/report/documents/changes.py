@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
 from kplan.kinds.schema import document, schema_fields
+from kplan.model.connection import connection_name
 from kplan.model.plan import Action, AttributeChange, Change, Reason, Risk
 from kplan.model.resource import Path
 from kplan.report.document import Item, Line, Mark, Row, Span, Tone, faint, line, strong
@@ -87,6 +88,8 @@ def _verb(change: Change) -> tuple[str, Tone | None]:
 
 
 def _reasons(change: Change) -> Iterator[Line]:
+    if change.provider:
+        yield line(faint(f"# (on {connection_name(change.provider)})"))
     if change.previous is not None and change.action is not Action.NO_OP:
         yield line(faint(f"# (moved from {change.previous})"))
     if change.reason is Reason.IMPORTED_AND_CHANGED:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from kplan.kinds.schema import document
+from kplan.model.connection import connection_name
 from kplan.model.errors import UsageError
 from kplan.model.state import OutputValue, Owned, State
 from kplan.report.data import Data, as_data
@@ -39,6 +40,7 @@ def _object(owned: Owned) -> Rows:
 def _facts(owned: Owned) -> list[str]:
     """Say what is known beyond the attributes."""
     return [
+        *([f"on {connection_name(owned.provider)}"] if owned.provider else []),
         *([f"uid {owned.uid}"] if owned.uid else []),
         *([f"declared at {owned.declared_at}"] if owned.declared_at else []),
         *(["protected by prevent_destroy"] if owned.is_protected else []),
@@ -66,6 +68,7 @@ def _data(owned: Owned) -> dict[str, Data]:
         "sensitive_values": {},
         "kplan": {
             "identity": str(owned.identity),
+            **({"provider": connection_name(owned.provider)} if owned.provider else {}),
             "uid": owned.uid,
             "protected": owned.is_protected,
             "pending": owned.is_pending,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kplan.model.connection import connection_name
 from kplan.model.plan import Action, Change, OutputChange, Plan, Reason, Risk
 from kplan.report.document import (
     Block,
@@ -46,7 +47,7 @@ def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
     shown = [each for each in _in_order(plan) if _is_shown(each)]
     return Document(
         (
-            Heading(_header(plan)),
+            _headers(plan),
             *_drift(plan),
             *_legend(shown),
             *_items(shown, group_acls=group_acls),
@@ -76,22 +77,33 @@ def _is_shown(change: Change) -> bool:
 _TOLD = frozenset({Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED})
 
 
-def _header(plan: Plan) -> Line:
-    """Say first of all which cluster this is about, and as whom: wrong clusters cost dearly."""
-    found, based_on, name = plan.cluster, plan.based_on, _cluster_name(plan)
-    about = [based_on.cluster_id] * (name != based_on.cluster_id)
+def _headers(plan: Plan) -> Block:
+    """Say first of all which clusters this is about, and as whom: wrong clusters cost dearly."""
+    based_on = plan.based_on
+    config = f"   config {based_on.config_digest[:7]}" if based_on.config_digest else ""
+    state = faint(f"{config}   state serial {based_on.serial}")
+    if not plan.clusters:
+        about = [based_on.cluster_id] * (_cluster_name(plan) != based_on.cluster_id)
+        return Heading(line(strong(_header(plan.cluster, _cluster_name(plan), about)), state))
+    told = [
+        strong(_header(found, f"{connection_name(key)}: {found['id']}", []))
+        for key, found in plan.clusters.items()
+    ]
+    lines = [*(line(each) for each in told[:-1]), line(told[-1], state)]
+    return Rows(tuple(Row(each, column=0) for each in lines))
+
+
+def _header(found: Mapping[str, str], name: str, about: list[str]) -> str:
     about += [f"Kafka {found['version']}"] if found.get("version") else []
     parts = [f"({', '.join(about)})"] if about else []
     parts += [f"at {found['at']}"] if found.get("at") else []
     parts += [f"as {found['principal']}"] if found.get("principal") else []
-    config = f"   config {based_on.config_digest[:7]}" if based_on.config_digest else ""
-    return line(
-        strong(" ".join([f"Cluster {name}", *parts])),
-        faint(f"{config}   state serial {based_on.serial}"),
-    )
+    return " ".join([f"Cluster {name}", *parts])
 
 
 def _cluster_name(plan: Plan) -> str:
+    if plan.clusters:
+        return ", ".join(map(connection_name, plan.clusters))
     return plan.cluster.get("alias") or plan.based_on.cluster_id or "unknown"
 
 

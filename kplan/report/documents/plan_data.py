@@ -1,8 +1,9 @@
 """The plan in the shape of `terraform show -json`, with kplan's own facts under `kplan` keys."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from kplan.model.connection import connection_name
 from kplan.model.plan import Action, Change, OutputChange, Plan, Reason
 from kplan.model.resource import Path
 from kplan.report.data import Data, as_data
@@ -91,6 +92,7 @@ def _facts(change: Change) -> Data:
     at = change.declared_at
     return {
         "identity": str(change.identity),
+        **({"provider": connection_name(change.provider)} if change.provider else {}),
         "uid": change.uid,
         "reason": change.reason.value,
         "risk": change.risk.value,
@@ -149,35 +151,60 @@ def _output_change(each: OutputChange) -> Data:
     }
 
 
-def _configuration(changes: Iterable[Change]) -> Data:
+def _configuration(changes: Sequence[Change]) -> Data:
     """Name provider and resource blocks: all that a plan still knows of its configuration."""
     blocks = {
-        change.address.block: change.address
+        change.address.block: change
         for change in changes
         if change.after is not None and not change.address.module
     }
     return {
-        "provider_config": {"kafka": {"name": "kafka", "full_name": PROVIDER}},
+        "provider_config": _provider_config(changes),
         "root_module": {
             "resources": [
                 {
                     "address": block,
                     "mode": "managed",
-                    "type": address.kind,
-                    "name": address.name,
-                    "provider_config_key": "kafka",
+                    "type": change.kind,
+                    "name": change.address.name,
+                    "provider_config_key": _block_key(change.provider),
                     "schema_version": 0,
                 }
-                for block, address in sorted(blocks.items())
+                for block, change in sorted(blocks.items())
             ]
         },
     }
 
 
+def _block_key(provider: str) -> str:
+    """Name a provider block as Terraform does: without the key of an instance."""
+    return connection_name(provider.partition("[")[0])
+
+
+def _provider_config(changes: Sequence[Change]) -> Data:
+    found: dict[str, Data] = {"kafka": {"name": "kafka", "full_name": PROVIDER}}
+    for alias in sorted({each.provider.partition("[")[0] for each in changes} - {""}):
+        found[connection_name(alias)] = {
+            "name": "kafka",
+            "full_name": PROVIDER,
+            "alias": alias,
+        }
+    return found
+
+
+def _first_id(plan: Plan) -> str:
+    return plan.cluster.get("id", "") if plan.clusters else plan.based_on.cluster_id
+
+
+def _clusters(plan: Plan) -> Data:
+    return {connection_name(key): dict(each) for key, each in plan.clusters.items()}
+
+
 def _ours(plan: Plan) -> Data:
     based_on = plan.based_on
     return {
-        "cluster": {**dict(sorted(plan.cluster.items())), "id": based_on.cluster_id},
+        "cluster": {**dict(sorted(plan.cluster.items())), "id": _first_id(plan)},
+        **({"clusters": _clusters(plan)} if plan.clusters else {}),
         "based_on": {
             "config_digest": based_on.config_digest,
             "lineage": based_on.lineage,
@@ -189,6 +216,7 @@ def _ours(plan: Plan) -> Data:
                 "kind": batch.kind,
                 "step": batch.step.name,
                 "rank": batch.step.rank,
+                **({"provider": connection_name(batch.provider)} if batch.provider else {}),
                 "resources": [str(change.address) for change in batch.changes],
             }
             for batch in plan.batches

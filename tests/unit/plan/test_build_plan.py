@@ -194,7 +194,7 @@ def test_a_kind_that_is_not_asked_for_need_not_be_read() -> None:
     blind = snapshot(unread={"kafka_acl": "no right"})
     for narrowed in (
         {"targets": ("kafka_topic.*",)},
-        {"only": frozenset([("kafka_topic", identity(topic()))])},
+        {"only": frozenset([("kafka_topic", identity(topic()), "")])},
     ):
         plan = plan_of(resources, state(), blind, **narrowed)
         assert [str(each.address) for each in plan.changes] == [ORDERS]
@@ -310,7 +310,7 @@ def test_a_plan_that_leaves_something_out_leaves_outputs_alone(of: Topic | Acl) 
     held = state(owned(ORDERS, topic(), ID), outputs={"a": OutputValue("1")})
     resources = [resource(ORDERS, topic()), resource("kafka_acl.a", acl())]
     key = "kafka_acl" if isinstance(of, Acl) else "kafka_topic"
-    for narrowed in ({"targets": (f"{key}.*",)}, {"only": frozenset([(key, identity(of))])}):
+    for narrowed in ({"targets": (f"{key}.*",)}, {"only": frozenset([(key, identity(of), "")])}):
         plan = plan_of(resources, held, snapshot([(topic(), ID)]), **narrowed)
         assert [each.kind for each in plan.changes] == [key]
         assert bool(plan.outputs) is isinstance(of, Acl)

@@ -273,7 +273,7 @@ def test_a_policy_without_an_answer_refuses(site: Site) -> None:
     )
     plan = site.plan().plan
     assert {each.diagnostic.code for each in plan.violations} == {"KP326"}
-    assert plan.refused == {("kafka_topic", "small"), ("kafka_topic", "large")}
+    assert plan.refused == {("kafka_topic", "small", ""), ("kafka_topic", "large", "")}
 
 
 def test_what_could_not_be_read_is_not_taken_for_nothing(site: Site) -> None:

@@ -1,0 +1,273 @@
+"""The clusters that a configuration is about, opened together and read at the same time."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.specs import ClusterDescription
+from kplan.config.load import Configuration
+from kplan.kafka.codes import SUMMARIES
+from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind
+from kplan.model.connection import connection_name, on_cluster
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.errors import AuthError, ClusterError, ConfigError, StateError, Unreachable
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Snapshot
+from kplan.model.state import State
+from kplan.state.file import check_same_cluster
+from kplan.state.journal import Journal
+from kplan.workflow.project import Ports
+from kplan.workflow.snapshot import read_snapshot
+
+_T = TypeVar("_T")
+
+Wanted = Mapping[str, Mapping[str, Collection[Identity]]]
+"""Objects that are asked for by name: for each connection by kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A cluster that answers."""
+
+    cluster: Cluster
+    description: ClusterDescription
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """Connections by key, and why those of others cannot be had (design law 2)."""
+
+    connections: Mapping[str, Connection] = field(default_factory=dict)
+    dark: Mapping[str, ClusterError] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of all connections, in order; that of the one without alias comes first."""
+        return tuple(sorted({*self.connections, *self.dark}))
+
+    @property
+    def are_several(self) -> bool:
+        """Whether there is any but the connection without alias."""
+        return self.keys != ("",)
+
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """Ids of the clusters that answer, by key of the connection."""
+        return {key: each.description.cluster_id for key, each in self.connections.items()}
+
+    def known_to(self, state: State) -> State:
+        """Note in a state which clusters these are."""
+        others = {key: each for key, each in self.ids.items() if key}
+        own = self.ids.get("", state.cluster_id)
+        return replace(state, cluster_id=own, clusters={**state.clusters, **others})
+
+
+def alone(cluster: Cluster) -> Clusters:
+    """Take a cluster for the only one, that of the connection without alias."""
+    return Clusters({"": Connection(cluster, cluster.describe())})
+
+
+@contextmanager
+def connected(
+    configuration: Configuration,
+    state: State,
+    ports: Ports,
+    also: frozenset[str] = frozenset(),
+) -> Iterator[tuple[Clusters, State]]:
+    """Open a connection for each key that resources use or that owns something.
+
+    What is owned follows its cluster when the connection to it gets another name. Where some of
+    several clusters cannot be had, the others still can.
+
+    Raises:
+        AuthError, Unreachable: no cluster can be had.
+        ConfigError: a connection cannot be made out, or two lead to one cluster.
+        StateError: no connection leads to the cluster of an owned object.
+        WrongCluster: a connection leads to another cluster than the state says.
+
+    """
+    with ExitStack() as stack:
+        first = _first_keys(configuration, state) | (also & _declared_keys(configuration))
+        clusters = _opened(first, Clusters(), configuration, (ports, stack))
+        state = _followed(state, clusters, configuration, ports)
+        more = {each.provider for each in state.owned.values()} - {*clusters.keys}
+        clusters = _opened(more, clusters, configuration, (ports, stack))
+        if not clusters.connections:
+            raise next(iter(clusters.dark.values()))
+        _check(clusters, state, configuration)
+        yield clusters, state
+
+
+def _declared_keys(configuration: Configuration) -> set[str]:
+    """List what provider blocks declare; without any there is what the environment says."""
+    return {each.key for each in configuration.providers} or {""}
+
+
+def _first_keys(configuration: Configuration, state: State) -> set[str]:
+    """List what resources use; without any, what is owned, else any one connection."""
+    used = {each.provider for each in configuration.resources}
+    declared = _declared_keys(configuration)
+    return used or declared & {each.provider for each in state.owned.values()} or {min(declared)}
+
+
+def _opened(
+    keys: Collection[str],
+    clusters: Clusters,
+    configuration: Configuration,
+    outside: tuple[Ports, ExitStack],
+) -> Clusters:
+    ports, stack = outside
+    found = {
+        key: stack.enter_context(closing(ports.connect(configuration, key))) for key in sorted(keys)
+    }
+    answers, dark = _at_once(found, lambda key: found[key].describe())
+    fresh = {key: Connection(found[key], each) for key, each in answers.items()}
+    return Clusters({**clusters.connections, **fresh}, {**clusters.dark, **dark})
+
+
+def _at_once(
+    clusters: Mapping[str, Cluster], ask: Callable[[str], _T]
+) -> tuple[dict[str, _T], dict[str, ClusterError]]:
+    """Ask all clusters at the same time; those that cannot be had stand apart with the reason."""
+
+    def answer(key: str) -> _T | ClusterError:
+        try:
+            return ask(key)
+        except (AuthError, Unreachable) as failure:
+            return failure
+
+    if len(clusters) == 1:
+        found = {key: answer(key) for key in clusters}
+    else:
+        with ThreadPoolExecutor(max_workers=max(1, len(clusters))) as pool:
+            answers = pool.map(answer, clusters)
+            try:
+                found = dict(zip(clusters, answers, strict=True))
+            except BaseException:  # Ctrl-C too must not wait for brokers that do not answer
+                for each in clusters.values():
+                    each.close()
+                raise
+    dark = {key: each for key, each in found.items() if isinstance(each, ClusterError)}
+    return {key: each for key, each in found.items() if not isinstance(each, ClusterError)}, dark
+
+
+def _followed(
+    state: State, clusters: Clusters, configuration: Configuration, ports: Ports
+) -> State:
+    """Let owned objects go along with their cluster where the connection to it was renamed."""
+    by_id = {each: key for key, each in clusters.ids.items()}
+    names: dict[str, str] = {}
+    for key in sorted({each.provider for each in state.owned.values()}):
+        known = state.cluster_of(key)
+        if clusters.ids.get(key) == known or known not in by_id:
+            _check_declared(state, key, clusters, configuration)
+            continue
+        names[key] = by_id[known]
+        ports.progress.note(
+            f"What was on {connection_name(key)} is on {connection_name(by_id[known])} now"
+        )
+    return _renamed(state, names) if names else state
+
+
+def _check_declared(
+    state: State, key: str, clusters: Clusters, configuration: Configuration
+) -> None:
+    if key in clusters.keys or key in _declared_keys(configuration):
+        return
+    count = len(state.on(key).owned)
+    name = connection_name(key)
+    raise StateError(
+        f"The state owns {count} objects on {name} (cluster {state.cluster_of(key)}), and the "
+        "configuration declares no such connection.",
+        f"Declare {name} again until they are deleted; or let go of them: kplan state rm ADDRESS",
+    )
+
+
+def _renamed(state: State, names: Mapping[str, str]) -> State:
+    owned = {
+        at: replace(each, provider=names.get(each.provider, each.provider))
+        for at, each in state.owned.items()
+    }
+    ids = {key: each for key, each in state.clusters.items() if key not in names}
+    ids |= {new: state.cluster_of(old) for old, new in names.items()}
+    own = ids.pop("", "" if "" in names else state.cluster_id)
+    return replace(state, owned=owned, cluster_id=own, clusters=ids)
+
+
+def _check(clusters: Clusters, state: State, configuration: Configuration) -> None:
+    owned = {"", *(each.provider for each in state.owned.values())}
+    first: dict[str, str] = {}
+    for key, cluster_id in clusters.ids.items():
+        if key in owned:
+            check_same_cluster(state, cluster_id, key)
+        if cluster_id and first.setdefault(cluster_id, key) != key:
+            raise ConfigError([_same(first[cluster_id], key, cluster_id, configuration)])
+
+
+def _same(first: str, key: str, cluster_id: str, configuration: Configuration) -> Diagnostic:
+    places = {each.key: each.declared_at for each in configuration.providers}
+    return Diagnostic(
+        "KP307",
+        Severity.ERROR,
+        SUMMARIES["KP307"],
+        f"{connection_name(first)} and {connection_name(key)} both lead to cluster {cluster_id}. "
+        "kplan plans for each cluster on its own, and would not see what one does to the other.",
+        "Use one connection for one cluster.",
+        subject=places.get(key),
+    )
+
+
+# ---- reading
+
+
+def read_clusters(
+    clusters: Clusters, wanted: Wanted, kinds: Sequence[ResourceKind] = KINDS
+) -> dict[str, Snapshot]:
+    """Read all clusters at the same time; one that cannot be had has only kinds that are unread.
+
+    Raises:
+        AuthError, Unreachable: none of them can be had.
+
+    """
+    known = clusters.connections
+
+    def read(key: str) -> Snapshot:
+        found = known[key]
+        return read_snapshot(found.cluster, found.description, kinds, wanted.get(key, {}))
+
+    snapshots, lost = _at_once({key: each.cluster for key, each in known.items()}, read)
+    if not snapshots:
+        raise next(iter(lost.values()))
+    for key, failure in {**clusters.dark, **lost}.items():
+        why = f"{failure.summary}: {failure.detail}"
+        asked = (kind for kind in kinds if kind.is_always_read or kind.name in wanted.get(key, {}))
+        snapshots[key] = Snapshot("", (), {}, {kind.name: why for kind in asked})
+    return dict(sorted(snapshots.items()))
+
+
+def unread_of_all(snapshots: Mapping[str, Snapshot]) -> dict[str, str]:
+    """Name what could not be read, and why: `kafka_acl on kafka.west`."""
+    return {
+        on_cluster(kind, key): reason
+        for key, snapshot in snapshots.items()
+        for kind, reason in snapshot.unread.items()
+    }
+
+
+def wanted_identities(
+    configuration: Configuration, state: State, journal: Journal | None = None
+) -> Wanted:
+    """List what is declared, owned or in a journal: these are asked for by name."""
+    wanted: dict[str, dict[str, set[Identity]]] = defaultdict(lambda: defaultdict(set))
+    for resource in configuration.resources:
+        wanted[resource.provider][resource.address.kind].add(resource.identity)
+    for owned in state.owned.values():
+        wanted[owned.provider][owned.address.kind].add(owned.identity)
+    for change in journal.changes if journal else ():
+        wanted[change.provider][change.kind].add(change.identity)
+    return wanted
