@@ -18,6 +18,7 @@ from kplan.cluster.specs import (
     ConfigEntry,
     NewPartitions,
     NewTopic,
+    Rights,
     TopicDescription,
     TopicPreview,
     TopicRef,
@@ -107,6 +108,26 @@ class MemoryCluster(SettingRequests):
         site = self._store.site
         live = tuple(each for each in site.brokers if each.id not in site.fenced)
         return ClusterDescription(site.cluster_id, live, self._principal, "4.3")
+
+    def rights(self, topics: Collection[str]) -> Rights:
+        """Tell what we may do; whoever lacks CREATE on a topic lacks it on the cluster too."""
+        contents, _ = self._read(Call("rights", tuple(sorted(topics))))
+        seen = [
+            name
+            for name in sorted(topics)
+            if name in contents.topics and self._barred(Call("topics"), name) is None
+        ]
+        all_of_them = acl_requests.OPERATIONS
+        on_topics = [(what, name) for what, sort, name in self._denied if sort == "TOPIC"]
+        cluster = {what for what, sort, _ in self._denied if sort == "CLUSTER"}
+        cluster |= {"CREATE"} & {what for what, _ in on_topics}
+        return Rights(
+            all_of_them - cluster,
+            {
+                name: all_of_them - {what for what, on in on_topics if on in {name, "*"}}
+                for name in seen
+            },
+        )
 
     def topics(
         self, names: Collection[str] | None = None, *, broker: int | None = None

@@ -23,6 +23,7 @@ from kplan.cluster.specs import (
     ConfigEntry,
     NewPartitions,
     NewTopic,
+    Rights,
     TopicDescription,
     TopicPreview,
     TopicRef,
@@ -46,6 +47,13 @@ class Cluster(Protocol):
 
     def describe(self) -> ClusterDescription:
         """Tell cluster id and live brokers (DescribeCluster, KIP-700), and who we are."""
+        ...
+
+    def rights(self, topics: Collection[str]) -> Rights:
+        """Tell what we may do on the cluster and on these topics (KIP-430).
+
+        A topic that is not there, or hidden from us, is left out.
+        """
         ...
 
     def topics(

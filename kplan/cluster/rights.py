@@ -21,6 +21,9 @@ RIGHTS: Mapping[str, tuple[str, str]] = {
     "acls": ("DESCRIBE", "CLUSTER"),
     "create_acls": ("ALTER", "CLUSTER"),
     "delete_acls": ("ALTER", "CLUSTER"),
+    "alter_quotas": ("ALTER_CONFIGS", "CLUSTER"),
+    "alter_scram_users": ("ALTER", "CLUSTER"),
+    "update_features": ("ALTER", "CLUSTER"),
 }
 """The operation and the type of resource (Kafka: "Authorization and ACLs", the table)."""
 

@@ -22,6 +22,14 @@ class ClusterDescription:
 
 
 @dataclass(frozen=True, slots=True)
+class Rights:
+    """What we may do, by the names of operations. None, and a topic that is missing: not told."""
+
+    cluster: frozenset[str] | None = None
+    topics: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class TopicDescription:
     """A topic as brokers serve it. `leaderless` counts partitions without a leader."""
 

@@ -26,6 +26,7 @@ from kplan.cluster.specs import (
     ConfigEntry,
     NewPartitions,
     NewTopic,
+    Rights,
     TopicDescription,
     TopicPreview,
     TopicRef,
@@ -49,6 +50,7 @@ class Driver(StrEnum):
 
 ROUTES: Mapping[str, tuple[Driver, str]] = {
     "describe": (Driver.WIRE, "tells a wrong password, authority or port at once"),
+    "rights": (Driver.WIRE, "may be asked of one broker, for cluster and topics together"),
     "topics": (Driver.WIRE, "may be pinned to one broker, gives topic ids"),
     "topic_configs": (Driver.WIRE, "half the time and memory, may be pinned to one broker"),
     "acls": (Driver.WIRE, "librdkafka takes a refused list for an empty one (P3)"),
@@ -84,6 +86,7 @@ class KafkaCluster:
 
     =================== ========= =====================================================
     describe            wire      tells a wrong password, authority or port at once
+    rights              wire      may be asked of one broker, for cluster and topics together
     topics              wire      may be pinned to one broker, gives topic ids
     topic_configs       wire      half the time and memory, may be pinned to one broker
     acls                wire      librdkafka takes a refused list for an empty one (P3)
@@ -118,6 +121,10 @@ class KafkaCluster:
     def describe(self) -> ClusterDescription:
         """Tell cluster id, brokers and our principal."""
         return self._wire.describe()
+
+    def rights(self, topics: Collection[str]) -> Rights:
+        """Tell what we may do on the cluster and on these topics."""
+        return self._wire.rights(topics)
 
     def topics(
         self, names: Collection[str] | None = None, *, broker: int | None = None

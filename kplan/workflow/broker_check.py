@@ -16,6 +16,8 @@ from kplan.model.refusal import Origin, Refusal
 from kplan.model.resource import Identity
 from kplan.policy.codes import SUMMARIES as POLICY_SUMMARIES
 from kplan.workflow.clusters import Clusters
+from kplan.workflow.preflight import Right, missing_rights
+from kplan.workflow.preflight import diagnostics as rights_told
 from kplan.workflow.project import Ports
 
 Answer = Refusal | Resolved
@@ -41,7 +43,30 @@ def broker_checked(
             if isinstance(answer, Refusal) or change.key not in answers:
                 answers[change.key] = answer
         ports.progress.advance(len(batch.changes))
-    return _with_answers(plan, answers)
+    checked = _with_answers(plan, answers)
+    denied = [
+        each
+        for each in plan.changes
+        if isinstance(said := answers.get((each.kind, each.identity)), Refusal)
+        and handling(said) is Handling.DENIED
+    ]
+    return _with_rights(plan, checked, missing_rights(plan, cluster, denied))
+
+
+def _with_rights(
+    plan: Plan, checked: Plan, missing: Mapping[Right, tuple[Change, ...]]
+) -> Plan:
+    """Tell rights that are missing once each, instead of at every change that needs them."""
+    if not missing:
+        return checked
+    lacking = {each.address for changes in missing.values() for each in changes}
+    others = [
+        each
+        for each in checked.diagnostics
+        if each.code not in {"KP241", "KP242"} or each.address not in lacking
+    ]
+    told = rights_told(missing, plan.cluster.get("principal", ""))
+    return replace(checked, diagnostics=in_order([*others, *told]))
 
 
 def _answers(

@@ -28,6 +28,42 @@ from tests.contract.clusters import (
 
 Lacking = Callable[..., Cluster]
 
+# Rights.
+
+
+def test_what_we_may_do_is_told_for_the_cluster_and_for_each_topic(
+    guarded: Cluster, lacking: Lacking, prefix: str
+) -> None:
+    """S23, KIP-430: the bits that brokers add to their answers."""
+    name = f"{prefix}t"
+    made(guarded, NewTopic(name, 1, 1))
+    cluster = lacking(("DELETE", "TOPIC"), ("ALTER", "CLUSTER"), ("CREATE", "TOPIC"))
+    found = cluster.rights([name, f"{prefix}absent"])
+    assert found.cluster is not None
+    assert not {"ALTER", "CREATE"} & found.cluster
+    assert "DESCRIBE" in found.cluster
+    assert set(found.topics) == {name}
+    assert {"ALTER", "ALTER_CONFIGS", "DESCRIBE", "DESCRIBE_CONFIGS"} <= found.topics[name]
+    assert not {"CREATE", "DELETE"} & found.topics[name]
+
+
+def test_a_super_user_may_do_everything(guarded: Cluster, prefix: str) -> None:
+    name = f"{prefix}t"
+    made(guarded, NewTopic(name, 1, 1))
+    found = guarded.rights([name])
+    assert found.cluster is not None
+    assert {"ALTER", "ALTER_CONFIGS", "CREATE", "DESCRIBE"} <= found.cluster
+    assert {"ALTER", "ALTER_CONFIGS", "CREATE", "DELETE"} <= found.topics[name]
+
+
+def test_without_an_authorizer_we_may_do_everything(
+    open_cluster_without_acls: Cluster,
+) -> None:
+    found = open_cluster_without_acls.rights([])
+    assert found.cluster is not None
+    assert {"ALTER", "CREATE"} <= found.cluster
+
+
 # ACLs.
 
 

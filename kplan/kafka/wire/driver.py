@@ -24,6 +24,7 @@ from kplan.cluster.specs import (
     ConfigEntry,
     NewPartitions,
     NewTopic,
+    Rights,
     TopicDescription,
     TopicPreview,
     TopicRef,
@@ -41,6 +42,7 @@ from kplan.kafka.wire import (
     features,
     quotas,
     resource_configs,
+    rights,
     scram,
     topics,
 )
@@ -75,6 +77,10 @@ class WireCluster:
         self._addresses = {each.id: Endpoint(each.host, each.port) for each in live}
         self._gateway.learn(self._addresses.values())
         return ClusterDescription(cluster_id, live, self._settings.principal, release)
+
+    def rights(self, topics: Collection[str]) -> Rights:
+        """Tell what we may do on the cluster and on these topics."""
+        return rights.rights(self._gateway, topics)
 
     def topics(
         self, names: Collection[str] | None = None, *, broker: int | None = None

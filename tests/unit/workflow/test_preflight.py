@@ -1,0 +1,118 @@
+"""Rights that the principal lacks for a plan, told before anything is sent."""
+
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.model.errors import Unreachable
+from kplan.model.plan import Plan
+from tests.sites import Site
+
+TOPICS = """
+resource "kafka_topic" "t" {
+  for_each           = toset(["shop.a", "shop.b", "shop.c", "shop.d"])
+  name               = each.key
+  partitions         = 3
+  replication_factor = 1
+}
+"""
+ACL = """
+resource "kafka_acl" "a" {
+  resource_name       = "shop.a"
+  resource_type       = "Topic"
+  acl_principal       = "User:app"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    found = Site(tmp_path, MemoryCluster(principal="User:ci"))
+    found.write(TOPICS)
+    return found
+
+
+def told(plan: Plan) -> list[str]:
+    return [each.detail for each in plan.diagnostics if each.code == "KP332"]
+
+
+def test_the_right_to_create_is_told_once_for_all_topics_that_begin_alike(site: Site) -> None:
+    """K4-21."""
+    site.cluster.deny("CREATE", "TOPIC")
+    plan = site.plan().plan
+    assert told(plan) == ["User:ci needs CREATE on TOPIC shop.* (4 topics)."]
+    (found,) = plan.diagnostics
+    assert "--operation CREATE --topic shop. --resource-pattern-type prefixed" in found.hint
+    assert str(found.address) == 'kafka_topic.t["shop.a"]'
+    assert len(found.related) == 2
+    assert site.apply().outcomes == ()
+    assert site.cluster.topics() == {}
+
+
+def test_the_right_to_delete_is_known_before_anything_is_deleted(site: Site) -> None:
+    """K4-34: nobody can ask Kafka whether it would delete, but what we may do it tells."""
+    site.apply()
+    site.write(TOPICS.replace(', "shop.d"', ""))
+    site.cluster.deny("DELETE", "TOPIC", "shop.d")
+    assert told(site.plan().plan) == ["User:ci needs DELETE on TOPIC shop.d."]
+    assert "shop.d" in site.cluster.topics()
+
+
+def test_each_step_of_a_change_needs_a_right_of_its_own(site: Site) -> None:
+    site.apply()
+    site.write(
+        TOPICS.replace("= 3", "= 6").replace("= 1\n", '= 1\n config = { "retention.ms" = "5" }\n')
+    )
+    site.cluster.deny("ALTER", "TOPIC", "shop.a")
+    site.cluster.deny("ALTER_CONFIGS", "TOPIC", "shop.b")
+    plan = site.plan().plan
+    assert told(plan) == [
+        "User:ci needs ALTER on TOPIC shop.a.",
+        "User:ci needs ALTER_CONFIGS on TOPIC shop.b.",
+    ]
+    assert {each.code for each in plan.diagnostics} == {"KP332"}, "each is told once"
+
+
+def test_the_right_to_change_acls_is_told(site: Site) -> None:
+    """K4-48: ALTER on the cluster is enough, and ALL is not needed."""
+    site.write(TOPICS + ACL)
+    site.cluster.deny("ALTER", "CLUSTER")
+    plan = site.plan().plan
+    assert told(plan) == ["User:ci needs ALTER on CLUSTER."]
+    assert "--cluster" in plan.diagnostics[0].hint
+
+
+def test_whoever_may_do_everything_hears_nothing(site: Site) -> None:
+    site.write(TOPICS + ACL)
+    assert site.plan().plan.diagnostics == ()
+
+
+def test_a_hidden_topic_is_not_an_absent_one(site: Site) -> None:
+    """K4-34, trap 7: the answer 29 says nothing about whether there is a topic."""
+    site.apply()
+    site.cluster.hide("shop.a")
+    plan = site.plan().plan
+    assert [each.code for each in plan.diagnostics] == ["KP233"]
+    assert "needs DESCRIBE on TOPIC shop.a" in plan.diagnostics[0].detail
+    assert plan.batches == ()
+
+
+def test_the_rights_are_not_asked_for_where_there_is_nothing_to_do(site: Site) -> None:
+    site.apply()
+    site.cluster.calls.clear()
+    site.plan()
+    assert site.cluster.count("rights") == 0
+
+
+def test_a_cluster_that_does_not_tell_is_asked_by_applying(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def silent(_: object) -> None:
+        raise Unreachable("nobody answers")
+
+    monkeypatch.setattr(site.cluster, "rights", silent)
+    assert site.plan().plan.diagnostics == ()
