@@ -88,10 +88,13 @@ def alive(holder: Holder) -> Holder:
 
 
 def silent_s(holder: Holder) -> float:
-    """Tell for how long the run has not shown life; 0 where it cannot be told."""
+    """Tell for how long the run has not shown life; 0 where it cannot be told.
+
+    A last sign from the future is as old as it is far away: the clock was moved since.
+    """
     try:
         last = datetime.fromisoformat(holder.heartbeat or holder.created)
-        return (datetime.now(UTC) - last).total_seconds()
+        return abs((datetime.now(UTC) - last).total_seconds())
     except (TypeError, ValueError):
         return 0
 

@@ -4,25 +4,40 @@ Every line is a fault that is brought about while the installed command applies 
 passed when no state was torn, the run was finished afterwards, and the next plan was empty.
 """
 
-import random
 import shutil
+import sys
 import tempfile
-import threading
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from kplan.sandbox import control
 from kplan.sandbox.lifecycle import running
 from kplan.sandbox.record import Sandbox
 from kplan.sandbox.spec import SandboxSpec
-from tests.soak.estate import Estate, applied_while, kill_after
+from tests.soak.estate import Estate
+from tests.soak.faults import (
+    ONE,
+    THREE,
+    both_destroy,
+    clock_moved,
+    full_disk,
+    kill_and_restart,
+    killed,
+    lock_of_the_dead,
+    moments,
+    pause_a_while,
+    struck,
+)
 
 TOPICS = 250
-PATIENCE = {"broker.session.timeout.ms": "6000", "broker.heartbeat.interval.ms": "1000"}
+PAGES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
+
+Ordeal = Callable[[Estate, Sandbox], str]
+"""Goes through a fault with an estate, and says what went wrong, "" for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +48,10 @@ class Line:
     runs: int
     passed: int
     took_s: float
+
+    def __str__(self) -> str:
+        """Write it."""
+        return f"{self.fault:<46}{self.runs:>6}{self.passed:>8}{self.took_s:>9.0f}"
 
 
 @contextmanager
@@ -45,56 +64,19 @@ def scratch() -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def kills(runs: int) -> Line:
-    """SIGKILL kplan at random moments of an apply of 500 items, and resume."""
-    moments = random.Random(7)
+def measured(fault: str, spec: SandboxSpec, ordeal: Ordeal, runs: int, factor: int = 1) -> Line:
+    """Go through a fault so many times on one sandbox; what went wrong goes to stderr."""
     begun, passed = time.monotonic(), 0
-    with running(SandboxSpec()) as sandbox, scratch() as folder:
+    with running(spec) as sandbox, scratch() as folder:
         for number in range(runs):
-            estate = Estate(folder / f"kill{number}", sandbox.bootstrap_servers, TOPICS)
+            estate = Estate(folder / f"run{number}", sandbox.bootstrap_servers, TOPICS, factor)
             estate.write()
-            applied_while(estate, kill_after(moments.uniform(0.0, 1.5)))
-            passed += estate.finished().code == 0 and estate.is_reached()
+            wrong = ordeal(estate, sandbox)
+            passed += not wrong
+            if wrong:
+                print(f"{fault}, run {number}: {wrong}", file=sys.stderr, flush=True)
             estate.destroyed()
-    return Line("SIGKILL of kplan, then resume", runs, passed, time.monotonic() - begun)
-
-
-def struck(
-    fault: str, spec: SandboxSpec, strike: Callable[[Sandbox], None], runs: int, factor: int = 1
-) -> Line:
-    """Strike a node while kplan applies; that apply may fail, the next must reach the goal."""
-    begun, passed = time.monotonic(), 0
-    for number in range(runs):
-        with running(spec) as sandbox, scratch() as folder:
-            estate = Estate(folder / f"node{number}", sandbox.bootstrap_servers, TOPICS, factor)
-            estate.write()
-            other = threading.Thread(target=strike, args=(sandbox,))
-            applied_while(estate, lambda _, other=other: other.start())  # type: ignore[misc]
-            other.join()
-            passed += estate.finished().code == 0 and estate.is_reached()
     return Line(fault, runs, passed, time.monotonic() - begun)
-
-
-def kill_and_restart(node: int, after_s: float) -> Callable[[Sandbox], None]:
-    """Make a strike: the node dies and comes back."""
-
-    def strike(sandbox: Sandbox) -> None:
-        control.kill(sandbox.folder, node)
-        time.sleep(after_s)
-        control.restart(sandbox.folder, node)
-
-    return strike
-
-
-def pause_a_while(node: int, for_s: float) -> Callable[[Sandbox], None]:
-    """Make a strike: the node stands still and goes on."""
-
-    def strike(sandbox: Sandbox) -> None:
-        control.pause(sandbox.folder, node)
-        time.sleep(for_s)
-        control.resume(sandbox.folder, node)
-
-    return strike
 
 
 def large() -> Line:
@@ -107,29 +89,47 @@ def large() -> Line:
     return Line("6,000 topics + 6,000 ACLs", 1, int(passed), time.monotonic() - begun)
 
 
+def lines(kills: int, runs: int) -> Iterator[Line]:
+    """Give line after line."""
+    moment, pages = moments(), iter(PAGES)
+    yield measured("SIGKILL of kplan", ONE, lambda each, _: killed(each, moment()), kills)
+    for fault, spec, strike, factor in (
+        ("the only broker killed, back after 5 s", ONE, kill_and_restart(1, 5), 1),
+        ("one of three brokers killed", THREE, kill_and_restart(2, 5), 2),
+        ("a controller killed", THREE, kill_and_restart(101, 5), 2),
+        ("a broker paused for 8 s", THREE, pause_a_while(1, 8), 2),
+    ):
+        yield measured(fault, spec, partial(struck, strike=strike), runs, factor)
+    yield measured(
+        "a lock left by a dead process", ONE, lambda each, _: lock_of_the_dead(each, 0.1), runs
+    )
+    yield measured(
+        "two destroys of the same objects at once", ONE, lambda each, _: both_destroy(each), runs
+    )
+    yield measured(
+        "clock a day ahead, then a day behind", ONE, lambda each, _: clock_moved(each, 0.3), runs
+    )
+    yield measured(
+        "disk full but for 0 to 256 pages",
+        ONE,
+        lambda each, _: full_disk(each, next(pages)),
+        len(PAGES) if runs else 0,
+    )
+    if runs:
+        yield large()
+
+
 def main() -> None:
     """Run the faults asked for and print the table."""
     parser = ArgumentParser(prog="python -m tests.soak")
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--runs", type=int, default=2)
     asked = parser.parse_args()
-    runs = asked.runs
-    one = SandboxSpec(server_properties=PATIENCE)
-    three = SandboxSpec(brokers=3, server_properties=PATIENCE)
-    jobs: list[Callable[[], Line]] = [
-        lambda: kills(asked.kills),
-        lambda: struck("the only broker killed, back after 5 s", one, kill_and_restart(1, 5), runs),
-        lambda: struck("one of three brokers killed", three, kill_and_restart(2, 5), runs, 2),
-        lambda: struck("a controller killed", three, kill_and_restart(101, 5), runs, 2),
-        lambda: struck("a broker paused for 8 s", three, pause_a_while(1, 8), runs, 2),
-        large,
-    ]
-    print(f"{'fault':<42}{'runs':>6}{'passed':>8}{'seconds':>9}", flush=True)
+    print(f"{'fault':<46}{'runs':>6}{'passed':>8}{'seconds':>9}", flush=True)
     is_bad = False
-    for job in jobs:
-        line = job()
+    for line in lines(asked.kills, asked.runs):
         is_bad |= line.passed < line.runs
-        print(f"{line.fault:<42}{line.runs:>6}{line.passed:>8}{line.took_s:>9.0f}", flush=True)
+        print(line, flush=True)
     raise SystemExit(is_bad)
 
 

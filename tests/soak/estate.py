@@ -2,11 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kplan.state.file import read_state
@@ -14,7 +15,7 @@ from kplan.state.journal import journal_path
 from tests.e2e.commands import KPLAN, Ran, environ, kplan
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Estate:
     """A folder that declares `topics` topics and as many ACLs on them."""
 
@@ -22,11 +23,17 @@ class Estate:
     servers: str
     topics: int
     replication_factor: int = 1
+    env: dict[str, str] = field(default_factory=dict)
 
     @property
     def state_path(self) -> Path:
         """Where its state lies."""
         return self.folder / "state" / "kplan.json"
+
+    @property
+    def talk(self) -> Path:
+        """What the run that was begun last said on stderr."""
+        return self.folder / "talk.txt"
 
     def write(self) -> None:
         """Write the configuration."""
@@ -55,20 +62,30 @@ resource "kafka_acl" "a" {{
 """
         )
 
+    def twin(self) -> "Estate":
+        """Copy the folder, state and all."""
+        folder = self.folder.with_name(f"{self.folder.name}-twin")
+        shutil.copytree(self.folder, folder)
+        return replace(self, folder=folder)
+
     def run(self, *args: str) -> Ran:
         """Run kplan in the folder."""
-        return kplan(self.folder, *args, env={"KPLAN_BOOTSTRAP_SERVERS": self.servers})
+        return kplan(self.folder, *args, env=self._environment())
 
     def begin(self, *args: str) -> "subprocess.Popen[bytes]":
-        """Start kplan in the folder; what it prints goes nowhere, so that no pipe can fill up."""
-        return subprocess.Popen(
-            [*KPLAN, *args],
-            cwd=self.folder,
-            env=environ({"KPLAN_BOOTSTRAP_SERVERS": self.servers}),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        """Start kplan in the folder; what it says goes to a file, so that no pipe can fill up."""
+        with self.talk.open("wb") as talk:
+            return subprocess.Popen(
+                [*KPLAN, *args],
+                cwd=self.folder,
+                env=environ(self._environment()),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=talk,
+            )
+
+    def _environment(self) -> dict[str, str]:
+        return {"KPLAN_BOOTSTRAP_SERVERS": self.servers, **self.env}
 
     def finished(self) -> Ran:
         """Finish whatever was begun: resume where a journal is left, else apply."""

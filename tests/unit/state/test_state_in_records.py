@@ -282,7 +282,8 @@ def test_the_first_apply_takes_the_lock_with_its_first_change() -> None:
 
 
 @pytest.mark.parametrize(
-    ("silent_s", "is_taken_over"), [(0, False), (20, False), (40, True), (4000, True)]
+    ("silent_s", "is_taken_over"),
+    [(0, False), (20, False), (40, True), (4000, True), (-20, False), (-4000, True)],
 )
 def test_the_lock_of_a_dead_run_is_taken_over_once_it_has_been_silent(
     silent_s: float, *, is_taken_over: bool

@@ -185,6 +185,8 @@ def ago(seconds: float) -> str:
         ({"pid": 2**22 + 1}, True),
         ({"boot_id": "before", "heartbeat": 120}, True),
         ({"boot_id": "before", "heartbeat": 5}, False),  # a namesake that is alive
+        ({"boot_id": "before", "heartbeat": -86400}, True),  # the clock was moved back
+        ({"heartbeat": -86400}, False),  # this very process
         ({"boot_id": "before", "heartbeat": "?"}, False),
         ({"boot_id": "before", "heartbeat": "", "created": 120}, True),
         ({"host": "elsewhere", "pid": 2**22 + 1, "heartbeat": 9999}, False),

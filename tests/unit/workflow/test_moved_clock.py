@@ -1,0 +1,97 @@
+"""A clock that is moved between two runs: nothing but the life of a saved plan depends on it."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.model.errors import StalePlan
+from kplan.model.plan import Action
+from kplan.state.file import read_state
+from kplan.workflow.apply import Hands, resume
+from kplan.workflow.apply_saved import apply_saved
+from kplan.workflow.plan import Planned
+from kplan.workflow.project import PlanOptions, Ports
+from kplan.workflow.saved import save
+from tests.sites import MAIN, Site
+
+NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
+DAY = timedelta(days=1)
+NEXT = MAIN.replace("86400000", "3600000")
+
+
+@dataclass(slots=True)
+class ClockedSite(Site):
+    """A site whose clock a test may move."""
+
+    now: datetime = field(default=NOON)
+
+    @property
+    def ports(self) -> Ports:
+        return replace(Site(self.folder, self.cluster).ports, now=lambda: self.now)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> ClockedSite:
+    found = ClockedSite(tmp_path, MemoryCluster())
+    found.write(MAIN)
+    found.apply()
+    found.write(NEXT)
+    return found
+
+
+@pytest.mark.parametrize("later", [-400 * DAY, -DAY, DAY - timedelta(seconds=1)])
+def test_a_saved_plan_is_applied_before_its_time_is_over_and_from_the_future_too(
+    site: ClockedSite, later: timedelta
+) -> None:
+    """The clock of the machine that applies is another one than that of the one that planned."""
+    path = site.folder / "p"
+    save(site.plan(), path, site.ports)
+    site.now = NOON + later
+    hands = Hands(lambda _: False, site.memory)
+    done = apply_saved(site.project, path, PlanOptions(), (site.ports, hands))
+    assert done.is_approved
+    assert not site.plan().plan.has_changes
+
+
+def test_a_clock_that_jumps_ahead_ends_the_life_of_a_saved_plan(site: ClockedSite) -> None:
+    path = site.folder / "p"
+    save(site.plan(), path, site.ports)
+    site.now = NOON + DAY
+    with pytest.raises(StalePlan, match="good until 2026-01-03T12:00:00"):
+        apply_saved(
+            site.project, path, PlanOptions(), (site.ports, Hands(lambda _: True, site.memory))
+        )
+    assert site.plan().plan.has_changes
+
+
+class Killed(BaseException):
+    """Ends a run."""
+
+
+@pytest.mark.parametrize("later", [-400 * DAY, 400 * DAY])
+def test_an_apply_that_was_killed_is_resumed_whatever_the_clock_says_then(
+    site: ClockedSite, later: timedelta
+) -> None:
+    """Which state is the later one is told by its serial."""
+
+    def strike() -> None:
+        raise Killed
+
+    def approve(_: Planned) -> bool:
+        site.cluster.before("alter_topic_configs", strike)
+        return True
+
+    with pytest.raises(Killed):
+        site.apply(approve)
+    site.cluster.heal()
+    site.now = NOON + later
+    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.memory))
+    assert not site.plan().plan.has_changes
+    site.write(MAIN)
+    assert site.apply().planned.plan.count(Action.UPDATE) == 2
+    state = read_state(site.project.state_path)
+    assert state is not None
+    assert state.serial == 4
