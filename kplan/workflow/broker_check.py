@@ -44,17 +44,22 @@ def broker_checked(
                 answers[change.key] = answer
         ports.progress.advance(len(batch.changes))
     checked = _with_answers(plan, answers)
-    denied = [
-        each
-        for each in plan.changes
-        if isinstance(said := answers.get((each.kind, each.identity)), Refusal)
-        and handling(said) is Handling.DENIED
-    ]
-    return _with_rights(plan, checked, missing_rights(plan, cluster, denied))
+    for key, part in plan.parts():
+        connection = clusters.connections[key]
+        denied = [
+            each
+            for each in plan.changes
+            if each.provider == key
+            and isinstance(said := answers.get(each.key), Refusal)
+            and handling(said) is Handling.DENIED
+        ]
+        missing = missing_rights(part, connection.cluster, denied)
+        checked = _with_rights(checked, missing, connection.description.principal)
+    return checked
 
 
 def _with_rights(
-    plan: Plan, checked: Plan, missing: Mapping[Right, tuple[Change, ...]]
+    checked: Plan, missing: Mapping[Right, tuple[Change, ...]], principal: str
 ) -> Plan:
     """Tell rights that are missing once each, instead of at every change that needs them."""
     if not missing:
@@ -65,7 +70,7 @@ def _with_rights(
         for each in checked.diagnostics
         if each.code not in {"KP241", "KP242"} or each.address not in lacking
     ]
-    told = rights_told(missing, plan.cluster.get("principal", ""))
+    told = rights_told(missing, principal)
     return replace(checked, diagnostics=in_order([*others, *told]))
 
 
