@@ -35,8 +35,8 @@ Report = Annotated[
     typer.Option(
         "--report",
         metavar="FORMAT=FILE",
-        help="Write a report (repeatable): markdown (md), html, junit, sarif, gitlab, json, "
-        "ndjson, text, github or azure; - as FILE is stdout, instead of the text.",
+        help="Write a report (repeatable): markdown (md), html, junit, sarif, gitlab, github, "
+        "azure, prometheus, slack, json, ndjson or text; - as FILE is stdout, instead of the text.",
     ),
 ]
 

@@ -96,18 +96,20 @@ def _outputs(session: Session, state: State) -> str:
     return f"\nOutputs:\n\n{views.outputs_text(state.outputs, session.terminal.data_look)}"
 
 
-def show_drift(session: Session, found: Drifted, *, is_json: bool) -> None:
-    """Show what changed behind kplan's back."""
-    if is_json:
-        session.terminal.data(views.drift_json(found.changes, coverage(found)))
-    else:
-        look = session.terminal.data_look
-        session.terminal.data(views.drift_text(found.changes, coverage(found), look))
-
-
-def coverage(found: Drifted) -> Coverage:
+def coverage(found: Drifted, *, lists: bool) -> Coverage:
     """Say how much of the cluster a drift speaks of."""
-    return Coverage(found.managed, found.unmanaged, found.unread, found.hidden)
+    applied = found.state.applied_plans
+    return Coverage(
+        found.managed,
+        found.unmanaged,
+        found.unread,
+        found.hidden,
+        found.cluster["id"],
+        found.ignored,
+        applied[-1] if applied else None,
+        found.state.serial,
+        lists,
+    )
 
 
 def _summaries(warnings: Iterable[Diagnostic]) -> str:

@@ -45,7 +45,10 @@ class OutputValue:
 
 @dataclass(frozen=True, slots=True)
 class AppliedPlan:
-    """A saved plan that was applied: it is applied once. `at` is ISO 8601, `by` who or what run."""
+    """A plan that was applied. `at` is ISO 8601, `by` who or what run.
+
+    A saved plan is applied once, and known by its nonce; a plan that was never saved has none.
+    """
 
     nonce: str
     checksum: str

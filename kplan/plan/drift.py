@@ -7,6 +7,7 @@ from kplan.kinds.base import ResourceKind
 from kplan.kinds.recall import recalled
 from kplan.kinds.schema import secret_paths
 from kplan.model.plan import Action, Change, Reason
+from kplan.model.resource import Identity
 from kplan.model.snapshot import Live, Snapshot
 from kplan.model.state import Owned, State
 from kplan.plan.differences import differences
@@ -43,9 +44,14 @@ def drift_of_all(
 
 def unmanaged(state: State, snapshot: Snapshot) -> dict[str, int]:
     """Count the live objects per kind that the state does not own."""
+    return {kind: len(names) for kind, names in foreign(state, snapshot).items()}
+
+
+def foreign(state: State, snapshot: Snapshot) -> dict[str, tuple[Identity, ...]]:
+    """List the live objects per kind that the state does not own, in order."""
     owned = {(each.address.kind, each.identity) for each in state.owned.values()}
     return {
-        kind: sum(1 for identity in reading.objects if (kind, identity) not in owned)
+        kind: tuple(sorted(each for each in reading.objects if (kind, each) not in owned))
         for kind, reading in sorted(snapshot.readings.items())
     }
 
@@ -56,7 +62,10 @@ def _drifted(kind: ResourceKind, owned: Owned, snapshot: Snapshot) -> Change | N
         return _change(kind, owned, Action.DELETE, Reason.DELETED_OUTSIDE, (owned.value, None))
     found, applied = kind.aligned(live.value, owned.value)
     if _is_recreated(owned, live):
-        return _change(kind, owned, Action.UPDATE, Reason.RECREATED_OUTSIDE, (applied, found))
+        found_again = _change(
+            kind, owned, Action.UPDATE, Reason.RECREATED_OUTSIDE, (applied, found)
+        )
+        return replace(found_again, notes=(f"its id was {owned.uid}, and is {live.uid}",))
     if found != applied:
         return _change(kind, owned, Action.UPDATE, Reason.NONE, (applied, found))
     return None

@@ -16,8 +16,11 @@ from kplan.report.formats.html import html
 from kplan.report.formats.json_text import json_text, ndjson_text
 from kplan.report.formats.junit import junit_xml
 from kplan.report.formats.markdown import LIMITS, markdown
+from kplan.report.formats.prometheus import prometheus_text
 from kplan.report.formats.sarif import sarif_data
+from kplan.report.formats.slack import slack_data
 from kplan.report.formats.text import text
+from kplan.report.gauge import Gauge
 from kplan.report.look import PLAIN, Look
 
 
@@ -34,6 +37,8 @@ class Format(StrEnum):
     GITLAB = "gitlab"
     GITHUB = "github"
     AZURE = "azure"
+    PROMETHEUS = "prometheus"
+    SLACK = "slack"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class Report:
     """What there is to tell of one subject.
 
     `document` is for people, `data` one value for programs, and `messages` the same as a stream.
-    `cases` are what tools count one by one.
+    `cases` are what tools count one by one, and `gauges` numbers to watch over time.
     """
 
     document: Callable[[], Document]
@@ -58,6 +63,7 @@ class Report:
     cases: Callable[[], Sequence[Case]]
     messages: Callable[[], Sequence[Data]]
     counts: Counts = Counts()
+    gauges: Callable[[], Sequence[Gauge]] = tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,5 +99,7 @@ _WRITERS: Mapping[Format, Callable[[Report, Setting], str]] = {
     Format.SARIF: lambda report, setting: json_text(sarif_data(report.cases(), setting.folder)),
     Format.GITLAB: lambda report, _: json_text(gitlab_data(report.counts)),
     Format.GITHUB: lambda report, setting: github_lines(report.cases(), setting.folder),
+    Format.PROMETHEUS: lambda report, _: prometheus_text(report.gauges()),
+    Format.SLACK: lambda report, _: json_text(slack_data(report.document(), report.cases())),
     Format.AZURE: lambda report, setting: azure_lines(report.cases(), setting.folder),
 }

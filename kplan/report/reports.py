@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import Diagnostic, has_errors
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Change, Plan
 from kplan.report.document import Document
-from kplan.report.documents import cases, drift, stream
+from kplan.report.documents import cases, drift, gauges, stream
 from kplan.report.documents.diagnostics import problems
 from kplan.report.documents.drift import Coverage
 from kplan.report.documents.outcomes import outcomes_document
@@ -42,6 +42,7 @@ def plan_report(plan: Plan, sources: Sources, at: str, *, group_acls: bool = Tru
             *_messages(plan.problems, sources, at),
         ),
         _counts(plan.count),
+        lambda: gauges.plan_gauges(plan, at),
     )
 
 
@@ -66,6 +67,7 @@ def apply_report(
             stream.summary_message(outcomes, at),
         ),
         _counts(partial(_count, done)),
+        lambda: gauges.outcome_gauges(plan.based_on.cluster_id, outcomes, at),
     )
 
 
@@ -77,6 +79,7 @@ def drift_report(changes: Sequence[Change], coverage: Coverage, at: str) -> Repo
         lambda: cases.drift_cases(changes, coverage),
         lambda: (stream.version_message(at), *stream.drift_messages(changes, at)),
         _counts(partial(_count, changes)),
+        lambda: gauges.drift_gauges(changes, coverage, at),
     )
 
 
@@ -89,6 +92,11 @@ def problems_report(
         lambda: validation_data(diagnostics, sources),
         lambda: cases.validation_cases(diagnostics, sources),
         lambda: (stream.version_message(at), *_messages(diagnostics, sources, at)),
+        gauges=lambda: tuple(
+            gauges.run_gauges(
+                title.removeprefix("kplan "), at, is_whole=not has_errors(diagnostics)
+            )
+        ),
     )
 
 

@@ -1,16 +1,18 @@
 """Use case: tell what changed on the cluster behind kplan's back."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.model.connection import on_cluster
 from kplan.model.plan import Change
+from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import State
-from kplan.plan.drift import drift_of_all, unmanaged
+from kplan.plan.drift import drift_of_all, foreign
+from kplan.plan.ignore import Ignored, sifted
 from kplan.workflow.clusters import read_clusters, unread_of_all, wanted_identities
 from kplan.workflow.opened import opened
 from kplan.workflow.project import Ports, Project
@@ -20,31 +22,40 @@ from kplan.workflow.project import Ports, Project
 class Drifted:
     """Owned objects that are not as last applied, and what could not be told, of all clusters.
 
-    `managed` and `unmanaged` count live objects per kind; `hidden` names owned or declared objects
-    that the cluster would not show. `is_blind`: owned objects are among what could not be read.
+    `managed` counts live objects per kind, `unmanaged` names them; `hidden` names owned or declared
+    objects that a cluster would not show. `ignored` counts what patterns left out. `is_blind`:
+    owned objects are among what could not be read.
     """
 
     changes: tuple[Change, ...]
     managed: Mapping[str, int]
-    unmanaged: Mapping[str, int]
+    unmanaged: Mapping[str, tuple[Identity, ...]]
     unread: Mapping[str, str]
     hidden: tuple[str, ...]
     is_blind: bool
     configuration: Configuration
     state: State
+    cluster: Mapping[str, str]
+    ignored: int = 0
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether all that is owned could be compared."""
+        return not (self.is_blind or self.hidden)
 
 
-def drift(project: Project, ports: Ports) -> Drifted:
+def drift(project: Project, ports: Ports, ignored: Sequence[Ignored] = ()) -> Drifted:
     """Compare the state with the cluster; read-only by construction."""
     with opened(project, ports) as found:
         ports.progress.stage("Reading the cluster")
         wanted = wanted_identities(found.configuration, found.state)
         snapshots = read_clusters(found.clusters, wanted)
-    live, foreign = _counted(found.state, snapshots)
+    live, others = _counted(found.state, snapshots)
+    left = sifted(drift_of_all(found.state, snapshots, KINDS), others, ignored)
     return Drifted(
-        drift_of_all(found.state, snapshots, KINDS),
-        managed={kind: live[kind] - foreign[kind] for kind in sorted(live)},
-        unmanaged=dict(foreign),
+        left.changes,
+        managed={kind: live[kind] - len(others[kind]) for kind in sorted(live)},
+        unmanaged=left.unmanaged,
         unread=unread_of_all(snapshots),
         hidden=tuple(
             sorted(
@@ -60,14 +71,19 @@ def drift(project: Project, ports: Ports) -> Drifted:
         ),
         configuration=found.configuration,
         state=found.state,
+        cluster={"id": ", ".join(found.clusters.ids.values())},
+        ignored=left.ignored,
     )
 
 
-def _counted(state: State, snapshots: Mapping[str, Snapshot]) -> tuple[Counter[str], Counter[str]]:
-    """Count live objects per kind, and those that are not owned."""
+def _counted(
+    state: State, snapshots: Mapping[str, Snapshot]
+) -> tuple[Counter[str], dict[str, tuple[Identity, ...]]]:
+    """Count live objects per kind, and name those that are not owned."""
     live: Counter[str] = Counter()
-    foreign: Counter[str] = Counter()
+    others: dict[str, tuple[Identity, ...]] = {}
     for key, snapshot in snapshots.items():
         live.update({kind: len(each.objects) for kind, each in snapshot.readings.items()})
-        foreign.update(unmanaged(state.on(key), snapshot))
-    return live, foreign
+        for kind, names in foreign(state.on(key), snapshot).items():
+            others[kind] = (*others.get(kind, ()), *names)
+    return live, others

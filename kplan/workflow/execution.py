@@ -93,13 +93,13 @@ def absorbed(project: Project, found: Opened, made: Planned) -> Planned:
 
 
 def _applied_plans(made: Planned, ports: Ports) -> tuple[AppliedPlan, ...]:
-    """Remember a saved plan, so that it is applied once."""
-    if made.saved is None:
-        return made.state.applied_plans
+    """Remember every saved plan, so that it is applied once, and who applied last."""
     by = "" if ports.holder is None else ports.holder.ci or ports.holder.person
     at = ports.now().isoformat(timespec="seconds")
-    this = AppliedPlan(made.saved.nonce, made.saved.checksum, at, by)
-    return (*made.state.applied_plans, this)[-_PLANS_KEPT:]
+    nonce = made.saved.nonce if made.saved else ""
+    checksum = made.saved.checksum if made.saved else made.plan.checksum
+    saved = [each for each in made.state.applied_plans if each.nonce]
+    return (*saved, AppliedPlan(nonce, checksum, at, by))[-_PLANS_KEPT:]
 
 
 def _sendings(plan: Plan) -> int:

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from kplan.report.report import Format
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "examples" / "ci"
 YAML = sorted(each for each in CI.rglob("*.y*ml"))
-FILES = [*YAML, CI / "jenkins" / "Jenkinsfile", CI / "README.md"]
+UNITS = sorted((CI / "systemd").iterdir())
+FILES = [*YAML, *UNITS, CI / "jenkins" / "Jenkinsfile", CI / "README.md"]
 ACTION = ROOT / ".github" / "actions" / "kplan" / "action.yml"
 _SHELL = re.compile(r"\s(?:>|\||&&|;).*$")
 
@@ -39,6 +41,18 @@ def scripts(value: object) -> Iterator[str]:
             yield from scripts(each)
 
 
+def containers(value: object) -> Iterator[list[str]]:
+    """Give every command of a container."""
+    if isinstance(value, dict):
+        if isinstance(value.get("command"), list):
+            yield value["command"]
+        for each in value.values():
+            yield from containers(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from containers(each)
+
+
 def texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield from value.splitlines()
@@ -52,6 +66,9 @@ def typed(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8")
     if path.suffix in {".yml", ".yaml"}:
         lines = [each for each in scripts(yaml.safe_load(text)) if each.startswith("kplan ")]
+        lines += [" ".join(each) for each in containers(yaml.safe_load(text))]
+    elif path.suffix == ".service":
+        lines = re.findall(r"^ExecStart=\S*/(kplan .+)$", text, re.MULTILINE)
     elif path.suffix == ".md":
         lines = re.findall(r"`(kplan [^`]+)`", text)
     else:
@@ -94,6 +111,18 @@ def test_the_pipelines_do_the_work_of_a_release() -> None:
         last = read(CI / "github" / f"{name}.yml")["jobs"][name]["steps"][-1]
         used.add(last["with"]["command"])
     assert used == {"apply", "drift"}
+
+
+def test_units_of_systemd_have_sections_and_a_command() -> None:
+    for path in UNITS:
+        unit = ConfigParser(interpolation=None, strict=True)
+        unit.optionxform = str  # type: ignore[assignment,method-assign] # keys keep their case
+        unit.read_string(path.read_text(encoding="utf-8"))
+        assert unit.has_section("Unit"), path
+    drifting = {
+        parse(line) for path, line in COMMANDS if path.parent.name in {"systemd", "kubernetes"}
+    }
+    assert drifting == {"drift"}
 
 
 def test_every_variable_of_a_pipeline_is_one_that_kplan_reads() -> None:

@@ -1,47 +1,97 @@
 """`kplan drift`."""
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated
 
-from kplan.cli.exits import Exit
-from kplan.cli.options import InputOptions, ResultOptions, StateOptions
-from kplan.cli.problems import timestamp
-from kplan.cli.progress import progress
+import typer
+
+from kplan.cli.options import InputOptions, ResultOptions, StateOptions, span_s
 from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.errors import UsageError
 
-if TYPE_CHECKING:
-    from kplan.workflow.drift import Drifted
+
+@dataclass(frozen=True, slots=True)
+class DriftOptions:
+    """What is no drift, how often is looked, and who hears of it."""
+
+    ignore: Annotated[
+        str,
+        typer.Option(
+            "--ignore",
+            metavar="FILE",
+            help="Leave out what the lines of this file fit, ADDRESS or KIND/NAME with * and ?, "
+            "and maybe an attribute.",
+        ),
+    ] = ""
+    unmanaged: Annotated[
+        bool, typer.Option("--unmanaged", help="Name what is not managed, and not only count it.")
+    ] = False
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Look again and again, and tell what is new.")
+    ] = False
+    interval: Annotated[
+        str, typer.Option("--interval", metavar="SPAN", help="How long -watch waits between looks.")
+    ] = "5m"
+    notify: Annotated[
+        str,
+        typer.Option(
+            "--notify",
+            metavar="URL",
+            help="Post drift, and its end, to a webhook in Slack's form; or KPLAN_NOTIFY.",
+        ),
+    ] = ""
+    push: Annotated[
+        str,
+        typer.Option(
+            "--push",
+            metavar="URL",
+            help="Put metrics to a Prometheus push gateway; or KPLAN_PUSH.",
+        ),
+    ] = ""
 
 
 @verb(
     ("kplan drift", "What somebody changed by hand. Exits with 2 when there is something."),
     ("kplan drift -json", "The same for an alert."),
     ("kplan drift -report=html=drift.html", "With a page to look at."),
+    ("kplan drift -ignore=drift.ignore -unmanaged", "Without what is accepted; with what is not."),
+    ("kplan drift -report=prometheus=/var/lib/node_exporter/kplan.prom", "With metrics."),
+    ("kplan drift -watch -interval=10m", "As a service; a signal ends it."),
 )
 def drift(
-    session: Session, inputs: InputOptions, states: StateOptions, answer: ResultOptions
+    session: Session,
+    what: DriftOptions,
+    inputs: InputOptions,
+    states: StateOptions,
+    answer: ResultOptions,
 ) -> int:
     """Tell what was changed outside of kplan.
 
     The state, which says what kplan applied last, is compared with the cluster. Nothing is changed
-    anywhere. Exits with 0 without drift, 2 with drift, 1 when it cannot be told.
+    anywhere. Exits with 0 without drift, 2 with drift, 1 when it cannot be told. A notice or a
+    metric that nobody takes is told and changes none of that.
     """
-    from kplan.cli import showing, wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.report.reports import drift_report  # noqa: PLC0415
-    from kplan.workflow.drift import drift as drifted  # noqa: PLC0415
+    from kplan.cli import drifting, notices  # noqa: PLC0415 - help needs none of these
 
-    reports = reporting(session, "drift", answer.report, is_json=answer.json)
-    project = wiring.project(session, states, inputs)
-    with reports.of_failures(), progress(session.terminal) as shown:
-        found = drifted(project, wiring.ports(session, "drift", states, shown))
-    if not answer.is_silent:
-        showing.show_drift(session, found, is_json=answer.json)
-    report = drift_report(found.changes, showing.coverage(found), timestamp())
-    return reports.write(report, _code(found))
-
-
-def _code(found: "Drifted") -> Exit:
-    if found.changes:
-        return Exit.CHANGES
-    return Exit.ERROR if found.is_blind or found.hidden else Exit.DONE
+    interval = span_s("-interval", what.interval)
+    if interval < 1:
+        raise UsageError("-interval is one second or more.")
+    notify = what.notify or session.environ.get("KPLAN_NOTIFY", "")
+    push = what.push or session.environ.get("KPLAN_PUSH", "")
+    notices.check("-notify", notify)
+    notices.check("-push", push)
+    return drifting.Service(
+        session,
+        inputs,
+        states,
+        answer,
+        reporting(session, "drift", answer.report, is_json=answer.json),
+        drifting.patterns(what.ignore),
+        lists=what.unmanaged,
+        notify=notify,
+        push=push,
+        interval=timedelta(seconds=interval) if what.watch else None,
+    ).run()

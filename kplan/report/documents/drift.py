@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kplan.model.plan import Action, Change, Reason
+from kplan.model.state import AppliedPlan
 from kplan.report.data import Data
 from kplan.report.document import (
     Block,
@@ -14,6 +15,7 @@ from kplan.report.document import (
     Rows,
     Tone,
     Totals,
+    faint,
     line,
     strong,
 )
@@ -28,12 +30,28 @@ _SAID = frozenset({Reason.RECREATED_OUTSIDE, Reason.DELETED_OUTSIDE})
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of the cluster the drift speaks of: live objects per kind, and what stayed dark."""
+    """How much of the cluster the drift speaks of: live objects per kind, and what stayed dark.
+
+    `ignored` counts objects that patterns left out. `last` is the latest apply, and `serial` that
+    of the state. With `lists` what is not managed is named, and not only counted.
+    """
 
     managed: Mapping[str, int] = field(default_factory=dict)
-    unmanaged: Mapping[str, int] = field(default_factory=dict)
+    unmanaged: Mapping[str, Sequence[str]] = field(default_factory=dict)
     unread: Mapping[str, str] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
+    cluster_id: str = ""
+    ignored: int = 0
+    last: AppliedPlan | None = None
+    serial: int = 0
+    lists: bool = False
+
+    @property
+    def share(self) -> float | None:
+        """Give the part of the live objects that is managed; None where there are none."""
+        managed = sum(self.managed.values())
+        whole = managed + sum(len(each) for each in self.unmanaged.values())
+        return managed / whole if whole else None
 
 
 def drift_document(changes: Sequence[Change], coverage: Coverage) -> Document:
@@ -48,7 +66,8 @@ def drift_document(changes: Sequence[Change], coverage: Coverage) -> Document:
         )
     blocks += _notes(coverage)
     verdict = Totals((line(strong(_verdict(changes, coverage))),))
-    return Document((*blocks, verdict), "kplan drift", tallies(changes))
+    name = f" of {coverage.cluster_id}" if coverage.cluster_id else ""
+    return Document((*blocks, verdict), f"kplan drift{name}", tallies(changes))
 
 
 def _verdict(changes: Sequence[Change], coverage: Coverage) -> str:
@@ -61,22 +80,35 @@ def _verdict(changes: Sequence[Change], coverage: Coverage) -> str:
 
 
 def _notes(coverage: Coverage) -> Iterator[Block]:
-    kinds = sorted(coverage.managed.keys() | coverage.unmanaged.keys())
-    told = ", ".join(
-        f"{kind} {coverage.managed.get(kind, 0):,} of {total:,}"
-        for kind in kinds
-        if (total := coverage.managed.get(kind, 0) + coverage.unmanaged.get(kind, 0))
-    )
-    if told:
-        yield Paragraph(f"Managed by kplan: {told}.")
+    if told := ", ".join(_managed(coverage)):
+        yield Paragraph(f"Managed by kplan: {told} ({coverage.share or 0:.0%} of all).")
+    if coverage.lists and any(coverage.unmanaged.values()):
+        names = [f"{kind}/{each}" for kind, found in coverage.unmanaged.items() for each in found]
+        rows_ = tuple(Row(line(each)) for each in sorted(names))
+        yield Rows(rows_, title=line(strong("Not managed by kplan:")))
+    if coverage.ignored:
+        yield Paragraph(f"Ignored: {counted(coverage.ignored, 'object')}, wholly or in part.")
+    if coverage.last is not None:
+        by = f" by {coverage.last.by}" if coverage.last.by else ""
+        yield Paragraph(
+            f"Last applied {coverage.last.at}{by}, checksum {coverage.last.checksum or 'unknown'}, "
+            f"state serial {coverage.serial}."
+        )
     for kind, reason in sorted(coverage.unread.items()):
         yield Paragraph(
             f"Note: {kind} objects could not be read ({reason.rstrip('.')}).", Tone.WARNING
         )
     if coverage.hidden:
-        names = ", ".join(coverage.hidden[:20]) + (" ..." if len(coverage.hidden) > 20 else "")  # noqa: PLR2004 - a line's worth
+        names_ = ", ".join(coverage.hidden[:20]) + (" ..." if len(coverage.hidden) > 20 else "")  # noqa: PLR2004 - a line's worth
         count = counted(len(coverage.hidden), "object")
-        yield Paragraph(f"Note: the cluster hides {count} from us: {names}.", Tone.WARNING)
+        yield Paragraph(f"Note: the cluster hides {count} from us: {names_}.", Tone.WARNING)
+
+
+def _managed(coverage: Coverage) -> Iterator[str]:
+    for kind in sorted(coverage.managed.keys() | coverage.unmanaged.keys()):
+        managed = coverage.managed.get(kind, 0)
+        if total := managed + len(coverage.unmanaged.get(kind, ())):
+            yield f"{kind} {managed:,} of {total:,}"
 
 
 def drift_rows(change: Change) -> Iterator[Row]:
@@ -94,6 +126,8 @@ def drift_rows(change: Change) -> Iterator[Row]:
         for each in change.attributes
     ]
     yield from rows(entries, 8)
+    for note in change.notes:
+        yield Row(line(faint(f"# {note}")), column=8)
 
 
 def _side(value: object, which: str, *, is_hidden: bool) -> object:
@@ -104,13 +138,30 @@ def _side(value: object, which: str, *, is_hidden: bool) -> object:
 
 def drift_data(changes: Sequence[Change], coverage: Coverage) -> Data:
     """Write the drift; each entry of `resource_drift` has the shape it has in a plan."""
+    last = coverage.last
     return {
-        "format_version": "1.0",
+        "format_version": "1.1",
         "drifted": bool(changes),
         "complete": not coverage.unread and not coverage.hidden,
+        "cluster_id": coverage.cluster_id,
         "resource_drift": [change_data(each, frozenset()) for each in changes],
+        "coverage": None if coverage.share is None else round(coverage.share, 4),
         "managed": dict(sorted(coverage.managed.items())),
-        "unmanaged": dict(sorted(coverage.unmanaged.items())),
+        "unmanaged": {kind: len(each) for kind, each in sorted(coverage.unmanaged.items())},
+        "unmanaged_objects": {
+            kind: list(each) for kind, each in sorted(coverage.unmanaged.items())
+        },
+        "missing": missing(changes),
+        "ignored": coverage.ignored,
         "unread": dict(sorted(coverage.unread.items())),
         "hidden": list(coverage.hidden),
+        "last_apply": None
+        if last is None
+        else {"at": last.at, "by": last.by, "checksum": last.checksum, "serial": coverage.serial},
     }
+
+
+def missing(changes: Sequence[Change]) -> dict[str, int]:
+    """Count owned objects per kind that are gone from the cluster."""
+    gone = [each.kind for each in changes if each.action is Action.DELETE]
+    return {kind: gone.count(kind) for kind in sorted(set(gone))}

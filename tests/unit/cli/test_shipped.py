@@ -28,7 +28,10 @@ def test_an_example_that_is_not_there_is_told() -> None:
         shipped.example("nonsense")
 
 
-@pytest.mark.parametrize("folder", sorted(EXAMPLES.iterdir()), ids=lambda each: each.name)
+CONFIGURATIONS = sorted({each.parent for each in EXAMPLES.glob("*/*.tf")})
+
+
+@pytest.mark.parametrize("folder", CONFIGURATIONS, ids=lambda each: each.name)
 def test_every_example_is_valid(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

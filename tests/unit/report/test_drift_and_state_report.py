@@ -13,7 +13,9 @@ from kplan.report.documents.drift import Coverage
 from kplan.report.look import PLAIN
 from tests.values import acl, owned, plan_of, snapshot, state, topic
 
-COVERAGE = Coverage({"kafka_acl": 2, "kafka_topic": 10}, {"kafka_acl": 0, "kafka_topic": 5})
+COVERAGE = Coverage(
+    {"kafka_acl": 2, "kafka_topic": 10}, {"kafka_acl": (), "kafka_topic": tuple("abcde")}
+)
 
 
 def drifted() -> tuple[Change, ...]:
@@ -30,11 +32,12 @@ def test_drift_shows_what_was_applied_and_what_is_live() -> None:
     assert views.drift_text(drifted(), COVERAGE, PLAIN) == (
         "Objects have changed outside of kplan:\n"
         "  ~ kafka_topic.again  (it was deleted and created again outside of kplan)\n"
+        "        # its id was 3, and is other\n"
         "  ~ kafka_topic.audit\n"
         '      ~ config["retention.ms"] = "604800000" -> "86400000"  (7d -> 1d)\n'
         "  - kafka_topic.lost  (it was deleted outside of kplan)\n"
         "\n"
-        "Managed by kplan: kafka_acl 2 of 2, kafka_topic 10 of 15.\n"
+        "Managed by kplan: kafka_acl 2 of 2, kafka_topic 10 of 15 (71% of all).\n"
         "\n"
         "Drift: 2 changed, 1 gone.\n"
     )

@@ -1,0 +1,65 @@
+"""Telling others over HTTP: a message to a webhook, numbers to a push gateway.
+
+What cannot be told is said, and changes nothing else. The address of a webhook is a secret: only
+its host is ever shown.
+"""
+
+from http.client import HTTPException
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+from kplan.cli.terminal import Terminal
+from kplan.model.errors import UsageError
+from kplan.model.version import VERSION
+
+TIMEOUT_S = 10.0
+
+
+def check(option: str, url: str) -> None:
+    """Refuse what is no address of a web server. Raises UsageError."""
+    parts = urlsplit(url)
+    if url and (parts.scheme not in {"http", "https"} or not parts.hostname):
+        raise UsageError(f"{option} takes an address that begins with http:// or https://.")
+
+
+def notify(terminal: Terminal, url: str, message: str) -> bool:
+    """Post a message to a webhook, and tell whether it was taken."""
+    return _sent(terminal, "notice", Request(url, message.encode(), _JSON, method="POST"))  # noqa: S310 - `check` has looked at the scheme
+
+
+def push(terminal: Terminal, url: str, text: str) -> bool:
+    """Replace the numbers at an address of a push gateway, and tell whether it took them.
+
+    An address without a path is a gateway's own: the numbers go to the job `kplan_drift` there.
+    """
+    place = url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/metrics/job/kplan_drift"
+    return _sent(terminal, "metrics", Request(place, text.encode(), _TEXT, method="PUT"))  # noqa: S310 - as above
+
+
+_AGENT = {"User-Agent": f"kplan/{VERSION}"}
+_JSON = {**_AGENT, "Content-Type": "application/json; charset=utf-8"}
+_TEXT = {**_AGENT, "Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
+
+
+def _sent(terminal: Terminal, what: str, request: Request) -> bool:
+    try:
+        with urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - as above
+            answer.read()
+    except (OSError, HTTPException, ValueError) as failure:
+        terminal.talk(f"Warning: {request.host} did not take the {what}: {_why(failure)}.")
+        return False
+    return True
+
+
+def _why(failure: Exception) -> str:
+    """Say why in words that do not repeat the address."""
+    match failure:
+        case HTTPError():
+            return f"HTTP {failure.code}"
+        case URLError(reason=OSError() as reason) if reason.strerror:
+            return reason.strerror
+        case TimeoutError() | URLError(reason=TimeoutError()):
+            return f"no answer in {TIMEOUT_S:g} s"
+        case _:
+            return type(failure).__name__

@@ -1,0 +1,111 @@
+"""What a run comes to, in numbers to watch."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Action, Change, Plan, Reason
+from kplan.report.documents.drift import Coverage
+from kplan.report.gauge import Gauge
+
+_DRIFTS = ("changed", "deleted", "recreated")
+
+
+def run_gauges(verb: str, at: str, *, is_whole: bool) -> Iterator[Gauge]:
+    """Tell when a run ended, and whether it could tell all there is to tell."""
+    labels = {"verb": verb}
+    ended = datetime.fromisoformat(at).timestamp()
+    yield Gauge("kplan_run_timestamp_seconds", "When the last run ended.", ended, labels)
+    yield Gauge("kplan_run_success", "Whether the last run could tell all.", is_whole, labels)
+
+
+def plan_gauges(plan: Plan, at: str) -> tuple[Gauge, ...]:
+    """Count what is planned, by kind and action."""
+    found = Counter((each.kind, each.action.value) for each in plan.changes)
+    return (
+        *(
+            Gauge(
+                "kplan_plan_changes",
+                "Objects of the last plan by what it does to them.",
+                count,
+                {"cluster": plan.based_on.cluster_id, "kind": kind, "action": action},
+            )
+            for (kind, action), count in sorted(found.items())
+        ),
+        *run_gauges("plan", at, is_whole=not plan.has_errors and not plan.unread),
+    )
+
+
+def outcome_gauges(cluster_id: str, outcomes: Sequence[Outcome], at: str) -> tuple[Gauge, ...]:
+    """Count what became of an apply, by status."""
+    statuses = [each.status for each in outcomes]
+    return (
+        *(
+            Gauge(
+                "kplan_apply_outcomes",
+                "Changes of the last apply by what became of them.",
+                statuses.count(each),
+                {"cluster": cluster_id, "status": each.value},
+            )
+            for each in Status
+        ),
+        *run_gauges("apply", at, is_whole=set(statuses) <= {Status.APPLIED}),
+    )
+
+
+def drift_gauges(changes: Sequence[Change], coverage: Coverage, at: str) -> tuple[Gauge, ...]:
+    """Count drift, and how much of the cluster it speaks of; no drift is a 0 and not an absence."""
+    kinds = sorted(coverage.managed.keys() | coverage.unmanaged.keys() | {x.kind for x in changes})
+    drifts = Counter((each.kind, _sort(each)) for each in changes)
+
+    def of_kind(kind: str, **more: str) -> dict[str, str]:
+        return {"cluster": coverage.cluster_id, "kind": kind, **more}
+
+    return (
+        *(
+            Gauge(
+                "kplan_drift_objects",
+                "Owned objects that are not as last applied.",
+                drifts[kind, sort],
+                of_kind(kind, change=sort),
+            )
+            for kind in kinds
+            for sort in _DRIFTS
+        ),
+        *(
+            Gauge(
+                "kplan_managed_objects",
+                "Live objects that kplan owns.",
+                coverage.managed.get(kind, 0),
+                of_kind(kind),
+            )
+            for kind in kinds
+        ),
+        *(
+            Gauge(
+                "kplan_unmanaged_objects",
+                "Live objects that kplan does not own.",
+                len(coverage.unmanaged.get(kind, ())),
+                of_kind(kind),
+            )
+            for kind in kinds
+        ),
+        *(
+            Gauge("kplan_unread_kinds", "Kinds that could not be read.", 1, of_kind(kind))
+            for kind in sorted(coverage.unread)
+        ),
+        Gauge(
+            "kplan_ignored_objects",
+            "Drifted or unmanaged objects that patterns leave out.",
+            coverage.ignored,
+            {"cluster": coverage.cluster_id},
+        ),
+        *run_gauges("drift", at, is_whole=not coverage.unread and not coverage.hidden),
+    )
+
+
+def _sort(change: Change) -> str:
+    if change.action is Action.DELETE:
+        return "deleted"
+    return "recreated" if change.reason is Reason.RECREATED_OUTSIDE else "changed"
