@@ -1,6 +1,7 @@
 """The plan as a person reviews it: destructive changes first, names before numbers."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from kplan.model.connection import connection_name
 from kplan.model.plan import Action, Change, OutputChange, Plan, Reason, Risk
@@ -182,6 +183,9 @@ def _ours(plan: Plan) -> Line:
 
 
 def _facts(plan: Plan) -> Iterator[str | Span]:
+    if refused := len(plan.refused):
+        yield Span(f"{refused:,} refused by policy", Tone.DANGER)
+    plan = replace(plan, changes=plan.granted)
     risks = [
         f"{count:,} {risk.value}"
         for risk in (Risk.DANGEROUS, Risk.REVIEW, Risk.UNKNOWN)
