@@ -80,9 +80,9 @@ class FileStore:
         """Check the free space of the disk."""
         file.check_free_space(self.path, changes)
 
-    def recording(self, plan: Plan) -> AbstractContextManager[JournalWriter]:
+    def recording(self, plan: Plan, nonce: str = "") -> AbstractContextManager[JournalWriter]:
         """Keep a journal beside the file."""
-        return recording(self.path, plan)
+        return recording(self.path, plan, nonce)
 
     def discard_journal(self) -> None:
         """Remove the journal beside the file."""

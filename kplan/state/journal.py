@@ -40,7 +40,8 @@ FORMAT = 2
 class JournalHead:
     """What an apply is about. `plan` is the checksum of its plan, `at` ISO 8601 in UTC.
 
-    `cluster_id` and `clusters` are those of the plan's `BasedOn`.
+    `cluster_id` and `clusters` are those of the plan's `BasedOn`. `nonce` is that of the saved
+    plan, "" where it was made on the spot.
     """
 
     plan: str
@@ -50,6 +51,7 @@ class JournalHead:
     kplan_version: str
     at: str
     clusters: Mapping[str, str] = field(default_factory=dict)
+    nonce: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,11 +97,14 @@ class Beginning:
         return JournalWriter(sink, self.chain, self.numbers)
 
 
-def beginning(plan: Plan) -> Beginning:
-    """Write down every change of the plan's batches, for a journal to begin with."""
+def beginning(plan: Plan, nonce: str = "") -> Beginning:
+    """Write down every change of the plan's batches, for a journal to begin with.
+
+    `nonce` is that of a saved plan.
+    """
     changes = {each.key: each for batch in plan.batches for each in batch.changes}
     chain = Chain()
-    lines = [chain.line(head_line(_head(plan), len(changes)))]
+    lines = [chain.line(head_line(_head(plan, nonce), len(changes)))]
     lines += [chain.line(change_line(each)) for each in changes.values()]
     return Beginning(b"".join(lines), chain, {each: number for number, each in enumerate(changes)})
 
@@ -151,7 +154,7 @@ class _FileSink:
 
 
 @contextmanager
-def recording(path: Path, plan: Plan) -> Iterator[JournalWriter]:
+def recording(path: Path, plan: Plan, nonce: str = "") -> Iterator[JournalWriter]:
     """Keep a journal of the plan beside the state at `path`; the file stays when this ends.
 
     It begins with every change of the plan's batches, written as a whole or not at all. The caller
@@ -164,7 +167,7 @@ def recording(path: Path, plan: Plan) -> Iterator[JournalWriter]:
     file = journal_path(path)
     if file.exists():
         raise interrupted(str(file))
-    first = beginning(plan)
+    first = beginning(plan, nonce)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, first.lines)
@@ -179,7 +182,7 @@ def recording(path: Path, plan: Plan) -> Iterator[JournalWriter]:
         os.close(descriptor)
 
 
-def _head(plan: Plan) -> JournalHead:
+def _head(plan: Plan, nonce: str) -> JournalHead:
     return JournalHead(
         plan=plan.checksum,
         lineage=plan.based_on.lineage,
@@ -188,4 +191,5 @@ def _head(plan: Plan) -> JournalHead:
         kplan_version=kplan_version(),
         at=utc_now(),
         clusters=plan.based_on.clusters,
+        nonce=nonce,
     )

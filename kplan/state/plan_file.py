@@ -18,6 +18,7 @@ from typing import Any
 from kplan.model.errors import KplanError, StalePlan
 from kplan.model.plan import Plan
 from kplan.state.atomic import real_path, write_atomically
+from kplan.state.journal import Journal
 from kplan.state.plain import fields_of, from_plain
 from kplan.state.plan_codec import decode_plan, encode_plan
 from kplan.state.version import kplan_version
@@ -79,6 +80,23 @@ def meta_of(
         kplan_version=kplan_version(),
         variables=variables or {},
         clusters=plan.based_on.clusters,
+    )
+
+
+def saved_plan_of(journal: Journal) -> PlanMeta | None:
+    """Describe the saved plan that the apply of a journal was about; None where it was not one."""
+    head = journal.head
+    if not head.nonce:
+        return None
+    return PlanMeta(
+        lineage=head.lineage,
+        serial=head.from_serial,
+        cluster_id=head.cluster_id,
+        created_at="",
+        expires_at="",
+        nonce=head.nonce,
+        checksum=head.plan,
+        kplan_version=head.kplan_version,
     )
 
 

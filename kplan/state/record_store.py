@@ -124,9 +124,9 @@ class RecordStore:
         """Check nothing: a cluster does not tell how much room there is."""
 
     @contextmanager
-    def recording(self, plan: Plan) -> Iterator[JournalWriter]:
+    def recording(self, plan: Plan, nonce: str = "") -> Iterator[JournalWriter]:
         """Keep a journal."""
-        first = beginning(plan)
+        first = beginning(plan, nonce)
         changes = begun(first.lines)
 
         def step(view: View) -> Changes:

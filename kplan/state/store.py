@@ -77,8 +77,8 @@ class StateStore(Protocol):
         """Check that there is room for the journal and the state of an apply; raises StateError."""
         ...
 
-    def recording(self, plan: Plan) -> AbstractContextManager[JournalWriter]:
-        """Keep a journal of the plan; it stays when this ends."""
+    def recording(self, plan: Plan, nonce: str = "") -> AbstractContextManager[JournalWriter]:
+        """Keep a journal of the plan, a saved one if it has a nonce; it stays when this ends."""
         ...
 
     def discard_journal(self) -> None:

@@ -21,7 +21,7 @@ def apply(project: Project, options: PlanOptions, ports: Ports, hands: Hands) ->
         made = planned(found, options, ports)
         if not made.plan.is_applyable:
             if not made.plan.has_errors:
-                made = absorbed(project, found, made)
+                made = absorbed(project, found, made, ports)
             return Applied(made, (), made.state, is_approved=False)
         if not hands.approve(made):
             return Applied(made, (), made.state, is_approved=False)

@@ -87,6 +87,11 @@ def _check_not_applied(saved: SavedPlan, state: State) -> None:
 
 def _check_may_be_applied(saved: SavedPlan, found: Opened, options: PlanOptions) -> None:
     """Check what no way of dealing with stale plans can make up for."""
+    if found.journal is not None and found.journal.head.nonce == saved.meta.nonce:
+        raise StalePlan(
+            "The plan was begun already, and its apply was interrupted.",
+            "Do the rest of it: kplan apply -resume",
+        )
     _check_not_applied(saved, found.state)
     deletes = saved.plan.count(Action.DELETE)
     if options.max_deletes is not None and deletes > options.max_deletes:

@@ -10,6 +10,7 @@ from kplan.kinds import KINDS
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
+from kplan.state.plan_file import saved_plan_of
 from kplan.workflow.both import Both
 from kplan.workflow.opened import Opened
 from kplan.workflow.plan import Planned, output_values
@@ -52,8 +53,9 @@ def carried_out(
     """Carry an approved plan out, and write the state once."""
     ports, hands = outside
     project.store.check_room(_sendings(made.plan))
-    made = absorbed(project, found, made)
-    with project.store.recording(made.plan) as journal:
+    made = absorbed(project, found, made, ports)
+    nonce = made.saved.nonce if made.saved else ""
+    with project.store.recording(made.plan, nonce) as journal:
         ports.progress.stage("Applying", _sendings(made.plan))
         watcher = Both(journal, hands.watcher)
         outcomes = tuple(
@@ -81,11 +83,18 @@ def _means(
     return Means(cluster, KINDS, ports.clock, watcher, options.pace, is_stopped=ports.is_stopped)
 
 
-def absorbed(project: Project, found: Opened, made: Planned) -> Planned:
-    """Write down what an interrupted apply had done, so that its journal can go."""
+def absorbed(project: Project, found: Opened, made: Planned, ports: Ports) -> Planned:
+    """Write down what an interrupted apply had done, so that its journal can go.
+
+    A saved plan that it was carrying out counts as applied: it is not begun a second time.
+    """
     if found.journal is None:
         return made
     state = replace(made.state, serial=made.state.serial + 1)
+    begun = saved_plan_of(found.journal)
+    if begun is not None and begun.nonce not in {each.nonce for each in state.applied_plans}:
+        plans = _applied_plans(replace(made, saved=begun), ports)
+        state = replace(state, applied_plans=plans)
     project.store.write(state)
     project.store.discard_journal()
     based_on = replace(made.plan.based_on, lineage=state.lineage, serial=state.serial)

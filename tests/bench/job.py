@@ -111,9 +111,9 @@ def measured(kept: list[float], stages: Stages) -> None:
         end(journal)
 
     @contextmanager
-    def recording(store: FileStore, plan: Plan) -> Iterator[JournalWriter]:
+    def recording(store: FileStore, plan: Plan, nonce: str = "") -> Iterator[JournalWriter]:
         begun = time.monotonic()
-        with begin(store, plan) as journal:
+        with begin(store, plan, nonce) as journal:
             kept.append(time.monotonic() - begun)
             yield journal
 

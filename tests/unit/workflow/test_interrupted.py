@@ -8,12 +8,16 @@ import pytest
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.model.errors import StalePlan, StateError, UsageError
+from kplan.model.state import State
 from kplan.state.file import read_state
 from kplan.state.journal import journal_path, read_journal
+from kplan.state.plan_file import read_plan
 from kplan.workflow.apply import Hands, apply, resume
+from kplan.workflow.apply_saved import apply_saved
 from kplan.workflow.imports import import_object
 from kplan.workflow.plan import Planned
 from kplan.workflow.project import PlanOptions
+from kplan.workflow.saved import save
 from kplan.workflow.states import move, owned_objects, remove
 from tests.sites import MAIN, Site
 
@@ -148,6 +152,71 @@ def test_a_plan_right_after_an_apply_waits_for_what_is_not_visible_yet(site: Sit
     assert state is not None
     assert any(each.is_pending for each in state.owned.values())
     assert not site.plan().plan.has_changes
+
+
+def completed(folder: Path) -> State:
+    """Give the state that an apply of the same comes to when nobody interrupts it."""
+    folder.mkdir()
+    other = Site(folder, MemoryCluster())
+    other.write(MAIN)
+    other.apply()
+    return state_of(other)
+
+
+def state_of(site: Site) -> State:
+    state = read_state(site.project.state_path)
+    assert state is not None
+    return state
+
+
+@pytest.mark.parametrize("call", ["create_acls", "create_topics"])
+@pytest.mark.parametrize("after", [False, True])
+def test_a_resumed_apply_brings_the_outputs_to_the_state(
+    site: Site, tmp_path: Path, call: str, after: bool
+) -> None:
+    assert killed(site, call, after=after)
+    resumed(site)
+    whole = completed(tmp_path / "other")
+    assert state_of(site).outputs == whole.outputs
+    assert set(whole.outputs) == {"names"}
+
+
+def test_an_apply_killed_while_it_wrote_the_state_brings_the_outputs_when_resumed(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is left to be sent then."""
+
+    def strike(_: Path, __: State) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("kplan.state.file.write_state", strike)
+        with pytest.raises(Killed):
+            site.apply()
+    assert read_state(site.project.state_path) is None
+    resumed(site)
+    assert state_of(site).outputs == completed(tmp_path / "other").outputs
+
+
+@pytest.mark.parametrize("goes_on", [resumed, Site.apply])
+def test_a_saved_plan_whose_apply_was_killed_counts_as_applied_once_it_is_finished(
+    site: Site, tmp_path: Path, goes_on: Callable[[Site], object]
+) -> None:
+    """Otherwise it could be begun a second time."""
+    file = tmp_path / "release.kplan"
+    save(site.plan(), file, site.ports)
+    site.cluster.before("create_topics", lambda: (_ for _ in ()).throw(Killed()))
+    outside = (site.ports, Hands(lambda _: True, site.memory))
+    with pytest.raises(Killed):
+        apply_saved(site.project, file, PlanOptions(), outside)
+    with pytest.raises(StalePlan, match="begun already") as told:
+        apply_saved(site.project, file, PlanOptions(), outside)
+    assert told.value.hint == "Do the rest of it: kplan apply -resume"
+    goes_on(site)
+    (applied,) = (each for each in state_of(site).applied_plans if each.nonce)
+    assert applied.checksum == read_plan(file).meta.checksum
+    with pytest.raises(StalePlan, match="applied already"):
+        apply_saved(site.project, file, PlanOptions(), outside)
 
 
 @pytest.mark.parametrize("goes_on", [resumed, Site.apply])
