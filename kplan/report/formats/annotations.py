@@ -5,7 +5,9 @@ ten of each sort per step, so no more are written; what stands in no file is sho
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import PurePath
 
+from kplan.model.source import SourceRange
 from kplan.report.case import Case, Finding, Level
 
 MOST = 10
@@ -40,13 +42,18 @@ def _said(finding: Finding) -> str:
 def _github(finding: Finding, folder: str) -> str:
     place = finding.place
     known = {
-        "file": f"{folder}{place.file}" if place else "",
+        "file": _file(place, folder),
         "line": str(place.line) if place else "",
         "endLine": str(place.end_line) if place else "",
         "title": f"{finding.code} {finding.summary}",
     }
     told = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in known.items() if value)
     return f"::{_ISSUES[finding.level]} {told}::{_escaped(_said(finding))}"
+
+
+def _file(place: SourceRange | None, folder: str) -> str:
+    """Name a file as services do, with slashes whatever the system has."""
+    return f"{folder}{PurePath(place.file).as_posix()}" if place else ""
 
 
 def _escaped(text: str, also: str = "") -> str:
@@ -58,7 +65,7 @@ def _azure(finding: Finding, folder: str) -> str:
     place = finding.place
     known = {
         "type": _ISSUES[finding.level],
-        "sourcepath": f"{folder}{place.file}" if place else "",
+        "sourcepath": _file(place, folder),
         "linenumber": str(place.line) if place else "",
         "columnnumber": str(place.column) if place else "",
         "code": finding.code,

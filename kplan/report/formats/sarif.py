@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
 from urllib.parse import quote
 
 from kplan.model.source import SourceRange
@@ -69,8 +70,9 @@ def _location(finding: Finding, folder: str) -> Data:
 
     Code scanning refuses a whole file for one result without a physical location.
     """
-    file = quote(f"{folder}{finding.place.file}") if finding.place else quote(folder) or "."
-    physical: dict[str, Data] = {"artifactLocation": {"uri": file}}
+    file = PurePath(finding.place.file).as_posix() if finding.place else ""
+    uri = quote(f"{folder}{file}") or "."
+    physical: dict[str, Data] = {"artifactLocation": {"uri": uri}}
     if finding.place is not None:
         physical["region"] = _region(finding.place)
     found: dict[str, Data] = {"physicalLocation": physical}

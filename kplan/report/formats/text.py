@@ -5,7 +5,18 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.report.document import Document, Line, Row, Snippet, Table, Tone, line, strong
+from kplan.report.document import (
+    Block,
+    Document,
+    Line,
+    Row,
+    Rows,
+    Snippet,
+    Table,
+    Tone,
+    line,
+    strong,
+)
 from kplan.report.formats.measure import clean, columns, window, wrapped
 from kplan.report.formats.paint import lead, line_columns, painted, toned
 from kplan.report.look import Look
@@ -21,7 +32,13 @@ def text(document: Document, look: Look) -> str:
     """Write a document; its last line ends with a line break. An empty document is ""."""
     if not document.blocks:
         return ""
-    return _template(look).render(blocks=document.blocks)
+    blocks = [each for each in document.blocks if not (look.accessible and _is_legend(each))]
+    return _template(look).render(blocks=blocks)
+
+
+def _is_legend(block: Block) -> bool:
+    """Whether a block explains symbols, which words do not need."""
+    return isinstance(block, Rows) and block.is_legend
 
 
 def line_text(line: Line, look: Look) -> str:
@@ -53,6 +70,8 @@ def _template(look: Look) -> "Template":
         "framed": lambda each, tone: _framed(each, tone, look),
     }
     rule, bar = ("├" + "─" * 16, "│") if look.unicode else ("+" + "-" * 16, "|")
+    if look.accessible:
+        rule, bar = "where:", ""
     return environment.get_template("text.j2", globals={"rule": rule, "bar": bar})
 
 
@@ -99,6 +118,9 @@ def _pointed(snippet: Snippet, look: Look) -> Iterator[str]:
         + toned(within, Tone.MARKED, look)
         + toned(after, Tone.PLAIN, look)
     ).rstrip()
+    if look.accessible:
+        yield f"{' ' * _GUTTER}here: {clean(within, unicode=look.unicode)}"
+        return
     indent = len(gutter) + columns(clean(before, unicode=look.unicode))
     carets = "^" * max(1, columns(clean(within, unicode=look.unicode)))
     yield " " * indent + carets + (" ..." if snippet.has_more else "")
@@ -107,7 +129,7 @@ def _pointed(snippet: Snippet, look: Look) -> Iterator[str]:
 def _framed(said: str, tone: str, look: Look) -> str:
     """Draw a bar at the left of a problem, where the terminal can show one."""
     lines = said.rstrip("\n").split("\n")
-    if not look.unicode:
+    if look.accessible or not look.unicode:
         return "\n".join(lines) + "\n"
     top, bar, foot = (toned(each, Tone(tone), look) for each in "╷│╵")
     return "\n".join([top, *(f"{bar} {each}".rstrip() for each in lines), foot]) + "\n"
