@@ -35,9 +35,19 @@ TOPIC_STATE = ("assignments", "generated_replica_assignments", "internal", "topi
 
 @dataclass(slots=True)
 class Converted:
-    """Members of `cluster` as values: a large one is turned into values once for all questions."""
+    """Facts as values, turned into them once for all policies that are asked the same.
+
+    Members of `cluster` may be large: they are kept from question to question.
+    """
 
     known: dict[str, tuple[object, Value]] = field(default_factory=dict)
+    latest: tuple[Question, Mapping[str, Value]] | None = None
+
+    def facts(self, question: Question) -> Mapping[str, Value]:
+        """Give what has a value of its own."""
+        if self.latest is None or self.latest[0] is not question:
+            self.latest = (question, variables(question))
+        return self.latest[1]
 
     def value(self, name: str, found: object) -> Value:
         """Give the value of a member."""
@@ -95,8 +105,17 @@ def variables(question: Question) -> Mapping[str, Value]:
 
 
 def _value(found: object) -> Value:
-    plain: Json = found  # type: ignore[assignment] # questions hold plain data
-    return from_json_value(plain)
+    """Turn plain data into values; there is much of it, and nearly all of it is plain indeed."""
+    match found:
+        case None | str() | int():
+            return found
+        case Mapping():
+            return {key: _value(found[key]) for key in sorted(found)}
+        case list() | tuple():
+            return tuple(map(_value, found))
+        case _:
+            other: Json = found  # type: ignore[assignment] # questions hold plain data
+            return from_json_value(other)
 
 
 def _marked(value: Value, path: Path) -> Value:

@@ -11,6 +11,7 @@ from kplan.config.inputs import Inputs
 from kplan.config.ledger import Ledger
 from kplan.config.module import Module
 from kplan.config.opening import open_folder
+from kplan.config.policies.facts import Converted
 from kplan.config.policies.reading import policy, policy_problems
 from kplan.config.problem import Failure, error
 from kplan.config.room import room_to_work
@@ -53,13 +54,14 @@ def policies(
 ) -> tuple[Policy, ...]:
     """Work out the policy blocks of a module and of those it calls, in order of their text."""
     found: list[Policy] = []
+    converted = Converted()
     for child in module.modules():
         declared = child.declared
         ledger.report(policy_problems(declared, kinds))
         for block in declared.policies.values():
             if not block.is_broken:
                 scope = child.scope(block.origin)
-                each = ledger.attempt(partial(policy, block, scope, kinds, source))
+                each = ledger.attempt(partial(policy, block, scope, kinds, source, converted))
                 found += [] if each is None else [each]
         if child.path and declared.policy_settings:
             told = "What holds for the whole plan is said where the plan is made."

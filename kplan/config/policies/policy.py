@@ -1,12 +1,12 @@
 """A policy written in HCL, asked about one operation after another."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
 from kplan.config.evaluation.seen import seen
-from kplan.config.policies.facts import Converted, FactNames, variables
+from kplan.config.policies.facts import Converted, FactNames
 from kplan.config.problem import Failure, error
 from kplan.config.room import room_to_work
 from kplan.config.syntax import tree as ast
@@ -35,13 +35,13 @@ class HclPolicy:
     head: PolicyHead
     rules: tuple[Rule, ...]
     scope: Scope
+    converted: Converted
     when: ast.Node | None = None
-    converted: Converted = field(default_factory=Converted)
 
     def findings(self, question: Question) -> Iterator[Finding]:
         """Judge one operation."""
         names = FactNames(question, self.scope.names, self.converted)
-        scope = replace(self.scope, names=names, variables=variables(question))
+        scope = replace(self.scope, names=names, variables=self.converted.facts(question))
         with room_to_work():
             found = self._found(scope)
         yield from found

@@ -9,7 +9,14 @@ from kplan.config.declared import Declaration, Declared
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.misuse import meant
 from kplan.config.evaluation.scope import Scope
-from kplan.config.policies.facts import CLUSTER, MEMBERS, OBJECTS, ROOTS, TOPIC_STATE
+from kplan.config.policies.facts import (
+    CLUSTER,
+    MEMBERS,
+    OBJECTS,
+    ROOTS,
+    TOPIC_STATE,
+    Converted,
+)
 from kplan.config.policies.policy import HclPolicy, Rule
 from kplan.config.problem import Failure, error
 from kplan.config.syntax import tree as ast
@@ -137,7 +144,9 @@ class _Reader:
         return texts
 
 
-def policy(found: Declaration, scope: Scope, kinds: Kinds, source: str) -> HclPolicy:
+def policy(
+    found: Declaration, scope: Scope, kinds: Kinds, source: str, converted: Converted
+) -> HclPolicy:
     """Work out a policy block.
 
     Raises:
@@ -163,7 +172,7 @@ def policy(found: Declaration, scope: Scope, kinds: Kinds, source: str) -> HclPo
     )
     when = found.arguments.get("when")
     rules = tuple(_rule(each) for each in found.block.blocks if each.type in set(Effect))
-    return HclPolicy(head, rules, scope, None if when is None else when.value)
+    return HclPolicy(head, rules, scope, converted, None if when is None else when.value)
 
 
 def _rule(block: ast.Block) -> Rule:

@@ -248,3 +248,30 @@ def test_topics_that_are_there_can_be_counted(site: Site) -> None:
             raise ValueError(f"{cluster.total('partitions')} {sorted(cluster.topics())}")
     """
     assert planned(site, text).violations[0].message == "7 ['old']"
+
+
+def test_a_package_offers_policies_by_name(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The entry point group kplan.policies."""
+
+    class Offered:
+        name = "acme"
+
+        def validate_create_topic(self, request: object, cluster: object) -> None:
+            del request, cluster
+            raise ValueError("not at acme")
+
+    class Point:
+        name = "acme-topics"
+
+        def load(self) -> type[Offered]:
+            return Offered
+
+    def found(*, group: str) -> list[Point]:
+        assert group == "kplan.policies"
+        return [Point()]
+
+    monkeypatch.setattr("importlib.metadata.entry_points", found)
+    plan = site.plan(policies=PolicyOptions(paths=("acme-topics",))).plan
+    assert [(each.policy, each.message) for each in plan.violations] == [("acme", "not at acme")]
+    plan = site.plan(policies=PolicyOptions(paths=("acme-topic",))).plan
+    assert "no installed package offers 'acme-topic'" in plan.diagnostics[0].detail

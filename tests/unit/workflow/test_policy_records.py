@@ -1,0 +1,77 @@
+"""Policies about deletions of records, in HCL and Python alike."""
+
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.specs import NewTopic
+from kplan.kinds import KINDS
+from kplan.model.errors import ConfigError
+from kplan.model.policy import Standing
+from kplan.model.resource import Identity
+from kplan.workflow.opened import loaded
+from kplan.workflow.policy_records import Offsets, judged_records
+from kplan.workflow.project import PolicyOptions
+from kplan.workflow.snapshot import read_snapshot
+from tests.sites import Site
+
+OFFSETS: Offsets = {Identity("a"): {0: 100, 1: 7}, Identity("b"): {0: 1}}
+POLICY = """
+resource "kafka_topic" "a" {
+  name = "a"
+}
+policy "few" {
+  on    = ["delete_records"]
+  kind  = "kafka_topic"
+  level = "soft"
+  deny {
+    condition = anytrue([for offset in values(change.offsets) : offset > 10])
+    message   = "${change.identity}: ${current.partitions} partitions, ${change.offsets["0"]}"
+  }
+}
+"""
+PYTHON = """
+class Few:
+    def validate_delete_records(self, request, cluster):
+        if max(request.deleted_message_offsets.values()) > 10:
+            raise ValueError(f"{request.topic} {request.current_state.num_partitions}")
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    found = Site(tmp_path, MemoryCluster())
+    found.cluster.seed([NewTopic("a", 2, 1), NewTopic("b", 2, 1)])
+    found.write(POLICY)
+    return found
+
+
+def judged(site: Site, options: PolicyOptions | None = None) -> list[tuple[str, str, Standing]]:
+    cluster = site.cluster
+    snapshot = read_snapshot(cluster, cluster.describe(), KINDS, {})
+    seen = (loaded(site.project), snapshot)
+    said = judged_records(OFFSETS, seen, options or PolicyOptions(), site.ports)
+    return [(each.identity, each.message, each.standing) for each in said]
+
+
+def test_a_policy_sees_the_topic_and_the_offsets_of_its_partitions(site: Site) -> None:
+    """K201-12."""
+    assert judged(site) == [("a", "a: 2 partitions, 100", Standing.REFUSED)]
+
+
+def test_a_soft_one_gives_way_to_a_reason(site: Site) -> None:
+    options = PolicyOptions(overrides={"few": "asked for by law"})
+    assert [standing for *_, standing in judged(site, options)] == [Standing.OVERRIDDEN]
+
+
+def test_python_has_a_method_for_it(site: Site) -> None:
+    site.write('resource "kafka_topic" "a" {\n  name = "a"\n}')
+    (site.folder / "few.py").write_text(PYTHON)
+    options = PolicyOptions(paths=(str(site.folder / "few.py"),))
+    assert judged(site, options) == [("a", "a 2", Standing.REFUSED)]
+
+
+def test_a_policy_that_is_missing_lets_nothing_through(site: Site) -> None:
+    with pytest.raises(ConfigError):
+        judged(site, PolicyOptions(paths=("nowhere",)))
