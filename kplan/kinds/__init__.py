@@ -2,12 +2,19 @@
 
 from kplan.kinds.acl import AclKind
 from kplan.kinds.base import ResourceKind
+from kplan.kinds.broker_config import BROKER_CONFIG
+from kplan.kinds.feature import FeatureKind
+from kplan.kinds.named_config import CLIENT_METRICS, GROUP_CONFIG
 from kplan.kinds.quota import QuotaKind
 from kplan.kinds.scram import ScramKind
 from kplan.kinds.topic import TopicKind
 
 KINDS: tuple[ResourceKind, ...] = (
     AclKind(),
+    BROKER_CONFIG,
+    CLIENT_METRICS,
+    FeatureKind(),
+    GROUP_CONFIG,
     QuotaKind(),
     ScramKind(),
     TopicKind(),

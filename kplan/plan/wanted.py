@@ -79,7 +79,8 @@ def _faults(
         yield Problem(
             "KP231",
             f"{resource.address} was {before.identity} and now declares {resource.identity}; "
-            f"Kafka cannot rename a {kind.noun}, and deleting the old one would lose its records.",
+            f"Kafka cannot rename a {kind.noun}"
+            + (", and deleting the old one would lose its records." if kind.is_deletable else "."),
             "Give the new one an address of its own and keep the old block, or let go of the old "
             f"one with: kplan state rm '{resource.address}'",
             ("name",),

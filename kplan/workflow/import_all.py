@@ -97,7 +97,7 @@ Chosen = Mapping[str, Sequence[Identity]]
 
 
 def _chosen(found: Opened, prefix: str) -> tuple[Snapshot, Chosen, list[LeftOut]]:
-    """Read what there is, then all about what is to be taken."""
+    """Read what there is, then all about what is to be taken; nobody made what cannot be deleted."""
     declared = {each.key for each in found.configuration.resources}
     declared |= {each.key for each in found.state.owned.values()}
     connection = found.clusters.connections.get("")
@@ -107,7 +107,9 @@ def _chosen(found: Opened, prefix: str) -> tuple[Snapshot, Chosen, list[LeftOut]
             'Declare it: provider "kafka" {}',
         )
     cluster, description = connection.cluster, connection.description
-    first = read_snapshot(cluster, description, KINDS, {kind.name: () for kind in KINDS})
+    first = read_snapshot(
+        cluster, description, KINDS, {kind.name: () for kind in KINDS if kind.is_deletable}
+    )
     wanted = {
         kind: [
             identity

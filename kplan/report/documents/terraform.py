@@ -54,7 +54,10 @@ def _redacted(found: Any, path: Path, sensitive: frozenset[Path]) -> Any:  # noq
 def sensitivity(paths: Iterable[Path]) -> dict[str, Data]:
     """Write paths as nested objects that end in true: `{"config": {"a": true}}`."""
     found: dict[str, Any] = {}
-    for path in sorted(paths):
+    all_paths = frozenset(paths)
+    for path in sorted(all_paths):
+        if any(path[:length] in all_paths for length in range(1, len(path))):
+            continue  # part of a secret
         place: Any = found
         for step in path[:-1]:
             place = place.setdefault(step, {})

@@ -5,6 +5,9 @@ from dataclasses import replace
 
 from kplan.kinds import KINDS
 from kplan.kinds.acl import AclKind
+from kplan.kinds.broker_config import BrokerConfig
+from kplan.kinds.feature import Feature
+from kplan.kinds.named_config import ClientMetrics, GroupConfig
 from kplan.kinds.quota import Quota
 from kplan.kinds.scram import Credential
 from kplan.kinds.topic import TopicKind
@@ -12,12 +15,16 @@ from kplan.model.plan import Action, Change, Step
 from tests.values import acl, address, identity, topic
 
 ORDER = """\
+4 update_features      kafka_feature update
 8 alter_scram_users    kafka_user_scram_credential delete
 10 delete_acls          kafka_acl delete
 20 delete_acls          kafka_acl replace
 21 create_acls          kafka_acl replace
 24 create_acls          kafka_acl replace, adds first
 25 delete_acls          kafka_acl replace, adds first
+26 alter_configs        kafka_broker_config update
+27 alter_configs        kafka_broker_config replace
+28 alter_configs        kafka_broker_config replace
 30 create_acls          kafka_acl create
 33 alter_scram_users    kafka_user_scram_credential replace
 34 alter_scram_users    kafka_user_scram_credential replace
@@ -29,13 +36,26 @@ ORDER = """\
 40 create_topics        kafka_topic create
 50 alter_topic_configs  kafka_topic update
 60 create_partitions    kafka_topic update
+70 alter_configs        kafka_group_config update
+71 alter_configs        kafka_group_config replace
+72 alter_configs        kafka_group_config replace
+74 alter_configs        kafka_client_metrics update
+75 alter_configs        kafka_client_metrics replace
+76 alter_configs        kafka_client_metrics replace
 90 delete_topics        kafka_topic delete
 92 alter_quotas         kafka_quota delete
+93 alter_configs        kafka_broker_config delete
+94 alter_configs        kafka_client_metrics delete
+95 alter_configs        kafka_group_config delete
 """
 
 
 PAIRS: Mapping[str, tuple[object, object]] = {
     "kafka_acl": (acl(acl_operation="Write"), acl()),
+    "kafka_broker_config": (BrokerConfig(1), BrokerConfig(2)),
+    "kafka_client_metrics": (ClientMetrics("a"), ClientMetrics("b")),
+    "kafka_feature": (Feature("metadata.version", 1), Feature("metadata.version", 2)),
+    "kafka_group_config": (GroupConfig("a"), GroupConfig("b")),
     "kafka_quota": (Quota("user", "a"), Quota("user", "b")),
     "kafka_user_scram_credential": (Credential("a", "x"), Credential("b", "x")),
     "kafka_topic": (topic(), topic(partitions=6, config={"retention.ms": "1"})),

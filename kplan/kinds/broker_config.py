@@ -1,0 +1,305 @@
+"""`kafka_broker_config`: dynamic configs of a broker, or of all of them (KIP-226)."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_refusal
+from kplan.cluster.port import Cluster
+from kplan.cluster.setting_specs import (
+    ConfigDetail,
+    ConfigResource,
+    ConfigScope,
+    ResourceAlteration,
+)
+from kplan.cluster.specs import ConfigSource, Verdict
+from kplan.cluster.topic_configs import TopicConfig, value_fault
+from kplan.kinds.base import Problem, Resolved
+from kplan.kinds.config_map import alteration, config_after
+from kplan.kinds.named_config import NamedConfigKind
+from kplan.kinds.schema import Attribute, Kept
+from kplan.kinds.secrecy import HIDDEN, mark_of
+from kplan.model.plan import Action, Change, Step
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity, Path
+from kplan.model.snapshot import Reading
+
+DEFAULT = "<default>"
+"""Names what is set for all brokers, as Kafka's own tools print it."""
+
+Config = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerConfig:
+    """Dynamic configs; keys that are not declared are left as they are.
+
+    A live value has the keys of `owned_keys`, which kplan set, and those of others.
+    """
+
+    broker_id: Annotated[
+        int | None,
+        Attribute("Id of the broker; left out it is all of them.", "number", replaces=True),
+    ] = None
+    config: Annotated[Config, Attribute("Configs that are set.", "map(string)")] = field(
+        default_factory=dict
+    )
+    sensitive_config: Annotated[
+        Config,
+        Attribute("Configs whose values nobody may see.", "map(string)", is_sensitive=True),
+    ] = field(default_factory=dict, repr=False)
+    marks: Annotated[Config, Kept()] = field(default_factory=dict, repr=False)
+    owned_keys: Annotated[tuple[str, ...], Kept()] = ()
+
+
+class BrokerConfigKind(NamedConfigKind):
+    """Configs of brokers: only keys that are or were declared are set and reset.
+
+    Others belong to whoever set them: Kafka itself, or a reassignment that is throttled.
+    """
+
+    def identify(self, value: BrokerConfig) -> Identity:
+        """Name it by the id of the broker."""
+        return Identity(DEFAULT if value.broker_id is None else str(value.broker_id))
+
+    def normal(self, value: BrokerConfig) -> BrokerConfig:
+        """Mark the secrets."""
+        name = self.identify(value)
+        secrets = sorted(value.sensitive_config.items())
+        return replace(value, marks={key: mark_of(each, f"{name} {key}") for key, each in secrets})
+
+    def check(self, value: BrokerConfig) -> Iterator[Problem]:
+        """Find what must not be declared so; keys and types are the broker's to tell."""
+        if not value.config and not value.sensitive_config:
+            told = "A broker config without any key sets nothing."
+            yield Problem("KP226", told, "Declare at least one key in config.", ("config",))
+        for key in sorted({*value.config, *value.sensitive_config}):
+            if is_throttle(key):
+                yield Problem(
+                    "KP226",
+                    f"{key} belongs to a reassignment while it runs.",
+                    "Leave it out; kplan never touches it.",
+                    ("config", key),
+                )
+        for key in sorted(value.config):
+            if is_secret_key(key) or key in value.sensitive_config:
+                yield Problem(
+                    "KP226",
+                    f"{key} is a secret.",
+                    "Declare it in sensitive_config.",
+                    ("config", key),
+                )
+
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:
+        """Read the configs of all live brokers, of the wanted ones, and those for all."""
+        live = {Identity(str(each.id)) for each in cluster.describe().brokers}
+        found = self.reading(cluster, {*wanted, *live, Identity(DEFAULT)}, None)
+        return replace(
+            found, hidden={name: found.hidden[name] for name in found.hidden if name in wanted}
+        )
+
+    def recalled(self, live: BrokerConfig, applied: BrokerConfig) -> BrokerConfig:
+        """Know which keys kplan set, and the secrets among them by their marks."""
+        marks = {key: applied.marks.get(key, "") for key in live.marks}
+        return replace(
+            live, marks=marks, owned_keys=tuple(sorted({*applied.config, *applied.marks}))
+        )
+
+    def aligned(
+        self, live: BrokerConfig, desired: BrokerConfig, ignored: Collection[Path] = ()
+    ) -> tuple[BrokerConfig, BrokerConfig]:
+        """Compare the keys that are declared or were; secrets by their marks."""
+        concerned = {*desired.config, *desired.marks, *live.owned_keys}
+        before = _narrowed(live, concerned)
+        if () in ignored:
+            return before, before
+        config = config_after(before.config, desired.config, ignored)
+        # A secret that is as it was set last is as hidden as the live one: nothing to do.
+        secrets = {
+            key: HIDDEN
+            if before.marks.get(key) == mark
+            else desired.sensitive_config.get(key, HIDDEN)
+            for key, mark in sorted(desired.marks.items())
+        }
+        if ("sensitive_config",) in ignored:
+            return before, replace(before, config=config)
+        return before, BrokerConfig(desired.broker_id, config, secrets, dict(desired.marks))
+
+    def apply(
+        self, cluster: Cluster, step: Step, changes: Sequence[Change]
+    ) -> Mapping[Identity, Verdict]:
+        """Set and reset; a secret that is not the planned one is not sent."""
+        odd = {each.identity for each in changes if not self._knows(step, each)}
+        other = client_refusal(CLIENT_INVALID, "A secret is not the planned one; plan again.")
+        fine = [each for each in changes if each.identity not in odd]
+        return dict.fromkeys(odd, other) | dict(super().apply(cluster, step, fine))
+
+    def validate(
+        self, cluster: Cluster, step: Step, changes: Sequence[Change]
+    ) -> Mapping[Identity, Refusal | Resolved]:
+        """Hold keys and types against what a broker tells of them, then ask the broker."""
+        resources = {each.identity: self.resource(each.identity) for each in changes}
+        known = _told(cluster, resources.values())
+        refusals: dict[Identity, Refusal | Resolved] = {}
+        for change in changes:
+            keys = known[resources[change.identity]]
+            fault = keys if isinstance(keys, Refusal) else _fault(self.spec(step, change), keys)
+            if fault is not None:
+                refusals[change.identity] = fault
+        fine = [each for each in changes if each.identity not in refusals]
+        return refusals | dict(super().validate(cluster, step, fine) if fine else {})
+
+    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+        """Look for the values; that another secret was set does not show."""
+        before: BrokerConfig | None = change.before  # type: ignore[assignment] # a change of this kind
+        again = {*before.marks} & {*self.spec(step, change).set} if before else set()
+        return not again and self._shows(step, change, reading)
+
+    def served(
+        self, cluster: Cluster, broker: int, changes: Sequence[Change]
+    ) -> Mapping[Identity, str]:
+        """Compare with what the broker itself tells; what is for all, with each."""
+        every = [each for each in changes if each.identity == DEFAULT]
+        own = [each for each in changes if each.identity != DEFAULT]
+        names = {name for each in own for name in self._names(each)}
+        objects = {
+            **self.reading(cluster, [Identity(DEFAULT)] if every else [], broker).objects,
+            **self.reading(cluster, names, None).objects,
+        }
+        return {
+            each.identity: ""
+            for each in changes
+            if all(self._shows(step, each, Reading(objects)) for step in self.steps(each))
+        }
+
+    def named(self, resource: ConfigResource) -> Identity:
+        """Name the object that a resource of Kafka's is."""
+        return Identity(resource.name or DEFAULT)
+
+    def resource(self, name: Identity) -> ConfigResource:
+        """Give Kafka's word for an object."""
+        return ConfigResource(self.scope, "" if name == DEFAULT else name)
+
+    def live(
+        self, resource: ConfigResource, found: Mapping[str, ConfigDetail]
+    ) -> BrokerConfig | None:
+        """Make the live value of what is set dynamically, None where nothing is."""
+        source = (
+            ConfigSource.DYNAMIC_BROKER if resource.name else ConfigSource.DYNAMIC_DEFAULT_BROKER
+        )
+        own = {
+            key: each.entry
+            for key, each in sorted(found.items())
+            if each.entry.source is source and not is_throttle(key)
+        }
+        secrets = [key for key, each in own.items() if each.is_sensitive]
+        config = {key: each.value or "" for key, each in own.items() if not each.is_sensitive}
+        if not own:
+            return None
+        hidden = dict.fromkeys(secrets, HIDDEN)
+        broker_id = int(resource.name) if resource.name else None
+        return BrokerConfig(broker_id, config, hidden, dict.fromkeys(secrets, ""))
+
+    def spec(self, step: Step, change: Change) -> ResourceAlteration:
+        """Say what the step sends for the change, of secrets those that are new."""
+        before: Any = change.before
+        after: Any = change.after
+        if self.removes(step, change):
+            keys = {*before.config, *before.marks}
+            return ResourceAlteration(self.resource(self.identify(before)), delete=_sorted(keys))
+        is_new = before is None or change.action is Action.REPLACE
+        has = BrokerConfig() if is_new else before
+        changed, gone = alteration(has.config, after.config)
+        marked, forgotten = alteration(has.marks, after.marks)
+        secrets = {key: after.sensitive_config.get(key, "") for key in marked}
+        resource = self.resource(self.identify(after))
+        return ResourceAlteration(resource, {**changed, **secrets}, _sorted({*gone, *forgotten}))
+
+    def _knows(self, step: Step, change: Change) -> bool:
+        """Whether the secrets that are sent are the planned ones: a file has their marks only."""
+        after: BrokerConfig | None = change.after  # type: ignore[assignment] # a change of this kind
+        if after is None or self.removes(step, change):
+            return True
+        sent = self.spec(step, change).set.keys() & after.marks.keys()
+        marks = self.normal(after).marks
+        return all(marks.get(key) == after.marks[key] for key in sent)
+
+    def _shows(self, step: Step, change: Change, reading: Reading) -> bool:
+        spec = self.spec(step, change)
+        live = reading.objects.get(self.named(spec.resource))
+        value: BrokerConfig | None = live.value if live else None  # type: ignore[assignment]
+        held = {**value.config, **dict.fromkeys(value.marks, HIDDEN)} if value else {}
+        after: BrokerConfig | None = change.after  # type: ignore[assignment]
+        secret = after.marks if after else {}
+        wanted = {key: HIDDEN if key in secret else each for key, each in spec.set.items()}
+        return wanted.items() <= held.items() and not held.keys() & set(spec.delete)
+
+    def _names(self, change: Change) -> set[Identity]:
+        return {self.named(self.spec(step, change).resource) for step in self.steps(change)}
+
+
+def is_throttle(key: str) -> bool:
+    """Whether a key limits the traffic of a reassignment, which sets and removes it."""
+    return ".throttled." in key or key.endswith(".throttled")
+
+
+def is_secret_key(key: str) -> bool:
+    """Whether Kafka hides the value of a key, as far as its name tells."""
+    return key.endswith((".password", ".secret", "sasl.jaas.config", "ssl.keystore.key"))
+
+
+def _narrowed(live: BrokerConfig, keys: Collection[str]) -> BrokerConfig:
+    return BrokerConfig(
+        live.broker_id,
+        {key: each for key, each in live.config.items() if key in keys},
+        {key: each for key, each in live.sensitive_config.items() if key in keys},
+        {key: each for key, each in live.marks.items() if key in keys},
+    )
+
+
+def _sorted(keys: Collection[str]) -> tuple[str, ...]:
+    return tuple(sorted(keys))
+
+
+Keys = Mapping[str, ConfigDetail]
+
+
+def _told(
+    cluster: Cluster, resources: Collection[ConfigResource]
+) -> Mapping[ConfigResource, Keys | Refusal]:
+    """Let every broker tell its keys; those for all brokers are told by any of them."""
+    brokers = sorted(str(each.id) for each in cluster.describe().brokers)
+    asked = {each: each if each.name else replace(each, name=brokers[0]) for each in resources}
+    answers = cluster.configs(list({*asked.values()}))
+    silent = client_refusal(CLIENT_DISCONNECTED, "The broker did not tell its configs.")
+    return {each: answers.get(whom, silent) for each, whom in asked.items()}
+
+
+def _fault(spec: ResourceAlteration, keys: Keys) -> Refusal | None:
+    """Say what a broker would not take, or would take without a word and not use."""
+    for key, value in sorted(spec.set.items()):
+        if key not in keys:
+            if not key.startswith("listener.name."):  # keys of one listener are not told
+                return client_refusal(CLIENT_INVALID, _unknown(key, keys))
+            continue
+        told = keys[key]
+        if told.is_read_only:
+            way = "set it in the file of the broker and start the broker anew"
+            return client_refusal(CLIENT_INVALID, f"{key} is read-only: {way}.")
+        if told.type is None or told.entry.is_sensitive:
+            continue
+        if fault := value_fault(TopicConfig(key, told.type, ""), value):
+            return client_refusal(CLIENT_INVALID, f"{key}: {fault} ({told.type}).")
+    return None
+
+
+def _unknown(key: str, keys: Keys) -> str:
+    close = get_close_matches(key, keys, 1)
+    meant = f" Did you mean {close[0]}?" if close else ""
+    return f"No config of a broker is called {key}; it would be stored and never used.{meant}"
+
+
+BROKER_CONFIG = BrokerConfigKind(
+    "kafka_broker_config", "broker config", BrokerConfig, "broker_id", ConfigScope.BROKER, 26, 93
+)

@@ -1,0 +1,171 @@
+"""`kafka_feature`: the level that a feature of the cluster runs at."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.setting_specs import Downgrade, FeatureUpdate, NodeVersions
+from kplan.cluster.specs import Verdict
+from kplan.kinds.base import Problem, Resolved
+from kplan.kinds.schema import Attribute
+from kplan.model.plan import Action, Change, Step
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity, Path
+from kplan.model.snapshot import Live, Reading
+
+BASE = "metadata.version"
+"""The feature that others depend on: it goes up before them and down after them."""
+
+BASE_UP = Step(3, "update_features")
+UP = Step(4, "update_features")
+DOWN = Step(5, "update_features")
+BASE_DOWN = Step(6, "update_features")
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A feature of the cluster (KIP-584), `metadata.version` or `group.version`."""
+
+    name: Annotated[str, Attribute("Name of the feature.", replaces=True)]
+    level: Annotated[int, Attribute("The level it is to run at; 0 is off.", "number")]
+    downgrade: Annotated[
+        str,
+        Attribute(
+            "Whether it may go to a lower level: never, only where nothing is lost, or at any "
+            "price.",
+            choices=tuple(Downgrade),
+        ),
+    ] = Downgrade.NONE.value
+
+
+class FeatureKind:
+    """Features: raised, and lowered only when asked for; never deleted."""
+
+    name = "kafka_feature"
+    noun = "feature"
+    schema = Feature
+    is_replaceable = False
+    is_deletable = False
+    is_always_read = False
+
+    def identify(self, value: Feature) -> Identity:
+        """Name it by its name."""
+        return Identity(value.name)
+
+    def normal(self, value: Feature) -> Feature:
+        """Spell the downgrade in one way."""
+        return replace(value, downgrade=value.downgrade.casefold())
+
+    def check(self, value: Feature) -> Iterator[Problem]:
+        """Hold the words against what there is."""
+        if value.downgrade not in tuple(Downgrade):
+            told = f'downgrade is "{value.downgrade}".'
+            yield Problem("KP227", told, f"It is {', '.join(Downgrade)}.", ("downgrade",))
+        if value.level < 0:
+            yield Problem("KP227", f"level is {value.level}; the lowest is 0.", path=("level",))
+
+    def check_all(
+        self,
+        declared: Collection[Identity],  # noqa: ARG002 - the broker knows what depends on what
+        live: Collection[Identity] = (),  # noqa: ARG002
+    ) -> Iterator[tuple[Identity, Problem]]:
+        """Find nothing: what depends on what is the broker's to say."""
+        return iter(())
+
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:
+        """Read the features that are on, and of the others those that are wanted."""
+        return _reading(cluster.versions(), wanted)
+
+    def recalled(self, live: Feature, applied: Feature) -> Feature:  # noqa: ARG002 - see docstring
+        """Keep what is live: Kafka tells all of it."""
+        return live
+
+    def aligned(
+        self, live: Feature, desired: Feature, ignored: Collection[Path] = ()
+    ) -> tuple[Feature, Feature]:
+        """Compare levels; how a feature may be lowered is nothing of the cluster's."""
+        before = replace(live, downgrade=desired.downgrade)
+        is_kept = () in ignored or ("level",) in ignored
+        return before, before if is_kept else desired
+
+    def refuse(self, live: Live, desired: Feature) -> Iterator[Problem]:
+        """Refuse to lower what was not said to be lowered (K919-20)."""
+        held: Feature = live.value  # type: ignore[assignment] # a Reading of this kind holds features
+        if desired.level < held.level and desired.downgrade == Downgrade.NONE:
+            yield Problem(
+                "KP228",
+                f"{desired.name} runs at level {held.level}, and {desired.level} is declared; "
+                "a lower level can lose what was written at the higher one.",
+                'Declare downgrade = "safe" to go down where nothing is lost.',
+                ("level",),
+            )
+
+    def steps(self, change: Change) -> tuple[Step, ...]:
+        """Up with the base first, down with the base last."""
+        if change.action not in {Action.CREATE, Action.UPDATE}:
+            return ()
+        is_base = change.identity == BASE
+        if _is_lowered(change):
+            return (BASE_DOWN,) if is_base else (DOWN,)
+        return (BASE_UP,) if is_base else (UP,)
+
+    def records(self, step: Step, change: Change) -> int:  # noqa: ARG002 - the same for all
+        """One record each."""
+        return 1
+
+    def apply(
+        self,
+        cluster: Cluster,
+        step: Step,  # noqa: ARG002 - the level says all
+        changes: Sequence[Change],
+    ) -> Mapping[Identity, Verdict]:
+        """Update one after the other."""
+        answers = cluster.update_features([_update(each) for each in changes])
+        return {Identity(name): answer for name, answer in answers.items()}
+
+    def validate(
+        self,
+        cluster: Cluster,
+        step: Step,  # noqa: ARG002 - the level says all
+        changes: Sequence[Change],
+    ) -> Mapping[Identity, Refusal | Resolved]:
+        """Ask the controller (UpdateFeatures, validate only)."""
+        updates = [_update(each) for each in changes]
+        answers = cluster.update_features(updates, validate_only=True)
+        return {Identity(name): answer or {} for name, answer in answers.items()}
+
+    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:  # noqa: ARG002 - the level says all
+        """Look for the level."""
+        after: Feature = change.after  # type: ignore[assignment] # features are not deleted
+        live = reading.objects.get(change.identity)
+        return (live.value.level if live else 0) == after.level  # type: ignore[attr-defined]
+
+    def served(
+        self, cluster: Cluster, broker: int, changes: Sequence[Change]
+    ) -> Mapping[Identity, str]:
+        """Look for the level that this broker runs."""
+        reading = _reading(cluster.versions(broker=broker), [each.identity for each in changes])
+        return {each.identity: "" for each in changes if self.is_done(UP, each, reading)}
+
+
+def _reading(found: NodeVersions, wanted: Collection[Identity]) -> Reading:
+    names = {*found.finalized, *(each for each in wanted if each in found.supported)}
+    return Reading(
+        {
+            Identity(name): Live(Feature(name, found.finalized.get(name, 0)))
+            for name in sorted(names)
+        }
+    )
+
+
+def _is_lowered(change: Change) -> bool:
+    before: Feature | None = change.before  # type: ignore[assignment] # a change of this kind
+    after: Feature = change.after  # type: ignore[assignment]
+    return before is not None and after.level < before.level
+
+
+def _update(change: Change) -> FeatureUpdate:
+    after: Feature = change.after  # type: ignore[assignment] # features are not deleted
+    downgrade = Downgrade(after.downgrade) if _is_lowered(change) else Downgrade.NONE
+    return FeatureUpdate(after.name, after.level, downgrade)

@@ -1,0 +1,237 @@
+"""Kinds whose objects are nothing but a name with configs: groups, metrics subscriptions."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.resource_configs import keys_of
+from kplan.cluster.setting_specs import (
+    ConfigDetail,
+    ConfigResource,
+    ConfigScope,
+    ResourceAlteration,
+)
+from kplan.cluster.specs import ConfigSource, Verdict
+from kplan.cluster.topic_configs import value_fault
+from kplan.kinds.base import Problem, Resolved
+from kplan.kinds.config_map import alteration, config_after
+from kplan.kinds.schema import Attribute
+from kplan.model.plan import Action, Change, Step
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity, Path
+from kplan.model.snapshot import Live, Reading
+
+OWN = frozenset({ConfigSource.GROUP, ConfigSource.CLIENT_METRICS})
+"""Sources of the values that were set for the object itself."""
+
+_Config = Annotated[Mapping[str, str], Attribute("Configs that are set.", "map(string)")]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupConfig:
+    """Configs of a consumer, share or streams group (KIP-848, KIP-932)."""
+
+    group_id: Annotated[str, Attribute("Name of the group.", replaces=True)]
+    config: _Config = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientMetrics:
+    """A subscription to metrics that clients push to the brokers (KIP-714)."""
+
+    name: Annotated[str, Attribute("Name of the subscription.", replaces=True)]
+    config: _Config = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedConfigKind:
+    """A name with configs: what is declared is all that is set, and without any it is gone.
+
+    `key` is the attribute with the name, `rank` the place of setting, which is followed by the two
+    of replacing, and `removal` that of removing.
+    """
+
+    name: str
+    noun: str
+    schema: type[Any]
+    key: str
+    scope: ConfigScope
+    rank: int
+    removal: int
+    is_replaceable: bool = True
+    is_deletable: bool = True
+    is_always_read: bool = False
+
+    def identify(self, value: Any) -> Identity:  # noqa: ANN401 - of `schema`
+        """Name it by its name."""
+        return Identity(getattr(value, self.key))
+
+    def normal(self, value: Any) -> Any:  # noqa: ANN401
+        """Keep the value: it has one spelling."""
+        return value
+
+    def check(self, value: Any) -> Iterator[Problem]:  # noqa: ANN401
+        """Hold values against the types that are known here; the broker knows all keys."""
+        if not self.identify(value):
+            yield Problem("KP226", f"A {self.noun} has a name.", path=(self.key,))
+        if not value.config:
+            yield Problem(
+                "KP226",
+                f"A {self.noun} without any is none for Kafka.",
+                "Declare at least one key in config, or remove the block.",
+                ("config",),
+            )
+        known = keys_of(self.scope)
+        for key, text in sorted(value.config.items()):
+            if key in known and (fault := value_fault(known[key].row, text)):
+                yield Problem("KP226", f'{key} is "{text}": {fault}.', path=("config", key))
+
+    def check_all(
+        self,
+        declared: Collection[Identity],  # noqa: ARG002 - they stand beside each other
+        live: Collection[Identity] = (),  # noqa: ARG002
+    ) -> Iterator[tuple[Identity, Problem]]:
+        """Find nothing: they do not get in each other's way."""
+        return iter(())
+
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:
+        """Read those that are wanted, and those that the cluster lists where it can."""
+        listed = cluster.config_names(self.scope) or frozenset()
+        return self.reading(cluster, {*wanted, *(Identity(each) for each in listed)}, None)
+
+    def recalled(self, live: Any, applied: Any) -> Any:  # noqa: ANN401, ARG002 - see docstring
+        """Keep what is live: Kafka tells all of it."""
+        return live
+
+    def aligned(self, live: Any, desired: Any, ignored: Collection[Path] = ()) -> tuple[Any, Any]:  # noqa: ANN401
+        """Compare all keys that are set: one that is not declared is to go."""
+        return live, replace(desired, config=config_after(live.config, desired.config, ignored))
+
+    def refuse(self, live: Live, desired: Any) -> Iterator[Problem]:  # noqa: ANN401, ARG002 - see docstring
+        """Refuse nothing: any config may become any other."""
+        return iter(())
+
+    def steps(self, change: Change) -> tuple[Step, ...]:
+        """Set in one request, and remove late in one of its own."""
+        match change.action:
+            case Action.CREATE | Action.UPDATE:
+                return (Step(self.rank, "alter_configs"),)
+            case Action.REPLACE:
+                return (Step(self.rank + 1, "alter_configs"), Step(self.rank + 2, "alter_configs"))
+            case Action.DELETE:
+                return (Step(self.removal, "alter_configs"),)
+            case _:
+                return ()
+
+    def records(self, step: Step, change: Change) -> int:
+        """Count one record for each key."""
+        spec = self.spec(step, change)
+        return max(1, len(spec.set) + len(spec.delete))
+
+    def apply(
+        self, cluster: Cluster, step: Step, changes: Sequence[Change]
+    ) -> Mapping[Identity, Verdict]:
+        """Set and reset in one request."""
+        return self._sent(cluster, step, changes, validate_only=False)
+
+    def validate(
+        self, cluster: Cluster, step: Step, changes: Sequence[Change]
+    ) -> Mapping[Identity, Refusal | Resolved]:
+        """Ask the broker (IncrementalAlterConfigs, validate only)."""
+        answers = self._sent(cluster, step, changes, validate_only=True)
+        return {name: answer or {} for name, answer in answers.items()}
+
+    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+        """Look for the values that the step leaves behind."""
+        spec = self.spec(step, change)
+        live = reading.objects.get(self.named(spec.resource))
+        held: Mapping[str, str] = live.value.config if live else {}  # type: ignore[attr-defined] # of `schema`
+        return spec.set.items() <= held.items() and not held.keys() & set(spec.delete)
+
+    def served(
+        self, cluster: Cluster, broker: int, changes: Sequence[Change]
+    ) -> Mapping[Identity, str]:
+        """Compare with what this broker tells."""
+        specs = {
+            each.identity: [self.spec(step, each) for step in self.steps(each)] for each in changes
+        }
+        names = {self.named(spec.resource) for found in specs.values() for spec in found}
+        reading = self.reading(cluster, names, broker)
+        return {
+            each.identity: ""
+            for each in changes
+            if all(self.is_done(step, each, reading) for step in self.steps(each))
+        }
+
+    def named(self, resource: ConfigResource) -> Identity:
+        """Name the object that a resource of Kafka's is."""
+        return Identity(resource.name)
+
+    def resource(self, name: Identity) -> ConfigResource:
+        """Give Kafka's word for an object."""
+        return ConfigResource(self.scope, name)
+
+    def live(self, resource: ConfigResource, found: Mapping[str, ConfigDetail]) -> Any | None:  # noqa: ANN401
+        """Make the live value, None where nothing is set."""
+        own = {
+            key: each.entry.value
+            for key, each in sorted(found.items())
+            if each.entry.source in OWN and each.entry.value is not None
+        }
+        return self.schema(resource.name, own) if own else None
+
+    def reading(self, cluster: Cluster, names: Collection[Identity], broker: int | None) -> Reading:
+        """Read these; one that is refused is hidden."""
+        resources = [self.resource(each) for each in sorted(names)]
+        answers = cluster.configs(resources, broker=broker) if resources else {}
+        objects: dict[Identity, Live] = {}
+        hidden: dict[Identity, Refusal] = {}
+        for resource, found in answers.items():
+            name = self.named(resource)
+            if isinstance(found, Refusal):
+                hidden[name] = found
+            elif (value := self.live(resource, found)) is not None:
+                objects[name] = Live(value)
+        return Reading(objects, hidden)
+
+    def removes(self, step: Step, change: Change) -> bool:
+        """Whether the step takes away what was there."""
+        is_swap = change.action is Action.REPLACE
+        return change.after is None or (is_swap and step.rank == self.rank + 1)
+
+    def spec(self, step: Step, change: Change) -> ResourceAlteration:
+        """Say what the step sends for the change."""
+        before: Any = change.before
+        after: Any = change.after
+        if self.removes(step, change):
+            resource = self.resource(self.identify(before))
+            return ResourceAlteration(resource, delete=tuple(sorted(before.config)))
+        is_new = before is None or change.action is Action.REPLACE
+        has = {} if is_new else before.config
+        return ResourceAlteration(
+            self.resource(self.identify(after)), *alteration(has, after.config)
+        )
+
+    def _sent(
+        self, cluster: Cluster, step: Step, changes: Sequence[Change], *, validate_only: bool
+    ) -> Mapping[Identity, Verdict]:
+        specs = {change.identity: self.spec(step, change) for change in changes}
+        answers = cluster.alter_configs(list(specs.values()), validate_only=validate_only)
+        return {
+            name: answers[spec.resource] for name, spec in specs.items() if spec.resource in answers
+        }
+
+
+GROUP_CONFIG = NamedConfigKind(
+    "kafka_group_config", "group config", GroupConfig, "group_id", ConfigScope.GROUP, 70, 95
+)
+CLIENT_METRICS = NamedConfigKind(
+    "kafka_client_metrics",
+    "metrics subscription",
+    ClientMetrics,
+    "name",
+    ConfigScope.CLIENT_METRICS,
+    74,
+    94,
+)

@@ -1,0 +1,220 @@
+"""Settings declared, applied, changed outside and destroyed: in memory and on a real broker."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.port import Cluster
+from kplan.cluster.setting_specs import (
+    ConfigResource,
+    ConfigScope,
+    QuotaAlteration,
+    QuotaEntity,
+    ResourceAlteration,
+    ScramAlteration,
+    ScramUser,
+)
+from kplan.kafka.auth import ScramSha256
+from kplan.kafka.wire.driver import WireCluster
+from kplan.model.errors import AuthError
+from kplan.model.outcome import Status
+from kplan.model.plan import Action
+from kplan.sandbox.record import Sandbox
+from kplan.workflow.project import Ports
+from tests.contract.clusters import settings_of, soon
+from tests.sites import Site
+
+SETTINGS = """
+provider "kafka" {{ bootstrap_servers = ["127.0.0.1:1"] }}
+resource "kafka_quota" "user" {{
+  entity_name = "{prefix}app"
+  entity_type = "user"
+  client_id   = "<default>"
+  config      = {{ "producer_byte_rate" = {rate} }}
+}}
+resource "kafka_user_scram_credential" "app" {{
+  username            = "{prefix}app"
+  scram_mechanism     = "SCRAM-SHA-256"
+  scram_iterations    = {iterations}
+  password_wo         = "hunter2"
+  password_wo_version = "1"
+}}
+resource "kafka_broker_config" "every" {{
+  config = {{ "background.threads" = {threads} }}
+}}
+resource "kafka_broker_config" "one" {{
+  broker_id = 1
+  config    = {{ "log.cleaner.threads" = 2 }}
+}}
+resource "kafka_group_config" "group" {{
+  group_id = "{prefix}group"
+  config   = {{ "consumer.session.timeout.ms" = {timeout} }}
+}}
+resource "kafka_client_metrics" "metrics" {{
+  name   = "{prefix}metrics"
+  config = {{ "interval.ms" = 60000, "metrics" = "org.apache.kafka.consumer." }}
+}}
+resource "kafka_feature" "group" {{
+  name  = "group.version"
+  level = 1
+}}
+"""
+
+
+class _Unclosed:
+    """The cluster of the test, which outlives every run on it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._cluster, name)
+
+    def close(self) -> None:
+        """Leave it open."""
+
+
+@dataclass(slots=True)
+class Estate(Site):
+    """A site on any implementation of the port."""
+
+    @property
+    def ports(self) -> Ports:
+        """The outside world."""
+        return replace(super(Estate, self).ports, connect=lambda *_: _Unclosed(self.cluster))  # type: ignore[arg-type] # stands for it
+
+
+@pytest.fixture
+def estate(cluster: Cluster, tmp_path: Path) -> Iterator[Estate]:
+    found = Estate(tmp_path, cluster)  # type: ignore[arg-type] # any implementation does
+    yield found
+    if (tmp_path / "state").exists():
+        found.apply(is_destroy=True)
+
+
+def declare(site: Site, prefix: str, **given: int) -> None:
+    values = {"rate": 1000, "iterations": 4096, "threads": 11, "timeout": 50000, **given}
+    site.write(SETTINGS.format(prefix=prefix, **values))
+
+
+def actions(site: Site) -> dict[str, Action]:
+    found = {
+        str(each.address).removeprefix("kafka_"): each.action for each in site.plan().plan.changes
+    }
+    return {name: action for name, action in found.items() if action is not Action.NO_OP}
+
+
+def changed_outside(cluster: Cluster, prefix: str) -> ResourceAlteration:
+    """Change what kplan set, and start a throttle; give what ends it."""
+    user = QuotaEntity(f"{prefix}app", "")
+    cluster.alter_quotas([QuotaAlteration(user, {"producer_byte_rate": 5.0})])
+    cluster.alter_scram_users([ScramAlteration(ScramUser(f"{prefix}app", "SCRAM-SHA-256"))])
+    metrics = ConfigResource(ConfigScope.CLIENT_METRICS, f"{prefix}metrics")
+    one = ConfigResource(ConfigScope.BROKER, "1")
+    throttle = {"leader.replication.throttled.rate": "1000000"}
+    specs = [
+        ResourceAlteration(metrics, delete=("metrics",)),
+        ResourceAlteration(one, throttle),
+    ]
+    assert cluster.alter_configs(specs) == {metrics: None, one: None}
+    return ResourceAlteration(one, delete=tuple(throttle))
+
+
+def test_settings_go_from_a_declaration_to_the_cluster_and_back(
+    estate: Estate, prefix: str
+) -> None:
+    """S26, S27, K4o-16, K919-20."""
+    cluster = estate.cluster
+    declare(estate, prefix)
+    planned = estate.plan().plan
+    assert planned.diagnostics == ()
+    assert {each.action for each in planned.changes} <= {Action.CREATE, Action.UPDATE, Action.NO_OP}
+    done = estate.apply()
+    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert all(each.is_verified for each in done.outcomes)
+    assert actions(estate) == {}, "what was applied needs nothing more"
+
+    declare(estate, prefix, rate=2000, iterations=8192, threads=12, timeout=51000)
+    assert actions(estate) == dict.fromkeys(
+        ("quota.user", "user_scram_credential.app", "broker_config.every", "group_config.group"),
+        Action.UPDATE,
+    )
+    done = estate.apply()
+    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert actions(estate) == {}
+
+    throttled = changed_outside(cluster, prefix)
+    wanted = {
+        "quota.user": Action.UPDATE,
+        "user_scram_credential.app": Action.CREATE,
+        "client_metrics.metrics": Action.UPDATE,
+    }
+    soon(lambda: actions(estate) == wanted)
+    cluster.alter_configs([throttled])
+    done = estate.apply()
+    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+
+    done = estate.apply(is_destroy=True)
+    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert [each.action for each in done.planned.plan.changes].count(Action.FORGET) == 1
+    assert QuotaEntity(f"{prefix}app", "") not in cluster.quotas()
+    assert cluster.versions().finalized["group.version"] == 1, "a feature stays as it is"
+
+
+def test_what_a_broker_would_refuse_is_told_before_anything_is_done(
+    estate: Estate, prefix: str
+) -> None:
+    """K919-06, trap "notanumber"."""
+    del prefix
+    estate.write(
+        """
+        provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+        resource "kafka_broker_config" "fixed" {
+          broker_id = 1
+          config    = { "node.id" = 7 }
+        }
+        resource "kafka_broker_config" "typed" { config = { "log.cleaner.threads" = "notanumber" } }
+        resource "kafka_group_config" "unknown" {
+          group_id = "g"
+          config   = { "no.such.key" = "1" }
+        }
+        resource "kafka_quota" "address" {
+          entity_type = "ip"
+          entity_name = "no.such.host.invalid"
+          config      = { "connection_creation_rate" = 1 }
+        }
+        """
+    )
+    plan = estate.plan().plan
+    told = {str(each.address): (each.code, each.detail) for each in plan.diagnostics}
+    assert {code for code, _ in told.values()} == {"KP241"}
+    assert "read-only" in told["kafka_broker_config.fixed"][1]
+    assert "(INT)" in told["kafka_broker_config.typed"][1]
+    assert "kafka_group_config.unknown" in told
+    is_real = not isinstance(estate.cluster, MemoryCluster)  # memory looks up no host names
+    assert ("kafka_quota.address" in told) is is_real
+
+
+@pytest.mark.broker
+def test_a_user_that_was_made_can_log_in(sasl_broker: Sandbox, prefix: str) -> None:
+    """S27: the password arrives as it was meant."""
+    admin = settings_of(sasl_broker, "admin")
+    name = ScramUser(f"{prefix}carol", "SCRAM-SHA-256")
+    with closing(WireCluster(admin)) as cluster:
+        assert cluster.alter_scram_users([ScramAlteration(name, 4096, "hunter=2,ü")]) == {
+            name: None
+        }
+        soon(lambda: name in cluster.scram_users())
+        for password, is_right in (("hunter=2,ü", True), ("hunter3", False)):
+            own = replace(admin, sasl=ScramSha256(name.user, password))
+            with closing(WireCluster(own)) as carol:
+                if is_right:
+                    assert carol.describe().cluster_id
+                else:
+                    with pytest.raises(AuthError):
+                        carol.describe()
+        assert cluster.alter_scram_users([ScramAlteration(name)]) == {name: None}

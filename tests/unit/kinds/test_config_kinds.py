@@ -1,0 +1,253 @@
+"""Configs of brokers, groups and metrics subscriptions between declaration, cluster and plan."""
+
+from dataclasses import replace
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.setting_specs import ConfigResource, ConfigScope, ResourceAlteration
+from kplan.kinds.broker_config import BROKER_CONFIG, BrokerConfig
+from kplan.kinds.codes import SUMMARIES
+from kplan.kinds.named_config import CLIENT_METRICS, GROUP_CONFIG, ClientMetrics, GroupConfig
+from kplan.kinds.schema import stored_document
+from kplan.model.errors import Unread
+from kplan.model.plan import Action, Change
+from kplan.model.refusal import Refusal
+from tests.values import address
+
+EVERY, ONE = ConfigResource(ConfigScope.BROKER, ""), ConfigResource(ConfigScope.BROKER, "1")
+GROUP = ConfigResource(ConfigScope.GROUP, "g")
+TIMEOUT, PASSWORD = "consumer.session.timeout.ms", "ssl.keystore.password"
+
+
+def cluster_with(**given: dict[str, str]) -> MemoryCluster:
+    """Set configs of all brokers, of broker 1, and of a group."""
+    places = {"every": EVERY, "one": ONE, "group": GROUP}
+    cluster = MemoryCluster()
+    cluster.settle(configs=[ResourceAlteration(places[name], given[name]) for name in given])
+    return cluster
+
+
+def broker(config: dict[str, str] | None = None, **given: object) -> BrokerConfig:
+    return BROKER_CONFIG.normal(BrokerConfig(config=config or {}, **given))  # type: ignore[arg-type]
+
+
+def change(before: object, after: object, action: Action) -> Change:
+    kind = BROKER_CONFIG if isinstance(after or before, BrokerConfig) else GROUP_CONFIG
+    name = kind.identify(after or before)
+    return Change(address(f"{kind.name}.a"), kind.name, name, action, before, after)
+
+
+# Names with configs.
+
+
+def test_a_group_is_made_changed_and_removed() -> None:
+    cluster = MemoryCluster()
+    first = GroupConfig("g", {TIMEOUT: "50000"})
+    second = GroupConfig("g", {"consumer.heartbeat.interval.ms": "6000"})
+    for before, after, action in (
+        (None, first, Action.CREATE),
+        (first, second, Action.UPDATE),
+        (second, None, Action.DELETE),
+    ):
+        each = change(before, after, action)
+        (step,) = GROUP_CONFIG.steps(each)
+        assert GROUP_CONFIG.validate(cluster, step, [each]) == {"g": {}}
+        assert not GROUP_CONFIG.is_done(step, each, GROUP_CONFIG.read(cluster, ["g"]))  # type: ignore[list-item]
+        assert GROUP_CONFIG.apply(cluster, step, [each]) == {"g": None}
+        reading = GROUP_CONFIG.read(cluster, [each.identity])
+        assert [live.value for live in reading.objects.values()] == ([after] if after else [])
+        assert GROUP_CONFIG.is_done(step, each, reading)
+        assert GROUP_CONFIG.served(cluster, 1, [each]) == {"g": ""}
+
+
+def test_another_name_is_another_group() -> None:
+    cluster = cluster_with(group={TIMEOUT: "50000"})
+    swap = change(
+        GroupConfig("g", {TIMEOUT: "50000"}), GroupConfig("h", {TIMEOUT: "51000"}), Action.REPLACE
+    )
+    for step in GROUP_CONFIG.steps(swap):
+        assert GROUP_CONFIG.apply(cluster, step, [swap]) == {"h": None}
+    assert cluster.config_names(ConfigScope.GROUP) == frozenset({"h"})
+    assert GROUP_CONFIG.served(cluster, 1, [swap]) == {"h": ""}
+
+
+def test_a_cluster_that_cannot_list_is_asked_for_what_is_wanted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """KIP-1142 came with Kafka 4.1."""
+    cluster = cluster_with(group={TIMEOUT: "50000"})
+    monkeypatch.setattr(cluster, "config_names", lambda _: None)
+    assert GROUP_CONFIG.read(cluster, []).objects == {}
+    assert [*GROUP_CONFIG.read(cluster, ["g"]).objects] == ["g"]  # type: ignore[list-item]
+
+
+def test_what_may_not_be_read_is_hidden_or_unread() -> None:
+    cluster = cluster_with(group={TIMEOUT: "50000"})
+    cluster.deny("DESCRIBE_CONFIGS", "GROUP")
+    assert GROUP_CONFIG.read(cluster, []).hidden["g"].error == "GROUP_AUTHORIZATION_FAILED"  # type: ignore[index]
+    cluster.deny("DESCRIBE_CONFIGS", "CLUSTER")
+    with pytest.raises(Unread):
+        CLIENT_METRICS.read(cluster, [])
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        (GroupConfig("", {TIMEOUT: "50000"}), ("group_id",)),
+        (GroupConfig("g"), ("config",)),
+        (GroupConfig("g", {TIMEOUT: "soon"}), ("config", TIMEOUT)),
+        (ClientMetrics("m", {"interval.ms": "5"}), ("config", "interval.ms")),
+    ],
+)
+def test_what_is_known_to_be_wrong_is_told_without_a_cluster(
+    value: GroupConfig | ClientMetrics, path: tuple[str, ...]
+) -> None:
+    kind = GROUP_CONFIG if isinstance(value, GroupConfig) else CLIENT_METRICS
+    (problem,) = kind.check(value)
+    assert (problem.code, problem.path) == ("KP226", path)
+    assert problem.code in SUMMARIES
+
+
+# Brokers.
+
+
+def test_brokers_and_all_of_them_are_read_without_throttles() -> None:
+    """Section 3 of issue 8: a throttle of a reassignment is never drift."""
+    cluster = cluster_with(
+        every={"background.threads": "9"},
+        one={"leader.replication.throttled.rate": "5", "log.cleaner.threads": "2"},
+    )
+    found = BROKER_CONFIG.read(cluster, [])
+    assert {name: live.value.config for name, live in found.objects.items()} == {  # type: ignore[attr-defined]
+        "<default>": {"background.threads": "9"},
+        "1": {"log.cleaner.threads": "2"},
+    }
+    assert found.hidden == {}
+
+
+def test_a_broker_that_is_down_is_hidden_and_not_empty() -> None:
+    """Design law 2, S04: a dead broker makes no drift."""
+    cluster = cluster_with(one={"log.cleaner.threads": "2"})
+    cluster.go_down(1)
+    found = BROKER_CONFIG.read(cluster, ["1", "9"])  # type: ignore[list-item]
+    assert {name: each.error for name, each in found.hidden.items()} == {
+        "1": "CLIENT_DISCONNECTED",
+        "9": "CLIENT_DISCONNECTED",
+    }
+
+
+def test_keys_of_others_are_left_as_they_are() -> None:
+    live = broker({"a": "1", "b": "2", "c": "3"})
+    before, after = BROKER_CONFIG.aligned(live, broker({"a": "5"}))
+    assert (before.config, after.config) == ({"a": "1"}, {"a": "5"})
+    known = BROKER_CONFIG.recalled(live, broker({"a": "1", "b": "2"}))
+    before, after = BROKER_CONFIG.aligned(known, broker({"a": "5"}))
+    assert (before.config, after.config) == ({"a": "1", "b": "2"}, {"a": "5"}), "b was ours"
+    before, after = BROKER_CONFIG.aligned(known, broker({"a": "5"}), [()])
+    assert before == after
+
+
+def test_a_secret_is_set_known_and_removed_without_being_told() -> None:
+    """Design law 11: sensitive values are never printed."""
+    cluster = cluster_with(every={"background.threads": "9"})
+    wanted = broker({"background.threads": "9"}, sensitive_config={PASSWORD: "hunter2"})
+    assert "hunter2" not in f"{wanted!r} {stored_document(wanted)}"
+    (live,) = BROKER_CONFIG.read(cluster, []).objects.values()
+    before, after = BROKER_CONFIG.aligned(live.value, wanted)  # type: ignore[arg-type]
+    update = change(before, after, Action.UPDATE)
+    (step,) = BROKER_CONFIG.steps(update)
+    assert BROKER_CONFIG.spec(step, update).set == {PASSWORD: "hunter2"}
+    assert BROKER_CONFIG.apply(cluster, step, [update]) == {"<default>": None}
+    assert BROKER_CONFIG.served(cluster, 2, [update]) == {"<default>": ""}
+    reading = BROKER_CONFIG.read(cluster, [])
+    assert BROKER_CONFIG.is_done(step, update, reading)
+    held = reading.objects[update.identity].value
+    assert "hunter2" not in f"{held}"
+    known = BROKER_CONFIG.recalled(held, wanted)  # type: ignore[arg-type]
+    before, after = BROKER_CONFIG.aligned(known, wanted)
+    assert before == after
+    other = broker({"background.threads": "9"}, sensitive_config={PASSWORD: "hunter3"})
+    rotated = change(*BROKER_CONFIG.aligned(known, other), Action.UPDATE)
+    assert BROKER_CONFIG.spec(step, rotated).set == {PASSWORD: "hunter3"}
+    assert not BROKER_CONFIG.is_done(step, rotated, reading), "that does not show"
+    gone = change(*BROKER_CONFIG.aligned(known, broker({"background.threads": "9"})), Action.UPDATE)
+    assert BROKER_CONFIG.spec(step, gone).delete == (PASSWORD,)
+
+
+def test_a_secret_that_is_not_the_planned_one_is_not_sent() -> None:
+    cluster = MemoryCluster()
+    wanted = broker(sensitive_config={PASSWORD: "hunter2"})
+    for value in (
+        replace(wanted, sensitive_config={}),
+        replace(wanted, sensitive_config={PASSWORD: "x"}),
+    ):
+        create = change(None, value, Action.CREATE)
+        (refused,) = BROKER_CONFIG.apply(cluster, BROKER_CONFIG.steps(create)[0], [create]).values()
+        assert isinstance(refused, Refusal)
+        assert refused.error == "CLIENT_INVALID"
+    assert cluster.configs([EVERY])[EVERY] == {}
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ({"node.id": "7"}, "read-only: set it in the file of the broker"),
+        ({"log.cleaner.threads": "two"}, "(INT)"),
+        ({"log.cleaner.thread": "2"}, "Did you mean log.cleaner.threads?"),
+        ({"quite.something.else": "2"}, "stored and never used."),
+    ],
+)
+@pytest.mark.parametrize("broker_id", [1, None])
+def test_a_broker_tells_which_keys_and_values_it_has(
+    config: dict[str, str], words: str, broker_id: int | None
+) -> None:
+    create = change(None, broker(config, broker_id=broker_id), Action.CREATE)
+    (refused,) = BROKER_CONFIG.validate(
+        MemoryCluster(), BROKER_CONFIG.steps(create)[0], [create]
+    ).values()
+    assert isinstance(refused, Refusal)
+    assert words in refused.message
+
+
+def test_what_a_broker_takes_is_asked_of_it() -> None:
+    cluster = cluster_with(one={"log.cleaner.threads": "2"})
+    keys = {"log.cleaner.threads": "3", "listener.name.sasl.ssl.keystore.type": "PEM"}
+    update = change(
+        broker({"log.cleaner.threads": "2"}, broker_id=1), broker(keys, broker_id=1), Action.UPDATE
+    )
+    (step,) = BROKER_CONFIG.steps(update)
+    assert BROKER_CONFIG.validate(cluster, step, [update]) == {"1": {}}
+    assert BROKER_CONFIG.records(step, update) == 2
+    cluster.go_down(1)
+    (silent,) = BROKER_CONFIG.validate(cluster, step, [update]).values()
+    assert isinstance(silent, Refusal)
+    assert silent.error == "CLIENT_DISCONNECTED"
+
+
+def test_only_the_broker_itself_serves_its_config() -> None:
+    cluster = cluster_with(one={"log.cleaner.threads": "2"})
+    done = change(None, broker({"log.cleaner.threads": "2"}, broker_id=1), Action.CREATE)
+    assert BROKER_CONFIG.served(cluster, 3, [done]) == {"1": ""}
+    delete = change(done.after, None, Action.DELETE)
+    assert BROKER_CONFIG.served(cluster, 3, [delete]) == {}
+    assert BROKER_CONFIG.apply(cluster, BROKER_CONFIG.steps(delete)[0], [delete]) == {"1": None}
+    assert BROKER_CONFIG.served(cluster, 3, [delete]) == {"1": ""}
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        (BrokerConfig(), ("config",)),
+        (
+            BrokerConfig(1, {"leader.replication.throttled.rate": "5"}),
+            ("config", "leader.replication.throttled.rate"),
+        ),
+        (BrokerConfig(1, {PASSWORD: "hunter2"}), ("config", PASSWORD)),
+        (BrokerConfig(1, {"a": "1"}, {"a": "2"}), ("config", "a")),
+    ],
+)
+def test_what_must_not_be_declared_is_told(value: BrokerConfig, path: tuple[str, ...]) -> None:
+    (problem,) = BROKER_CONFIG.check(value)
+    assert (problem.code, problem.path) == ("KP226", path)
+    assert "hunter2" not in f"{problem}"
