@@ -57,7 +57,7 @@ class Pace:
 
     def pause(self, attempt: int, jitter: random.Random) -> float:
         """Seconds to wait before send number `attempt` + 1: exponential, with full jitter above."""
-        ceiling = min(self.max_pause_s, self.first_pause_s * 2.0 ** (attempt - 1))
+        ceiling = min(self.max_pause_s, self.first_pause_s * 2.0 ** min(attempt - 1, 30))
         return ceiling / 2 + jitter.random() * ceiling / 2
 
 

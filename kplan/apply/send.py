@@ -13,6 +13,7 @@ from kplan.cluster.errors import (
     Handling,
     client_refusal,
     handling,
+    is_size_limit,
 )
 from kplan.cluster.specs import Verdict
 from kplan.model.errors import ClusterError
@@ -38,16 +39,23 @@ def send(batch: Batch, ledger: Ledger, means: Means, deadline: float) -> None:
     """Send the batch until each of its items has an outcome for this step.
 
     Items that ask for patience are sent again together; a request that is too large, or spoilt by
-    one of its items, is halved until the guilty item stands alone (traps 3 and 4).
+    one of its items, is halved until the guilty item stands alone (traps 3 and 4). So is one that
+    is refused whole for what may be its size; an item that is refused alone for the same reason
+    proves that it was not, and speaks for all of them.
     """
     queue: deque[Chunk] = deque([batch.changes])
     while queue:
         changes = tuple(each for each in queue.popleft() if ledger.line(each).is_open)
         if not changes:
             continue
-        if means.is_stopped() or means.clock.now() >= deadline:
+        if means.is_stopped():
             return
+        if means.clock.now() >= deadline:
+            _out_of_time(changes, ledger, means)
+            continue
         sorted_out = _ask(batch, changes, ledger, means)
+        if (proof := _proof(changes, ledger)) is not None:
+            _all_failed(queue, proof, ledger, means)
         resend = settle(batch, sorted_out.doubtful, ledger, means)
         queue.extendleft(reversed(_halves(changes, sorted_out.smaller, ledger, means)))
         again = tuple(sorted_out.again) + resend
@@ -56,11 +64,23 @@ def send(batch: Batch, ledger: Ledger, means: Means, deadline: float) -> None:
             queue.append(again)
 
 
+def _out_of_time(changes: Chunk, ledger: Ledger, means: Means) -> None:
+    """Fail what was put off until the time was over; what was not sent yet stays so."""
+    for change in changes:
+        if (refused := ledger.line(change).refusal) is not None:
+            _failed(change, refused, ledger, means)
+
+
 def _ask(batch: Batch, changes: Chunk, ledger: Ledger, means: Means) -> Answers:
     means.watcher.sending(batch, changes)
     ledger.start(changes, means.clock.now())
     found = Answers()
     verdicts = _verdicts(batch, changes, means)
+    if (alike := _alike(changes, verdicts)) is not None:
+        found.smaller = [(change, alike) for change in changes]
+        for change in changes:
+            ledger.put_off(change, alike)
+        return found
     for change in changes:
         if change.identity not in verdicts:
             found.doubtful.append((change, client_refusal(CLIENT_TIMED_OUT, "No answer came.")))
@@ -80,10 +100,39 @@ def _verdicts(batch: Batch, changes: Chunk, means: Means) -> Mapping[Identity, V
         return dict.fromkeys((each.identity for each in changes), refused)
 
 
+def _alike(changes: Chunk, verdicts: Mapping[Identity, Verdict]) -> Refusal | None:
+    """Give the one refusal of a whole request, where its code may speak of the request's size."""
+    met = {verdicts.get(change.identity) for change in changes}
+    refused = met.pop() if len(changes) > 1 and len(met) == 1 else None
+    return refused if refused is not None and refused.error in _MAY_BE_SIZE else None
+
+
+_MAY_BE_SIZE = frozenset(("POLICY_VIOLATION", "INVALID_REQUEST"))
+
+
+def _proof(changes: Chunk, ledger: Ledger) -> Refusal | None:
+    """Give the refusal of an item that stood alone, unless it speaks of size all the same."""
+    refused = ledger.line(changes[0]).refusal
+    if len(changes) > 1 or refused is None or refused.error not in _MAY_BE_SIZE:
+        return None
+    return None if is_size_limit(refused) else refused
+
+
+def _all_failed(queue: deque[Chunk], proof: Refusal, ledger: Ledger, means: Means) -> None:
+    """Fail all items whose last answer was the one that the proof got alone."""
+    for change in (each for chunk in queue for each in chunk):
+        line = ledger.line(change)
+        if line.is_open and line.refusal == proof:
+            _failed(change, proof, ledger, means)
+
+
 def _sort(change: Change, refused: Refusal, found: Answers, ledger: Ledger, means: Means) -> None:
     attempts = ledger.line(change).tries
     match handling(refused):
-        case Handling.RETRY | Handling.THROTTLED as how if attempts < _limit(how, means):
+        case Handling.RETRY | Handling.THROTTLED as how if (
+            # Who is throttled is told when to come back, and may do so until the time is over.
+            how is Handling.THROTTLED or attempts < means.pace.max_attempts
+        ):
             found.again.append(change)
             ledger.put_off(change, refused)
             pause = means.pace.pause(attempts, means.jitter)
@@ -96,11 +145,6 @@ def _sort(change: Change, refused: Refusal, found: Answers, ledger: Ledger, mean
             _done(change, ledger, means, note=refused.message)
         case _:
             _failed(change, refused, ledger, means)
-
-
-def _limit(how: Handling, means: Means) -> int:
-    """Throttled items are told when to come back: they may come back often (trap 8)."""
-    return means.pace.max_attempts * (50 if how is Handling.THROTTLED else 1)
 
 
 def _halves(

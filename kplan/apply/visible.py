@@ -23,6 +23,7 @@ def wait_until_visible(ledger: Ledger, means: Means, deadline: float) -> None:
     ]
     if not applied:
         return
+    means.watcher.settling(len(applied), len(applied))
     until = min(deadline, means.clock.now() + means.pace.visible_s)
     waiting = {broker: list(applied) for broker in _brokers(means)}
     begun = means.clock.now()

@@ -3,6 +3,7 @@
 import pytest
 
 from kplan.apply.pace import Pace
+from kplan.cluster.errors import refusal
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import AclBinding, ConfigAlteration, NewPartitions, TopicRef
 from kplan.model.outcome import Status
@@ -73,6 +74,59 @@ def test_a_real_policy_violation_is_not_mistaken_for_a_size_limit() -> None:
     assert on.memory.sent == [("create_topics", 2)]
 
 
+def test_a_size_limit_in_words_nobody_knows_is_found_by_sending_less() -> None:
+    """Item 1 of the batch engine: by the message, and by retrying smaller."""
+    on = bench()
+    plan = on.plan(topics(*(f"t{n}" for n in range(8))))
+    send = on.cluster.create_topics
+
+    def create_topics(specs):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
+        if len(specs) > 2:
+            return {each.name: refusal(42, "Le lot est trop grand.") for each in specs}
+        return send(specs)
+
+    on.cluster.create_topics = create_topics  # type: ignore[method-assign]
+    outcomes = on.apply(plan)
+    assert {each.status for each in outcomes.values()} == {Status.APPLIED}
+    assert [size for _, size in on.memory.sent] == [8, 4, 2, 2, 4, 2, 2]
+
+
+def test_a_policy_that_refuses_everything_is_found_out_by_one_item_alone() -> None:
+    on = bench()
+    on.cluster.refuse("POLICY_VIOLATION", call="create_topics", message="no changes on Fridays")
+    outcomes = on.apply(on.plan(topics(*(f"t{n}" for n in range(8)))))
+    assert {str(each.refusal) for each in outcomes.values()} == {
+        "POLICY_VIOLATION: no changes on Fridays"
+    }
+    assert {each.status for each in outcomes.values()} == {Status.FAILED}
+    assert [size for _, size in on.memory.sent] == [8, 4, 2, 1]
+
+
+def test_one_topic_that_is_larger_than_a_request_does_not_take_its_neighbours_along() -> None:
+    on = bench()
+    declared = [*topics("a", "b", "c"), *topics("huge", partitions=11_000)]
+    outcomes = on.apply(on.plan(declared, max_records=20_000))
+    failed = [name for name, each in outcomes.items() if each.status is not Status.APPLIED]
+    assert failed == ["huge"]
+
+
+def test_throttling_is_waited_out_however_often_until_the_time_is_over() -> None:
+    """A quota is no fault: the last of many items waits the longest."""
+    on = bench(pace=Pace(max_attempts=2))
+    on.cluster.throttle(10, allowed=1, times=2_000)
+    outcomes = on.apply(on.plan(topics(*(f"t{n:03}" for n in range(400)))))
+    assert {each.status for each in outcomes.values()} == {Status.APPLIED}
+    assert max(each.attempts for each in outcomes.values()) == 400
+    on = bench(pace=Pace(total_s=60))
+    on.cluster.throttle(1_000, allowed=0, times=None)
+    (outcome,) = on.apply(on.plan(topics("a"))).values()
+    assert (outcome.status, str(outcome.refusal)[:25]) == (
+        Status.FAILED,
+        "THROTTLING_QUOTA_EXCEEDED",
+    )
+    assert 60 <= on.clock.time < 70
+
+
 def test_one_poisoned_item_is_found_by_halving_and_fails_alone() -> None:
     """Trap 3, K4-47."""
     on = bench()
@@ -83,8 +137,6 @@ def test_one_poisoned_item_is_found_by_halving_and_fails_alone() -> None:
     send = on.cluster.create_acls
 
     def create_acls(bindings):  # type: ignore[no-untyped-def] # noqa: ANN001, ANN202
-        from kplan.cluster.errors import refusal
-
         if any(each.principal == "User:5" for each in bindings):
             return {each: refusal(-1) for each in bindings}
         return send(bindings)
