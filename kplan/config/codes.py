@@ -48,6 +48,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP145": "Cycle",
     "KP146": "Reference to undeclared data source",
     "KP147": "Reference to what has no value",
+    "KP148": "Ephemeral value not allowed",
     # expressions
     "KP150": "Invalid operand",
     "KP151": "Invalid index",

@@ -18,6 +18,7 @@ from kplan.config.connections import (
     provider_block,
 )
 from kplan.config.declared import MODULE, Declaration, Declared, Local
+from kplan.config.ephemerals import ephemeral_problems, input_problems
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.misuse import meant
 from kplan.config.evaluation.scope import Found, Rounds, Scope
@@ -32,7 +33,6 @@ from kplan.config.resources import ResourceNode
 from kplan.config.size import MAX_PARTS, Sizes
 from kplan.config.submodules import Child, ModuleNode
 from kplan.config.syntax.source import Origin
-from kplan.config.values.sensitive import mark
 from kplan.config.values.value import Value
 from kplan.config.variables import Given, constraint, default_value, flag, given_value
 from kplan.kinds.base import ResourceKind
@@ -152,6 +152,7 @@ class Module:
         """Work out all there is; every problem ends up in the ledger."""
         ledger = self._run.ledger
         ledger.report(self._text_problems())
+        ledger.report(ephemeral_problems(self.declared, is_root=not self.path))
         for name in self.declared.variables:
             ledger.attempt(partial(self.variable, name))
         for name, found in self.declared.variables.items():
@@ -237,7 +238,7 @@ class Module:
         wanted = constraint(found, scope)
         default: Value = None
         if "default" in found.arguments:
-            default = mark(default_value(found, wanted, scope), sensitive=wanted.is_sensitive)
+            default = wanted.marked(default_value(found, wanted, scope))
         given = self._given.get(found.name)
         if given is not None and "deprecated" in found.arguments:
             message = evaluate(found.arguments["deprecated"].value, scope)
@@ -334,6 +335,7 @@ class Module:
         )
         scope = self.scope(found.origin, repetition)
         self._run.ledger.report(_input_problems(found, declared))
+        self._run.ledger.report(input_problems(found, self.declared, declared))
         given = {
             name: Given(f"module.{found.name}", (attribute.value, scope))
             for name, attribute in found.arguments.items()

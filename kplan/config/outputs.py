@@ -43,6 +43,8 @@ def outputs(module: Module, ledger: Ledger) -> tuple[Output, ...]:
         except Failure:
             continue
         if has_sensitive(value) and not is_sensitive:
+            if _is_told(declaration.value_range("value"), ledger):
+                continue
             told = f'The output "{name}" holds a sensitive value and is not marked sensitive.'
             hint = "Add sensitive = true, or use nonsensitive() if it is no secret."
             ledger.report([error("KP177", declaration.value_range("value"), told, hint=hint)])
@@ -55,6 +57,17 @@ def outputs(module: Module, ledger: Ledger) -> tuple[Output, ...]:
             )
         )  # fmt: skip
     return tuple(found)
+
+
+def _is_told(place: SourceRange, ledger: Ledger) -> bool:
+    """Whether it was told already that an ephemeral value stands there."""
+    return any(
+        each.code == "KP148"
+        and each.subject is not None
+        and each.subject.file == place.file
+        and place.line <= each.subject.line <= place.end_line
+        for each in ledger.diagnostics
+    )
 
 
 def type_json(of: Type) -> Json:

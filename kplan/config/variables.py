@@ -12,7 +12,7 @@ from kplan.config.syntax.walk import part
 from kplan.config.types import type_constraint
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.describe import describe
-from kplan.config.values.sensitive import mark, unmark
+from kplan.config.values.sensitive import mark, mark_ephemeral, unmark
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import ANY, Type, Value, is_null
 from kplan.model.source import SourceRange
@@ -48,6 +48,18 @@ class Constraint:
     type: Type
     is_nullable: bool
     is_sensitive: bool
+    is_ephemeral: bool
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether the value is never to be shown."""
+        return self.is_sensitive or self.is_ephemeral
+
+    def marked(self, value: Value) -> Value:
+        """Mark a value as the block has it."""
+        if self.is_ephemeral:
+            return mark_ephemeral(value)
+        return mark(value, sensitive=self.is_sensitive)
 
 
 def constraint(found: Declaration, scope: Scope) -> Constraint:
@@ -64,8 +76,8 @@ def constraint(found: Declaration, scope: Scope) -> Constraint:
     return Constraint(
         wanted,
         flag(arguments, "nullable", scope, default=True),
-        flag(arguments, "sensitive", scope, default=False)
-        or flag(arguments, "ephemeral", scope, default=False),
+        flag(arguments, "sensitive", scope, default=False),
+        flag(arguments, "ephemeral", scope, default=False),
     )
 
 
@@ -106,7 +118,7 @@ def default_value(found: Declaration, wanted: Constraint, scope: Scope) -> Value
         subject = scope.origin.range(inner.start, inner.end)
         told = (
             f'The default of "{found.name}" does not fit its type: {fault}'
-            f"{got(value, fault, is_secret=wanted.is_sensitive)}."
+            f"{got(value, fault, is_secret=wanted.is_secret)}."
         )
         raise Failure([error("KP173", subject, told)]) from None
 
@@ -127,9 +139,9 @@ def given_value(
         told = f"{label}, declared at {found.place}, must not be null."
         raise Failure([error("KP171", given.subject() or found.place, told)])
     try:
-        return mark(convert(value, wanted.type), sensitive=wanted.is_sensitive)
+        return wanted.marked(convert(value, wanted.type))
     except ConversionError as fault:
-        shown = got(value, fault, is_secret=wanted.is_sensitive)
+        shown = got(value, fault, is_secret=wanted.is_secret)
         subject = given.subject(fault.path)
         source = "" if subject else f" from {given.told}"
         told = (

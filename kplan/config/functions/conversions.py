@@ -5,7 +5,7 @@ from typing import Final
 from kplan.config.functions.function import Function, Parameter, Refusal
 from kplan.config.functions.quoting import quoted
 from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.sensitive import is_sensitive, mark, unmark
+from kplan.config.values.sensitive import is_sensitive, mark, unmark, without_ephemeral
 from kplan.config.values.types import constraint_name, type_name, type_of
 from kplan.config.values.value import (
     ANY,
@@ -91,8 +91,8 @@ def issensitive(value: Value) -> bool:
 
 
 def ephemeral_as_null(value: Value) -> Value:
-    """Value without its ephemeral parts; kplan has none."""
-    return value
+    """Value with nulls in the place of its ephemeral parts."""
+    return without_ephemeral(value)
 
 
 _V: Final = Parameter("v", nullable=True, marked=True)

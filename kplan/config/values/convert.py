@@ -5,7 +5,6 @@ from typing import TypeAlias
 
 from kplan.config.values.mismatch import mismatch
 from kplan.config.values.numbers import NumberError, number_text, parse_number
-from kplan.config.values.sensitive import mark
 from kplan.config.values.sets import make_set
 from kplan.config.values.types import concrete, constraint_name, filled, has_any, type_of
 from kplan.config.values.unify import unify
@@ -82,7 +81,8 @@ def convert(value: Value, wanted: Type) -> Value:
 
 def _converted(value: Value, wanted: Type) -> Value:
     if isinstance(value, Sensitive):
-        return mark(_converted(value.value, wanted))
+        inner = _converted(value.value, wanted)
+        return inner if isinstance(inner, Sensitive) else type(value)(inner)
     return _null(value, wanted) if is_null(value) else _given(value, wanted)
 
 

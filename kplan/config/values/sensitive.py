@@ -1,11 +1,21 @@
 """Marks of secrecy: put on, taken off, looked for."""
 
-from kplan.config.values.value import Null, Sensitive, TList, TMap, TSet, Value
+from kplan.config.values.types import type_of
+from kplan.config.values.value import (
+    Ephemeral,
+    Null,
+    Sensitive,
+    TList,
+    TMap,
+    TSet,
+    Value,
+    null_of,
+)
 
 
 def is_sensitive(value: Value) -> bool:
     """Tell whether the value itself is marked; its parts may still be."""
-    return isinstance(value, Sensitive)
+    return isinstance(value, Sensitive) and not isinstance(value, Ephemeral)
 
 
 def has_sensitive(value: Value) -> bool:
@@ -24,6 +34,31 @@ def has_sensitive(value: Value) -> bool:
 def mark(value: Value, *, sensitive: bool = True) -> Value:
     """Mark the value as a whole, unless it is marked or `sensitive` is false."""
     return Sensitive(value) if sensitive and not isinstance(value, Sensitive) else value
+
+
+def mark_ephemeral(value: Value) -> Value:
+    """Mark the value as that of an ephemeral variable."""
+    return Ephemeral(value.value if isinstance(value, Sensitive) else value)
+
+
+def without_ephemeral(value: Value) -> Value:
+    """Put nulls in the place of the values of ephemeral variables."""
+    match value:
+        case Ephemeral():
+            return null_of(type_of(value))
+        case Sensitive():
+            return Sensitive(without_ephemeral(value.value))
+        case TList() | TSet():
+            return type(value)((without_ephemeral(each) for each in value), value.element)
+        case TMap():
+            parts = {key: without_ephemeral(each) for key, each in value.items()}
+            return TMap(parts, value.element)
+        case tuple():
+            return tuple(without_ephemeral(each) for each in value)
+        case dict():
+            return {key: without_ephemeral(each) for key, each in value.items()}
+        case _:
+            return value
 
 
 def unmark(value: Value) -> tuple[Value, bool]:

@@ -65,6 +65,12 @@ class Sensitive:
     value: "Value" = field(repr=False)
 
 
+class Ephemeral(Sensitive):
+    """The value of an ephemeral variable, as it is. What is made of it is sensitive."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Null:
     """A null of a known type; None is one of which nothing is known. Made by `null_of`."""

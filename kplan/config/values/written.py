@@ -9,6 +9,7 @@ from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import (
     ANY,
     AnyType,
+    Ephemeral,
     ListType,
     MapType,
     Null,
@@ -26,6 +27,9 @@ from kplan.config.values.value import (
 
 SENSITIVE: Final = "(sensitive value)"
 """What stands for a value that is not to be shown."""
+
+EPHEMERAL: Final = "(ephemeral value)"
+"""What stands for the value of an ephemeral variable."""
 
 _STEP: Final = 2
 _MARKER: Final = "EOT"
@@ -52,7 +56,7 @@ def _text(value: Value, of: Type, indent: int) -> str:
         of = type_of(value)
     match value:
         case Sensitive():
-            return SENSITIVE
+            return EPHEMERAL if isinstance(value, Ephemeral) else SENSITIVE
         case None | Null():
             return _null(of)
         case bool():
