@@ -47,6 +47,9 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "test": ("test:test", "Test the configuration on a cluster in memory."),
     "policy list": ("policy:list_", "List the policies that a plan is held against."),
     "policy test": ("policy:test", "Test policies by tables of operations, without a cluster."),
+    "access who-can": ("access:who_can", "Tell who may do something."),
+    "access of": ("access:of", "Tell what somebody may do."),
+    "lint": ("lint:lint", "Find what is odd about ACLs and topics, declared and live."),
     "graph": ("graph:graph", "Draw what refers to what in the configuration."),
     "schema": ("schema:schema", "Describe the blocks and attributes that kplan knows."),
     "sandbox start": ("sandbox:start", "Start a real Apache Kafka on this machine."),
@@ -70,6 +73,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
 GROUPS: Mapping[str, str] = {
     "state": "Look at what kplan owns, and move or forget it.",
     "policy": "Rules that a plan is held against.",
+    "access": "Who may do what, weighed as Kafka's authorizer does.",
     "lock": "The lock that lets one run at a time change the state.",
     "fleet": "Many clusters at once, on Spark.",
     "sandbox": "A real Apache Kafka here, for trying and for tests.",

@@ -138,7 +138,7 @@ class AclKind:
 
     def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:  # noqa: ARG002 - one list holds all
         """Read all ACLs in one request."""
-        values = (_acl(binding) for binding in cluster.acls())
+        values = (acl_of(binding) for binding in cluster.acls())
         return Reading({self.identify(value): Live(value) for value in values})
 
     def recalled(self, live: Acl, applied: Acl) -> Acl:  # noqa: ARG002 - see docstring
@@ -238,7 +238,8 @@ def _spelled(word: str, choices: Collection[str]) -> str:
     return next((choice for choice in choices if choice.casefold() == plain), word)
 
 
-def _acl(binding: AclBinding) -> Acl:
+def acl_of(binding: AclBinding) -> Acl:
+    """Write an ACL in the words of Terraform's provider."""
     return Acl(
         resource_name=binding.resource_name,
         resource_type=RESOURCE_TYPES.get(binding.resource_type, binding.resource_type),

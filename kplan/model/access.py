@@ -44,3 +44,26 @@ class AccessDiff:
     def with_effect(self, *effects: Effect) -> tuple[AccessShift, ...]:
         """Give the shifts with one of the effects."""
         return tuple(each for each in self.shifts if each.effect in effects)
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Somebody who may do what was asked, and the ACL it rests on, in words.
+
+    `principal` "User:*" is everyone; `host` "*" is every host but those told apart.
+    """
+
+    principal: str
+    host: str
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """What a principal may do on all names of a pattern; `existing` as in `AccessShift`."""
+
+    resource_type: str
+    pattern: str
+    host: str
+    operations: tuple[str, ...]
+    existing: int | None = None

@@ -41,12 +41,17 @@ class Ground:
     @property
     def acls(self) -> frozenset[AclBinding]:
         """The live ACLs, as far as they were read."""
-        reading = self.snapshot.readings.get(KIND)
-        return (
-            frozenset(binding(each.value) for each in reading.objects.values())
-            if reading
-            else frozenset()
-        )
+        return acls_of(self.snapshot)
+
+
+def acls_of(snapshot: Snapshot) -> frozenset[AclBinding]:
+    """Give the live ACLs in the words of the protocol, as far as they were read."""
+    reading = snapshot.readings.get(KIND)
+    return (
+        frozenset(binding(each.value) for each in reading.objects.values())
+        if reading
+        else frozenset()
+    )
 
 
 def with_access(plan: Plan, ground: Ground, accepted: frozenset[str]) -> Plan:
@@ -89,7 +94,10 @@ def stages_of(before: frozenset[AclBinding], batches: Iterable[Batch]) -> Stages
 
 def declared_after(ground: Ground, plan: Plan) -> frozenset[AclBinding]:
     """Give the ACLs as they will be after a plan."""
-    return stages_of(ground.acls, (each for each in plan.batches if each.kind == KIND)).after
+    batches = (each for each in plan.batches if each.kind == KIND)
+    return stages_of(
+        ground.acls, (each for each in batches if each.provider == ground.provider)
+    ).after
 
 
 def live_names(ground: Ground, types: Collection[str]) -> Mapping[str, Collection[str]]:

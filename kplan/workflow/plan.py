@@ -18,6 +18,7 @@ from kplan.workflow.access import Ground, with_access
 from kplan.workflow.acl_order import adds_first
 from kplan.workflow.broker_check import broker_checked
 from kplan.workflow.clusters import Clusters
+from kplan.workflow.lint import lint_of_plan
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.policies import Hearing, policed
 from kplan.workflow.project import PlanOptions, Ports, Project
@@ -63,6 +64,8 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     for key, connection in found.clusters.connections.items():
         ground = Ground(connection.cluster, snapshots[key], configuration, key)
         made = with_access(made, ground, options.accepts)
+        odd = lint_of_plan(made, ground)
+        made = replace(made, diagnostics=in_order([*made.diagnostics, *odd]))
     return Planned(made, configuration, found.state, snapshots)
 
 

@@ -65,8 +65,9 @@ def test_a_plan_that_locks_kplan_out_is_refused(tmp_path: Path, alice: dict[str,
     assert "could not be added any more" in swapped.err
     kept = ran(tmp_path, OWN, "plan", env=alice)
     assert kept.code == 0, "nothing was changed"
-    told = json.loads(ran(tmp_path, less, "plan", "-json", env=alice).out.splitlines()[-1])
-    shifts = told["plan"]["kplan"]["access"]["shifts"]
+    lines = ran(tmp_path, less, "plan", "-json", env=alice).out.splitlines()
+    (told,) = [each for each in map(json.loads, lines) if each["type"] == "plan"]
+    shifts = told["kplan"]["access"]["shifts"]
     assert {(each["principal"], each["effect"]) for each in shifts} == {
         ("User:alice", "loss"),
         ("User:alice", "gap"),

@@ -2,10 +2,25 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kplan.model.access import AccessDiff, AccessShift, Effect
+from kplan.model.access import AccessDiff, AccessShift, Effect, Holder, Holding
 from kplan.model.connection import connection_name
 from kplan.report.data import Data
-from kplan.report.document import Block, Line, Mark, Row, Rows, Span, Tone, faint, line, strong
+from kplan.report.document import (
+    Block,
+    Document,
+    Line,
+    Mark,
+    Row,
+    Rows,
+    Span,
+    Table,
+    TableRow,
+    Tone,
+    Totals,
+    faint,
+    line,
+    strong,
+)
 from kplan.report.documents.units import counted
 
 _MAX_SHIFTS = 20
@@ -96,4 +111,94 @@ def access_data(diff: AccessDiff | None) -> Data:
             for each in diff.shifts
         ],
         "unknown": list(diff.unknown),
+    }
+
+
+def holders_document(
+    operation: str, resource: tuple[str, str], holders: Sequence[Holder]
+) -> Document:
+    """List who may do something, with the ACL that says so."""
+    on = f"{operation} on {' '.join(resource)}"
+    if not holders:
+        return Document((Totals((line(f"Nobody may {on}."),)),))
+    return Document(
+        (
+            Table(
+                tuple(
+                    TableRow(
+                        (line(strong(who(each.principal))), _from(each.host), line(each.because))
+                    )
+                    for each in holders
+                ),
+                title=(Row(line(strong(f"Who may {on}:")), column=0),),
+                column=2,
+            ),
+        )
+    )
+
+
+def _from(host: str) -> Line:
+    return line("from any host" if host == "*" else f"from {host}")
+
+
+def holders_data(operation: str, resource: tuple[str, str], holders: Sequence[Holder]) -> Data:
+    """Write who may do something."""
+    return {
+        "operation": operation,
+        "resource_type": resource[0],
+        "resource_name": resource[1],
+        "holders": [
+            {"principal": each.principal, "host": each.host, "because": each.because}
+            for each in holders
+        ],
+    }
+
+
+def holdings_document(principal: str, found: Sequence[Holding], *, is_super: bool) -> Document:
+    """List what somebody may do, by pattern."""
+    if is_super:
+        return Document((Totals((line(f"{principal} is a super user and may do everything."),)),))
+    if not found:
+        return Document((Totals((line(f"{who(principal)} may do nothing."),)),))
+    return Document(
+        (
+            Table(
+                tuple(
+                    TableRow(
+                        (
+                            line(f"{each.resource_type} {each.pattern}"),
+                            line(", ".join(each.operations) or "nothing"),
+                            _from(each.host),
+                            line(faint(_live(each))),
+                        )
+                    )
+                    for each in found
+                ),
+                title=(Row(line(strong(f"What {who(principal)} may do:")), column=0),),
+                column=2,
+            ),
+        )
+    )
+
+
+def _live(each: Holding) -> str:
+    noun = _NOUNS.get(each.resource_type)
+    return "" if each.existing is None or noun is None else counted(each.existing, f"live {noun}")
+
+
+def holdings_data(principal: str, found: Sequence[Holding], *, is_super: bool) -> Data:
+    """Write what somebody may do."""
+    return {
+        "principal": principal,
+        "super_user": is_super,
+        "holdings": [
+            {
+                "resource_type": each.resource_type,
+                "pattern": each.pattern,
+                "host": each.host,
+                "operations": list(each.operations),
+                "existing": each.existing,
+            }
+            for each in found
+        ],
     }

@@ -1,0 +1,226 @@
+"""What is odd about ACLs, taken together with each other and with the topics there are.
+
+The server takes every one of these without a word (trap 13).
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from kplan.cluster.specs import AclBinding
+from kplan.kinds.acl import AclKind, acl_of
+from kplan.model.address import Address
+from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.model.source import SourceRange
+from kplan.policy.access import ANY_HOST, EVERYONE, Acls, grants
+from kplan.policy.access_queries import words
+from kplan.policy.access_regions import Names
+from kplan.policy.lint_codes import SUMMARIES
+
+_DISTINGUISHED = re.compile(r"User:[A-Za-z]+=.+")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an ACL or a topic is declared."""
+
+    address: Address
+    at: SourceRange
+
+
+@dataclass(frozen=True, slots=True)
+class Estate:
+    """All ACLs, and the topics, None where they could not be listed.
+
+    `places` tells where ACLs are declared, `topic_places` topics; the others are live only.
+    `principal` is our own, "" where it is not known: its shape is that which logins get.
+    """
+
+    acls: frozenset[AclBinding]
+    topics: frozenset[str] | None
+    places: Mapping[AclBinding, Place] = field(default_factory=dict)
+    topic_places: Mapping[str, Place] = field(default_factory=dict)
+    principal: str = ""
+
+
+def lint(estate: Estate) -> tuple[Diagnostic, ...]:
+    """Find everything."""
+    found: list[Diagnostic] = []
+    index = Acls(estate.acls)
+    for each in sorted(estate.acls):
+        found += _alone(estate, each)
+        found += _beside(estate, index, each)
+    if estate.topics is not None:
+        found += _without_topics(estate, estate.topics)
+        found += _without_users(estate, estate.topics)
+    return in_order(found)
+
+
+def _alone(estate: Estate, acl: AclBinding) -> Iterator[Diagnostic]:
+    """Find what is odd about an ACL whatever else there is."""
+    if acl not in estate.places:  # what is declared is told of when it is checked
+        for problem in AclKind().check(acl_of(acl)):
+            yield _warning(estate, acl, "KP401", problem.detail, problem.hint)
+    if acl.resource_name.endswith("*") and acl.resource_name != "*":
+        kind = "prefix" if acl.pattern_type == "PREFIXED" else "literal name"
+        yield _warning(
+            estate,
+            acl,
+            "KP408",
+            f'"{acl.resource_name}" is taken as it is written, star and all, as a {kind}.',
+            f'For all names that begin so: resource_name = "{acl.resource_name.rstrip("*")}" and '
+            'resource_pattern_type_filter = "Prefixed".',
+        )
+    yield from _shape(estate, acl)
+
+
+def _shape(estate: Estate, acl: AclBinding) -> Iterator[Diagnostic]:
+    """Compare with the principals that logins get: all distinguished names, or none."""
+    if not estate.principal.startswith("User:") or not acl.principal.startswith("User:"):
+        return
+    if acl.principal == EVERYONE or estate.principal == "User:ANONYMOUS":
+        return
+    ours, theirs = (
+        bool(_DISTINGUISHED.fullmatch(each)) for each in (estate.principal, acl.principal)
+    )
+    if theirs and not ours:
+        told = "a distinguished name, and the one kplan has from this cluster is a plain name"
+    elif ours and not theirs:
+        told = "a plain name, and the one kplan has from this cluster is a distinguished name"
+    else:
+        return
+    yield _warning(
+        estate,
+        acl,
+        "KP409",
+        f"{acl.principal} is {told} ({estate.principal}).",
+        "Compare with ssl.principal.mapping.rules of the listener this user comes by.",
+    )
+
+
+def _beside(estate: Estate, index: Acls, acl: AclBinding) -> Iterator[Diagnostic]:
+    """Find ACLs that make another one needless, or void."""
+    wider = [each for each in _covering(index, acl) if each != acl]
+    denies = [
+        each
+        for each in wider
+        if each.permission == "DENY" and each.operation in {"ALL", acl.operation}
+    ]
+    if acl.permission == "ALLOW":
+        for each in denies[:1]:
+            yield _warning(
+                estate,
+                acl,
+                "KP404",
+                f"{words(acl)} is void under {words(each)}: a Deny always wins.",
+                "Delete one of the two.",
+                each,
+            )
+    same = [each for each in wider if each.permission == acl.permission and _does_all(each, acl)]
+    for each in same[:1]:
+        is_twin = _does_all(acl, each) and any(other == acl for other in _covering(index, each))
+        if is_twin and each < acl:
+            continue  # told once for the two
+        yield _warning(
+            estate,
+            acl,
+            "KP402" if is_twin else "KP403",
+            f"{words(acl)} adds nothing to {words(each)}.",
+            "Delete it, unless the wider one is to go.",
+            each,
+        )
+
+
+def _does_all(wide: AclBinding, narrow: AclBinding) -> bool:
+    if wide.operation in {"ALL", narrow.operation}:
+        return True
+    is_allow = narrow.permission == "ALLOW"
+    return is_allow and narrow.operation != "ALL" and grants(wide.operation, narrow.operation)
+
+
+def _covering(index: Acls, acl: AclBinding) -> Iterator[AclBinding]:
+    """Give the ACLs on all names and hosts of this one that speak of its principal."""
+    if acl.pattern_type == "PREFIXED":
+        held = index.matching_prefix(acl.resource_type, acl.resource_name)
+    else:
+        held = index.matching(acl.resource_type, acl.resource_name)
+    if acl.resource_name == "*" and acl.pattern_type == "LITERAL":
+        held = index.matching_prefix(acl.resource_type, "")
+    for side in held:
+        for who in dict.fromkeys((acl.principal, EVERYONE)):
+            for each in side.get(who, ()):
+                if each.host in {ANY_HOST, acl.host}:
+                    yield each
+
+
+def _without_topics(estate: Estate, topics: frozenset[str]) -> Iterator[Diagnostic]:
+    names = Names(topics)
+    for acl in sorted(estate.acls):
+        if acl.resource_type != "TOPIC" or acl.resource_name == "*":
+            continue
+        if acl.pattern_type == "PREFIXED":
+            start, end = names.span(acl.resource_name)
+            has_topic = end > start or acl.operation == "CREATE"
+        else:
+            has_topic = acl.resource_name in topics or acl.operation == "CREATE"
+        if not has_topic:
+            yield _warning(
+                estate,
+                acl,
+                "KP405",
+                f"{words(acl)}: there is no such topic{_near(acl.resource_name, names)}.",
+                "Correct the name, or delete the ACL where the topic is gone for good.",
+            )
+
+
+def _near(name: str, names: Names) -> str:
+    at = bisect_left(names.sorted, name)
+    near = [each for each in names.sorted[max(0, at - 1) : at + 1] if each[:3] == name[:3]]
+    return f"; there is {near[0]}" if near else ""
+
+
+def _without_users(estate: Estate, topics: frozenset[str]) -> Iterator[Diagnostic]:
+    """Find topics that nobody may read, or write, if there are ACLs on them or on others."""
+    index = Acls(estate.acls)
+    has_acls = any(each.resource_type == "TOPIC" for each in estate.acls)
+    for topic in sorted(topics):
+        held = [each for side in index.matching("TOPIC", topic) for each in side.values()]
+        bindings = [each for group in held for each in group if each.permission == "ALLOW"]
+        if not bindings and not (has_acls and topic in estate.topic_places):
+            continue
+        for code, operation in (("KP406", "READ"), ("KP407", "WRITE")):
+            if not any(each.operation in {"ALL", operation} for each in bindings):
+                place = estate.topic_places.get(topic)
+                yield Diagnostic(
+                    code,
+                    Severity.WARNING,
+                    SUMMARIES[code],
+                    f'No ACL allows anybody to {operation} the topic "{topic}".',
+                    "A super user may still; if none is meant to, this is fine.",
+                    place.address if place else None,
+                    place.at if place else None,
+                )
+
+
+def _warning(
+    estate: Estate,
+    acl: AclBinding,
+    code: str,
+    detail: str,
+    hint: str,
+    other: AclBinding | None = None,
+) -> Diagnostic:
+    place = estate.places.get(acl)
+    beside = estate.places.get(other) if other else None
+    told = detail if place else f"{detail.rstrip('.')} (live, not declared here: {words(acl)})."
+    return Diagnostic(
+        code,
+        Severity.WARNING,
+        SUMMARIES[code],
+        told,
+        hint,
+        place.address if place else None,
+        place.at if place else None,
+        (("the other one", beside.at),) if beside else (),
+    )

@@ -1,0 +1,115 @@
+"""Use case: tell who may do what, on the live cluster or as it will be after the plan."""
+
+from dataclasses import dataclass, replace
+
+from kplan.cluster.specs import AclBinding
+from kplan.kinds import KINDS
+from kplan.model.access import Holder, Holding
+from kplan.model.connection import connection_name
+from kplan.model.errors import Unread, UsageError
+from kplan.policy.access import OPERATIONS, Rules
+from kplan.policy.access_guards import CLUSTER_NAME
+from kplan.policy.access_queries import holdings, who_can
+from kplan.workflow.access import KIND, Ground, declared_after, live_names, rules_of
+from kplan.workflow.opened import Opened, opened
+from kplan.workflow.plan import planned
+from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.snapshot import read_snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked: `principal`, or else `operation` on `resource` (type and name).
+
+    `provider` is the key of the connection.
+    """
+
+    principal: str = ""
+    operation: str = ""
+    resource: tuple[str, str] = ("", "")
+    is_planned: bool = False
+    provider: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The answer; `is_super` says that the principal is asked for nothing."""
+
+    question: Question
+    rules: Rules
+    holders: tuple[Holder, ...] = ()
+    holdings: tuple[Holding, ...] = ()
+
+    @property
+    def is_super(self) -> bool:
+        """Whether the principal is a super user."""
+        return self.rules.is_super(self.question.principal)
+
+
+def resource_of(operation: str, text: str) -> tuple[str, tuple[str, str]]:
+    """Read an operation and a resource, as in `read topic:orders` and `alter cluster`.
+
+    Raises:
+        UsageError: there is no such type of resource, or no such operation on it.
+
+    """
+    sort, _, name = text.partition(":")
+    sort = sort.strip().upper().replace("-", "_")
+    if sort not in OPERATIONS:
+        raise UsageError(
+            f'"{text}" is no resource.',
+            hint=f"Write it as TYPE:NAME, for example topic:orders; types are "
+            f"{', '.join(each.lower() for each in OPERATIONS)}.",
+        )
+    if sort == "CLUSTER":
+        name = name or CLUSTER_NAME
+    if not name:
+        raise UsageError(f"Which {sort.lower()}?", hint=f"Write it as {sort.lower()}:NAME.")
+    wanted = operation.strip().upper().replace("-", "_")
+    if wanted not in OPERATIONS[sort]:
+        raise UsageError(
+            f'Kafka never asks for "{operation}" on a {sort.lower()}.',
+            hint=f"Operations are {', '.join(each.lower() for each in OPERATIONS[sort])}.",
+        )
+    return wanted, (sort, name)
+
+
+def access(project: Project, question: Question, ports: Ports) -> Told:
+    """Work out the answer; changes nothing anywhere.
+
+    Raises:
+        Unread: the ACLs could not be read.
+
+    """
+    with opened(project, ports, frozenset({question.provider})) as found:
+        ground, acls = _acls(found, question, ports)
+        rules = rules_of(ground)
+        told = Told(question, rules)
+        if question.principal:
+            names = live_names(ground, OPERATIONS.keys())
+            return replace(told, holdings=holdings(question.principal, acls, rules, names))
+        return replace(told, holders=who_can(question.operation, question.resource, acls, rules))
+
+
+def _acls(found: Opened, question: Question, ports: Ports) -> tuple[Ground, frozenset[AclBinding]]:
+    key = question.provider
+    if key not in found.clusters.connections:
+        raise UsageError(
+            f"There is no connection {connection_name(key)}.",
+            hint=f"There are {', '.join(map(connection_name, found.clusters.keys))}; "
+            "-provider=west stands for kafka.west.",
+        )
+    connection = found.clusters.connections[key]
+    if question.is_planned:
+        made = planned(found, PlanOptions(asks_broker=False), ports)
+        ground = Ground(connection.cluster, made.snapshots[key], found.configuration, key)
+        acls = declared_after(ground, made.plan)
+    else:
+        ports.progress.stage("Reading the cluster")
+        kinds = [kind for kind in KINDS if kind.name in {KIND, "kafka_topic"}]
+        snapshot = read_snapshot(connection.cluster, connection.description, kinds, {})
+        ground = Ground(connection.cluster, snapshot, found.configuration, key)
+        acls = ground.acls
+    if KIND in ground.snapshot.unread:
+        raise Unread(ground.snapshot.unread[KIND])
+    return ground, acls

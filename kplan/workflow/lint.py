@@ -1,0 +1,113 @@
+"""Use case: find what is odd about ACLs, declared and live."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from kplan.cluster.specs import AclBinding
+from kplan.config.load import Configuration
+from kplan.kinds.acl import Acl, binding
+from kplan.kinds.topic import Topic
+from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.model.plan import Action, Plan
+from kplan.model.resource import Resource
+from kplan.model.snapshot import Snapshot
+from kplan.policy.lint import Estate, Place, lint
+from kplan.policy.lint_codes import SUMMARIES
+from kplan.workflow.access import KIND, Ground, acls_of, declared_after
+from kplan.workflow.clusters import read_clusters, wanted_identities
+from kplan.workflow.opened import opened
+from kplan.workflow.project import Ports, Project
+
+TOPICS = "kafka_topic"
+_NO_TOPIC = "KP405"
+
+
+@dataclass(frozen=True, slots=True)
+class Linted:
+    """What was found, and the configuration it was found in."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    configuration: Configuration
+    acls: int
+    topics: int
+
+
+def linted(project: Project, ports: Ports) -> Linted:
+    """Look at everything that is declared or live; changes nothing anywhere."""
+    with opened(project, ports) as found:
+        ports.progress.stage("Reading the cluster")
+        wanted = wanted_identities(found.configuration, found.state)
+        snapshots = read_clusters(found.clusters, wanted)
+    problems = list(found.configuration.diagnostics)
+    acls = topics = 0
+    for key, snapshot in snapshots.items():
+        resources = [each for each in found.configuration.resources if each.provider == key]
+        declared = {binding(each.value) for each in resources if isinstance(each.value, Acl)}
+        estate = _estate(acls_of(snapshot) | declared, snapshot, resources)
+        problems += [*lint(estate), *_unread(snapshot)]
+        acls, topics = acls + len(estate.acls), topics + len(estate.topics or ())
+    return Linted(in_order(problems), found.configuration, acls, topics)
+
+
+def lint_of_plan(plan: Plan, ground: Ground) -> tuple[Diagnostic, ...]:
+    """Look at the ACLs that a plan brings, beside all that will be there after it.
+
+    Topics that nobody may read or write, and prefixes that no topic has yet, are left to
+    `kplan lint`: what they are for is often made elsewhere.
+    """
+    brought = {
+        each.address: each.after
+        for each in plan.changes
+        if each.kind == KIND
+        and each.provider == ground.provider
+        and each.action in {Action.CREATE, Action.UPDATE, Action.REPLACE}
+    }
+    if not brought or KIND not in ground.snapshot.readings:
+        return ()
+    acls = declared_after(ground, plan)
+    declared = ground.configuration.resources
+    resources = [each for each in declared if each.provider == ground.provider]
+    estate = _estate(acls, ground.snapshot, resources)
+    return tuple(
+        each
+        for each in lint(estate)
+        if each.address in brought
+        and not (each.code == _NO_TOPIC and _is_prefixed(brought[each.address]))
+    )
+
+
+def _is_prefixed(acl: object) -> bool:
+    return isinstance(acl, Acl) and acl.resource_pattern_type_filter == "Prefixed"
+
+
+def _estate(
+    acls: frozenset[AclBinding], snapshot: Snapshot, resources: Iterable[Resource]
+) -> Estate:
+    places: dict[AclBinding, Place] = {}
+    topics: dict[str, Place] = {}
+    for each in resources:
+        match each.value:
+            case Acl() as acl:
+                places[binding(acl)] = Place(each.address, each.declared_at)
+            case Topic(name=name):
+                topics[name] = Place(each.address, each.declared_at)
+            case _:
+                pass
+    return Estate(acls, _topics(snapshot, topics), places, topics, snapshot.principal)
+
+
+def _topics(snapshot: Snapshot, declared: Mapping[str, Place]) -> frozenset[str] | None:
+    reading = snapshot.readings.get(TOPICS)
+    return None if reading is None else frozenset({*reading.objects, *reading.hidden, *declared})
+
+
+def _unread(snapshot: Snapshot) -> Iterable[Diagnostic]:
+    for kind in (KIND, TOPICS):
+        if kind in snapshot.unread:
+            yield Diagnostic(
+                "KP410",
+                Severity.ERROR,
+                SUMMARIES["KP410"],
+                f"{kind} objects could not be read: {snapshot.unread[kind]}",
+                "Grant DESCRIBE on the cluster and on topics to the principal kplan runs as.",
+            )

@@ -1,0 +1,88 @@
+"""Who may do what, and what is odd about it, asked for by the command."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.memory_desk import Desk, desk_at
+
+Capture = pytest.CaptureFixture[str]
+CONFIGURATION = """
+provider "kafka" {
+  super_users = ["User:root"]
+}
+resource "kafka_topic" "orders" {
+  name = "orders"
+}
+resource "kafka_acl" "reader" {
+  resource_type       = "Topic"
+  resource_name       = "orders"
+  acl_principal       = "User:billing"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    found = desk_at(tmp_path, capsys, monkeypatch)
+    for each in tmp_path.glob("*.tf"):
+        each.unlink()
+    (tmp_path / "main.tf").write_text(CONFIGURATION)
+    return found
+
+
+def test_who_may_read_is_told_before_and_after_a_plan(desk: Desk) -> None:
+    asked = ("access", "who-can", "read", "topic:orders")
+    assert "billing" not in desk.types(*asked)
+    planned = desk.types(*asked, "-planned")
+    assert "User:billing" in planned
+    assert "ALLOW READ on TOPIC orders for User:billing" in planned
+    assert "User:root" in planned
+    desk.types("apply", "-auto-approve")
+    assert desk.types(*asked) == planned
+    holders = json.loads(desk.types(*asked, "-json"))["holders"]
+    assert [each["principal"] for each in holders] == ["User:root", "User:billing"]
+
+
+def test_what_somebody_may_do_is_told_with_live_topics(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve")
+    told = desk.types("access", "of", "User:billing")
+    assert "TOPIC orders" in told
+    assert "READ, DESCRIBE" in told
+    assert "1 live topic" in told
+    assert "may do nothing" in desk.types("access", "of", "User:nobody")
+    assert "is a super user" in desk.types("access", "of", "User:root")
+    data = json.loads(desk.types("access", "of", "User:billing", "-json"))
+    assert data["holdings"][0]["operations"] == ["READ", "DESCRIBE"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("who-can", "read", "orders"), '"orders" is no resource'),
+        (("who-can", "read", "topic:"), "Which topic?"),
+        (("who-can", "fly", "topic:orders"), 'Kafka never asks for "fly" on a topic'),
+        (("of", "billing"), "Write it as User:billing"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(
+    desk: Desk, words: tuple[str, ...], said: str
+) -> None:
+    assert said in desk.fails("access", *words)
+
+
+def test_lint_tells_what_is_odd_with_its_place(desk: Desk) -> None:
+    desk.types("lint", "-detailed-exitcode", code=2)
+    assert "[KP407]" in desk.fails("lint", code=0)
+    assert json.loads(desk.types("lint", "-json"))["diagnostics"][0]["code"] == "KP407"
+
+
+def test_a_plan_tells_what_is_odd_about_what_it_brings(desk: Desk) -> None:
+    desk.write(CONFIGURATION.replace('resource_name       = "orders"', 'resource_name = "order"'))
+    assert "[KP405]" in desk.fails("plan", code=0)
+    desk.types("apply", "-auto-approve")
+    assert "[KP405]" not in desk.fails("plan", code=0)
