@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from kplan.cli import service
-from kplan.cli.reporting import Target
 from kplan.cli.session import Session
+from kplan.cli.target import Target
 from kplan.report.formats.markdown import LIMITS
 from kplan.report.report import Format, Report, Setting, written
 from kplan.state.atomic import real_path, write_beside

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kplan.cli.exits import Exit
 from kplan.cli.problems import timestamp
 from kplan.cli.session import Session
+from kplan.cli.target import Target
 from kplan.model.errors import ConfigError, KplanError, UsageError
 
 if TYPE_CHECKING:
@@ -17,14 +18,6 @@ if TYPE_CHECKING:
 
 SHORT: Mapping[str, str] = {"md": "markdown", "txt": "text", "xml": "junit"}
 _STDOUT = "-"
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A format by its name, and the file it goes to; None is stdout."""
-
-    format: str
-    path: Path | None
 
 
 @dataclass(frozen=True, slots=True)

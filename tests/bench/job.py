@@ -16,6 +16,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration, Inputs
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.resolve import connection_settings
@@ -133,7 +134,8 @@ def main() -> None:
     environ = {**os.environ, "KPLAN_BOOTSTRAP_SERVERS": bootstrap}
     project = Project(Path(folder), Path(folder) / "state" / "kplan.json", Inputs(environ=environ))
 
-    def connect(configuration: Configuration):  # type: ignore[no-untyped-def] # noqa: ANN202
+    def connect(configuration: Configuration, key: str) -> Cluster:
+        del key  # there is one provider block
         block = configuration.providers[0]
         resolved = connection_settings(block, environ, folder=Path(folder))
         assert resolved.settings is not None

@@ -276,7 +276,7 @@ def test_drift_and_verification_look_at_every_cluster(site: Site) -> None:
     assert [(str(each.address), each.provider) for each in found.changes] == [
         ("kafka_topic.there", "west")
     ]
-    assert found.unmanaged["kafka_topic"] == 1
+    assert len(found.unmanaged["kafka_topic"]) == 1
     standings = verify(site.project, site.ports).standings
     assert {str(key): each.value for key, each in standings.items()} == {
         "kafka_acl.there": "as last applied",
