@@ -100,7 +100,7 @@ def load_fleet(folder: Path, inputs: Inputs) -> Fleet:
         return Fleet(
             folder,
             tuple(sorted(clusters, key=lambda each: each.name)),
-            store=path if path and "://" in path else str(folder / (path or "fleet")),
+            store=path if path and "://" in path else str(folder.absolute() / (path or "fleet")),
             master=reader.text(spark, "master") or "" if spark else "",
             remote=reader.text(spark, "remote") or "" if spark else "",
             conf=reader.texts(spark, "conf") if spark else {},
@@ -204,7 +204,7 @@ class _Reader:
             configuration=configuration,
             state=state,
             snapshot=self._path(found, "snapshot"),
-            audit=tuple(str(self._folder / each) for each in self._list(found, "audit")),
+            audit=tuple(_log(self._folder, each) for each in self._list(found, "audit")),
             deadline_s=self._seconds(found, "deadline_s"),
             super_users=tuple(self._list(found, "super_users")),
             allow_everyone=self._typed(found, "allow_everyone", bool, "true or false") or False,
@@ -277,6 +277,11 @@ class _Reader:
             return has_sensitive(evaluate(found.arguments[name].value, scope))
         except Failure:
             return False  # told already
+
+
+def _log(folder: Path, name: str) -> str:
+    """Name a log as Spark does, which may work elsewhere than where kplan was started."""
+    return name if "://" in name else str(folder.absolute() / name)
 
 
 def _word(value: object) -> str:

@@ -46,7 +46,7 @@ def session(engine: Engine) -> Iterator["SparkSession"]:
         FleetError: PySpark or Java is missing, or Spark does not answer.
 
     """
-    home = _spark_home()
+    home = spark_home()
     with ExitStack() as stack:
         if engine.remote:
             spark = _connected(engine)
@@ -91,7 +91,7 @@ def _reason(told: str) -> str:
     return lines[end - 1] if is_python and end else (lines or ["no reason given"])[0]
 
 
-def _spark_home() -> Path:
+def spark_home() -> Path:
     """Find Spark: that of SPARK_HOME, else the one inside PySpark."""
     found = find_spec("pyspark")
     if found is None or found.origin is None:

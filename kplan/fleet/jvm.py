@@ -22,8 +22,7 @@ STARTS_IN_S = 180.0
 _POLL_S = 0.05
 _LAST_LINES = 15
 
-# What Spark reaches into: the list of org.apache.spark.launcher.JavaModuleOptions, Spark 4.
-_OPENED = (
+OPENED = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
     "java.base/java.lang.reflect",
@@ -40,6 +39,7 @@ _OPENED = (
     "java.base/sun.util.calendar",
     "java.security.jgss/sun.security.krb5",
 )
+"""What Spark reaches into: the list of org.apache.spark.launcher.JavaModuleOptions, Spark 4."""
 
 
 def find_java(environ: Mapping[str, str]) -> Path:
@@ -123,7 +123,7 @@ def _command(
         "-Dio.netty.tryReflectionSetAccessible=true",
         "--enable-native-access=ALL-UNNAMED",
         "--sun-misc-unsafe-memory-access=allow",
-        *(f"--add-opens={each}=ALL-UNNAMED" for each in _OPENED),
+        *(f"--add-opens={each}=ALL-UNNAMED" for each in OPENED),
         "-cp",
         os.pathsep.join([*folders, str(spark_home / "jars" / "*")]),
         "org.apache.spark.deploy.SparkSubmit",

@@ -68,11 +68,11 @@ def findings(rows: Iterable[Row], wanted: Wanted) -> list[dict[str, Any]]:
     if problem := wanted.problems.get(cluster):
         return [_finding(cluster, "problem", reason=problem)]
     request = wanted.requests.get(cluster)
+    if request is None:
+        return []
     snapshot = snapshot_of(held)
     if isinstance(snapshot, str):
         return [_finding(cluster, "unread", kind="*", reason=snapshot)]
-    if request is None:
-        return []
     plan = build_plan(request, snapshot, KINDS)
     found = [_finding(cluster, "unread", kind=k, reason=r) for k, r in plan.unread.items()]
     found += [_change(cluster, "change", each) for each in _shown(plan)]

@@ -29,8 +29,9 @@ def write_out(found: "DataFrame", path: str) -> None:
     if form is None:
         known = ", ".join(sorted(filter(None, FORMATS)))
         raise FleetError(f"{path} has no ending that is known.", f"Use one of {known}.")
+    place = path if "://" in path else str(Path(path).absolute())
     try:
-        found.write.mode("overwrite").option("header", value=True).format(form).save(path)
+        found.write.mode("overwrite").option("header", value=True).format(form).save(place)
     except Exception as failure:
         first = str(failure).strip().partition("\n")[0]
         raise FleetError(f"{path} could not be written: {first}") from failure

@@ -155,12 +155,14 @@ class Store:
         from pyspark.errors import AnalysisException
 
         try:
-            return self._spark.read.schema(schema).parquet(f"{self.root}/{name}")
+            found = self._spark.read.schema(schema).parquet(f"{self.root}/{name}")
+            _ = found.schema  # Spark Connect looks no sooner than it must
         except AnalysisException as failure:
             raise FleetError(
                 f"No authorizer log is kept in {self.root} yet.",
                 'Name logs in fleet.hcl (audit = ["..."]), then: kplan fleet audit ingest',
             ) from failure
+        return found
 
     def _objects(self, attempt: str) -> str:
         return f"{self.root}/objects/attempt={attempt}"

@@ -1,0 +1,63 @@
+"""A Spark Connect server of one's own, on loopback, for tests."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from kplan.fleet.engine import spark_home
+from kplan.fleet.jvm import OPENED, find_java
+
+STARTS_IN_S = 120.0
+
+
+@contextmanager
+def connect_server(log: Path) -> Iterator[str]:
+    """Run a server; yields its `sc://` address."""
+    port = _free_port()
+    java = find_java(os.environ)
+    command = [
+        str(java),
+        "-Xmx1g",
+        "-XX:+IgnoreUnrecognizedVMOptions",
+        *(f"--add-opens={each}=ALL-UNNAMED" for each in OPENED),
+        *("-cp", str(spark_home() / "jars" / "*"), "org.apache.spark.deploy.SparkSubmit"),
+        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
+        *("--master", "local[2]", "--conf", "spark.ui.enabled=false"),
+        *("--conf", f"spark.connect.grpc.binding.port={port}"),
+        *("--conf", "spark.connect.grpc.binding.address=127.0.0.1"),
+        *("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1"),
+        *("--conf", "spark.sql.shuffle.partitions=2", "spark-internal"),
+    ]
+    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(spark_home())}
+    with log.open("wb") as output:
+        server = subprocess.Popen(command, env=environ, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        _await(server, port, log)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _await(server: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+    deadline = time.monotonic() + STARTS_IN_S
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    raise AssertionError(log.read_text(errors="replace")[-2000:])
