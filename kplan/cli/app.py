@@ -52,6 +52,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "lint": ("lint:lint", "Find what is odd about ACLs and topics, declared and live."),
     "graph": ("graph:graph", "Draw what refers to what in the configuration."),
     "schema": ("schema:schema", "Describe the blocks and attributes that kplan knows."),
+    "cluster versions": (
+        "cluster:versions",
+        "Tell which APIs and features every broker offers.",
+    ),
     "sandbox start": ("sandbox:start", "Start a real Apache Kafka on this machine."),
     "sandbox stop": ("sandbox:stop", "Stop the sandbox."),
     "sandbox status": ("sandbox:status", "Tell whether the sandbox runs, and how to reach it."),
@@ -68,6 +72,8 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "fleet report": ("fleet:report", "Write one page about the fleet."),
     "fleet vacuum": ("fleet:vacuum", "Remove old runs."),
     "demo": ("demo:demo", "Watch plan, apply and drift on a sandbox of its own."),
+    "help": ("help:help_", "Read about a topic, or a verb."),
+    "explain": ("help:explain", "Explain the code of a problem."),
     "version": ("version:version", "Tell the versions of kplan and its libraries."),
 }
 GROUPS: Mapping[str, str] = {
@@ -76,6 +82,7 @@ GROUPS: Mapping[str, str] = {
     "access": "Who may do what, weighed as Kafka's authorizer does.",
     "lock": "The lock that lets one run at a time change the state.",
     "fleet": "Many clusters at once, on Spark.",
+    "cluster": "What the cluster is and can do.",
     "sandbox": "A real Apache Kafka here, for trying and for tests.",
 }
 HELP = """Plan and apply for Apache Kafka.

@@ -97,7 +97,10 @@ Chosen = Mapping[str, Sequence[Identity]]
 
 
 def _chosen(found: Opened, prefix: str) -> tuple[Snapshot, Chosen, list[LeftOut]]:
-    """Read what there is, then all about what is to be taken; nobody made what cannot be deleted."""
+    """Read what there is, then all about what is to be taken.
+
+    What cannot be deleted was made by nobody, and is left out.
+    """
     declared = {each.key for each in found.configuration.resources}
     declared |= {each.key for each in found.state.owned.values()}
     connection = found.clusters.connections.get("")

@@ -17,6 +17,7 @@ from kplan.state.plan_file import PlanMeta
 from kplan.workflow.access import Ground, with_access
 from kplan.workflow.acl_order import adds_first
 from kplan.workflow.broker_check import broker_checked
+from kplan.workflow.capabilities import with_capabilities
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.lint import lint_of_plan
 from kplan.workflow.opened import Opened, opened
@@ -56,6 +57,7 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     made = with_risks(build_plans(_request(found, options, ports), snapshots, KINDS))
     warnings = found.configuration.diagnostics
     made = replace(made, diagnostics=in_order([*warnings, *made.diagnostics]))
+    made = with_capabilities(made, found.clusters)
     if options.asks_broker and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
         made = broker_checked(made, found.clusters, KINDS, ports)

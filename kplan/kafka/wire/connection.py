@@ -41,7 +41,7 @@ class Connection:
             raise Unsupported(
                 f"kplan needs {api.name} in a version of {api.oldest} to {api.newest}; "
                 f"{self.endpoint} {offered}.",
-                hint="kplan works with Kafka 2.4 and later.",
+                hint="kplan works with Kafka 2.4 and later; see: kplan cluster versions",
             )
         return agreed
 

@@ -1,0 +1,37 @@
+"""Holding a plan against what its clusters can be asked for at all (KIP-97)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from kplan.kinds.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.model.errors import ClusterError
+from kplan.model.plan import Plan
+from kplan.workflow.clusters import Clusters
+
+
+def with_capabilities(plan: Plan, clusters: Clusters) -> Plan:
+    """Refuse a plan that takes an API that its cluster lacks, before anything is done (K117-21)."""
+    found = tuple(_problems(plan, clusters))
+    return replace(plan, diagnostics=in_order([*plan.diagnostics, *found])) if found else plan
+
+
+def _problems(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
+    for key, connection in clusters.connections.items():
+        batches = [each for each in plan.batches if each.provider == key]
+        try:
+            lacks = connection.cluster.lacks({each.step.name for each in batches})
+        except ClusterError:
+            continue  # it does not answer now; apply will tell
+        for method, lack in lacks.items():
+            first = next(each for each in batches if each.step.name == method).changes[0]
+            count = sum(len(each.changes) for each in batches if each.step.name == method)
+            yield Diagnostic(
+                "KP229",
+                Severity.ERROR,
+                SUMMARIES["KP229"],
+                f"{lack}. {count} of the planned changes take it.",
+                "kplan cluster versions tells what the brokers offer.",
+                first.address,
+                first.declared_at,
+            )
