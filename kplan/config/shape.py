@@ -68,7 +68,12 @@ def _unsupported_argument(attribute: ast.Attribute, origin: Origin, shape: Shape
 def _unsupported_block(block: ast.Block, origin: Origin, shape: Shape) -> Diagnostic:
     subject = origin.range(block.start, block.start + len(block.type))
     told = f'Blocks of type "{block.type}" are not expected here.'
-    if block.type in shape.arguments or shape.is_open:
+    if block.type == "dynamic":
+        told = 'A "dynamic" block makes nested blocks, and there are none here that it could make.'
+        hint = (
+            "To work out a map or list use for: config = { for key, value in ... : key => value }"
+        )
+    elif block.type in shape.arguments or shape.is_open:
         hint = f'If you meant the argument "{block.type}", write {block.type} = {{ ... }}.'
     else:
         hint = meant(block.type, shape.blocks)

@@ -137,3 +137,10 @@ def test_the_digest_tells_configurations_apart(tmp_path: Path) -> None:
     given = loaded(tmp_path / "d", {"main.tf": QUICKSTART}, Inputs((Text("env", "prod", "-var"),)))
     assert first.digest == same.digest
     assert len({first.digest, text.digest, given.digest}) == 3
+
+
+def test_a_dynamic_block_is_told_with_the_way_out(tmp_path: Path) -> None:
+    text = 'resource "kafka_topic" "t" {\n  name = "t"\n  dynamic "config" {\n  }\n}\n'
+    (problem,) = loaded(tmp_path, {"main.tf": text}).diagnostics
+    assert (problem.code, str(problem.subject)) == ("KP120", "main.tf:3:3")
+    assert "config = { for" in problem.hint
