@@ -72,6 +72,8 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "fleet report": ("fleet:report", "Write one page about the fleet."),
     "fleet vacuum": ("fleet:vacuum", "Remove old runs."),
     "demo": ("demo:demo", "Watch plan, apply and drift on a sandbox of its own."),
+    "help": ("help:help_", "Read about a topic, or a verb."),
+    "explain": ("help:explain", "Explain the code of a problem."),
     "version": ("version:version", "Tell the versions of kplan and its libraries."),
 }
 GROUPS: Mapping[str, str] = {

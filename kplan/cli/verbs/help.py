@@ -1,0 +1,54 @@
+"""`kplan help` and `kplan explain`."""
+
+from typing import Annotated
+
+import typer
+
+from kplan.cli.exits import Exit
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+
+@verb(
+    ("kplan help", "What there is to read."),
+    ("kplan help tutorial", "From nothing to a watched cluster."),
+    ("kplan help plan", "The options of a verb."),
+)
+def help_(
+    session: Session,
+    topic: Annotated[
+        list[str] | None, typer.Argument(metavar="[TOPIC]", help="A topic, or a verb.")
+    ] = None,
+) -> int:
+    """Read about a topic, or a verb. Without a topic they are listed."""
+    from kplan.cli import manual  # noqa: PLC0415 - help of other verbs needs it not
+    from kplan.cli.app import GROUPS, VERBS  # noqa: PLC0415
+
+    words = topic or []
+    name = " ".join(words)
+    if name in VERBS or name in GROUPS:
+        from kplan.cli.run import run_line  # noqa: PLC0415 - which loads this verb
+
+        return run_line([*words, "-help"], session)
+    if name:
+        session.terminal.data(manual.topic(name))
+        return Exit.DONE
+    width = max(len(each) for each in manual.topics())
+    lines = [f"  {each:<{width}}  {said}" for each, said in manual.topics().items()]
+    session.terminal.data("\n".join(("kplan help TOPIC tells about:", "", *lines)))
+    return Exit.DONE
+
+
+@verb(
+    ("kplan explain KP2102", "Why a code is told, and what to do."),
+    ("kplan explain KP201 KP204", "Several at once."),
+)
+def explain(
+    session: Session,
+    code: Annotated[list[str], typer.Argument(metavar="CODE...", help="Codes of problems.")],
+) -> int:
+    """Explain the code of a problem: what it says, why it is so, and the way out."""
+    from kplan.cli.manual import explained  # noqa: PLC0415 - help of other verbs needs it not
+
+    session.terminal.data("\n".join(explained(each) for each in code))
+    return Exit.DONE

@@ -1,0 +1,107 @@
+"""The manual: every code has its page, generated pages follow the code, the tutorial works."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from kplan.cli import manual
+from kplan.cli.app import VERBS
+from kplan.cli.environment import VARIABLES
+from kplan.cli.exits import Exit
+from kplan.config.inputs import Inputs
+from kplan.config.load import load
+from kplan.kinds import KINDS
+from kplan.report.report import Format
+from tests.unit.cli.memory_desk import Desk, desk_at
+
+ROOT = Path(__file__).parents[2]
+HELP = ROOT / "kplan" / "cli" / "help"
+CODE = re.compile(r"\bKP[1-9]\d{2,3}\b")
+TUTORIAL = (HELP / "tutorial.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(hcl|sh)\n(.*?)^```", TUTORIAL, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Desk:
+    return desk_at(tmp_path, capsys, monkeypatch)
+
+
+def used() -> set[str]:
+    files = [*(ROOT / "kplan").rglob("*.py")]
+    return {code for file in files for code in CODE.findall(file.read_text(encoding="utf-8"))}
+
+
+def test_every_code_has_a_page_and_every_page_a_code() -> None:
+    """A page in kplan/cli/help/codes.md: `## CODE Title`, why it is so, `Way out: ...`."""
+    assert sorted(used() ^ manual.code_pages().keys()) == []
+
+
+def test_every_page_of_a_code_says_the_way_out() -> None:
+    for page in manual.code_pages().values():
+        assert page.way_out.endswith("."), page.code
+        assert not page.why or page.why.endswith("."), page.code
+        assert "!" not in page.title, page.code
+
+
+def test_a_code_is_explained(desk: Desk) -> None:
+    text = desk.types("explain", "kp2102", "KP201")
+    assert text.startswith("KP2102 Retention shrinks\n\n")
+    assert "\nKP201 Invalid topic name\n" in text
+    assert text.count("Way out: ") == 2
+    assert "There is no code KP9999." in desk.fails("explain", "KP9999")
+
+
+def test_topics_are_listed_and_read(desk: Desk) -> None:
+    listed = desk.types("help")
+    for name in manual.topics():
+        assert re.search(rf"^  {name} ", listed, re.MULTILINE)
+        assert desk.types("help", name).startswith("#"), name
+    assert "Usage: kplan plan" in desk.types("help", "plan")
+    assert "Usage: kplan state mv" in desk.types("help", "state", "mv")
+    assert "There is no topic 'nonsense'" in desk.fails("help", "nonsense")
+
+
+def test_pages_are_made_from_the_code() -> None:
+    for name in VERBS:
+        assert f"kplan {name} " in manual.topic("commands")
+    for name in VARIABLES:
+        assert name in manual.topic("environment")
+    for kind in KINDS:
+        assert kind.name in manual.topic("attributes")
+    for code in Exit:
+        assert re.search(rf"^    {code.value} ", manual.topic("exit-codes"), re.MULTILINE)
+    for format_ in Format:
+        assert re.search(rf"^    {format_} ", manual.topic("reports"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("text", [text for language, text in BLOCKS if language == "hcl"])
+def test_every_block_of_the_tutorial_is_valid(text: str, tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(text)
+    found = load(tmp_path, Inputs(), KINDS)
+    assert found.diagnostics == ()
+    assert found.resources
+
+
+def test_the_tutorial_works_as_it_stands(desk: Desk) -> None:
+    """Each block of HCL is the file from then on, and each line of a shell is typed."""
+    told: list[str] = []
+    for language, text in BLOCKS:
+        if language == "hcl":
+            desk.write(text)
+            continue
+        for line in text.splitlines():
+            program, *args = shlex.split(line)
+            assert program == "kplan"
+            told.append(desk.types(*args))
+    whole = "\n".join(told)
+    assert "Plan: 1 to add, 0 to change, 0 to destroy." in whole
+    assert "No changes. Your infrastructure matches the configuration." in whole
+    assert "KP2102" in whole
+    assert "Apply complete! Resources: 1 added, 1 changed, 0 destroyed." in whole
+    assert "No drift." in whole
+    assert (desk.folder / "plan.html").exists()
+    assert (desk.folder / "kplan.prom").exists()
