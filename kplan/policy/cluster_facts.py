@@ -105,9 +105,11 @@ class ClusterFacts(Mapping[str, object]):
         return totals.document()
 
     def _check_read(self, kind: str) -> None:
+        if kind in self._snapshot.unread:
+            why = self._snapshot.unread[kind].rstrip(".")
+            raise Unknowable(f"{kind} objects could not be read: {why}.")
         if kind not in self._snapshot.readings:
-            why = self._snapshot.unread.get(kind, "it was not asked for")
-            raise Unknowable(f"{kind} objects could not be read: {why.rstrip('.')}.")
+            raise Unknowable(f"No {kind} is declared or owned here, so none was read.")
 
 
 def _totals(snapshot: Snapshot) -> Totals:

@@ -19,7 +19,7 @@ from kplan.config.types import type_named
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import bare
-from kplan.config.values.value import Value
+from kplan.config.values.value import Value, is_null
 from kplan.kinds.base import ResourceKind
 from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.model.policy import Policy
@@ -97,7 +97,9 @@ def _argument(module: Module, found: Declaration, name: str, wanted: str) -> Val
     if name not in found.arguments:
         return None
     value = evaluate(found.arguments[name].value, module.scope(found.origin))
-    if not wanted or value is None:
+    if is_null(value):
+        return None
+    if not wanted:
         return value
     try:
         return convert(bare(value), type_named(wanted))

@@ -10,7 +10,9 @@ from kplan.config.policies.facts import Converted, FactNames
 from kplan.config.problem import Failure, error
 from kplan.config.room import room_to_work
 from kplan.config.syntax import tree as ast
+from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.sensitive import bare, has_sensitive, unmark
+from kplan.config.values.value import STRING, Value, is_null
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.policy import Effect, Finding, PolicyHead, Question
 
@@ -60,17 +62,16 @@ class HclPolicy:
 
 def _struck(rule: Rule, scope: Scope) -> Finding | None:
     try:
-        if not _truth(rule.condition, scope, f"condition of {rule.effect}"):
+        if not _truth(rule.condition, scope, "condition"):
             return None
-        message = evaluate(rule.message, scope)
-        fix = "" if rule.fix is None else evaluate(rule.fix, scope)
+        message = _text(evaluate(rule.message, scope)) or "(the policy gives no message)"
+        fix = "" if rule.fix is None else _text(evaluate(rule.fix, scope))
     except Failure as failure:
         return _unknown(failure, scope, rule.condition)
     node = rule.condition
     subject = scope.origin.range(node.start, node.end)
     values = seen(node, scope, evaluate)
-    text = "" if fix is None else _text(fix)
-    return Finding(rule.effect, _text(message), text, subject, values)
+    return Finding(rule.effect, message, fix, subject, values)
 
 
 def _truth(node: ast.Node, scope: Scope, what: str) -> bool:
@@ -78,11 +79,17 @@ def _truth(node: ast.Node, scope: Scope, what: str) -> bool:
     if isinstance(value, bool):
         return value
     subject = scope.origin.range(node.start, node.end)
-    raise Failure([error("KP156", subject, f"The {what} of a policy must be true or false.")])
+    raise Failure([error("KP156", subject, f'"{what}" must be true or false.')])
 
 
-def _text(value: object) -> str:
-    return "(the message holds a sensitive value)" if has_sensitive(value) else str(bare(value))  # type: ignore[arg-type] # values come from evaluation
+def _text(value: Value) -> str:
+    if has_sensitive(value):
+        return "(the message holds a sensitive value)"
+    try:
+        text = convert(bare(value), STRING)
+        return "" if is_null(text) else str(text)
+    except ConversionError:
+        return "(the message of the policy is no text)"
 
 
 def _unknown(failure: Failure, scope: Scope, node: ast.Node | None) -> Finding:

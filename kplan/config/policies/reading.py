@@ -24,7 +24,7 @@ from kplan.config.syntax.source import Origin
 from kplan.config.types import type_named
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.sensitive import bare
-from kplan.config.values.value import STRING, ListType, ObjectType, Type, Value, is_number
+from kplan.config.values.value import STRING, ListType, ObjectType, Type, Value, is_null, is_number
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import schema_fields
 from kplan.model.diagnostic import Diagnostic
@@ -117,7 +117,7 @@ class _Reader:
         if name not in self.found.arguments:
             return None
         value = bare(evaluate(self.found.arguments[name].value, self.scope))
-        if value is None:
+        if is_null(value):
             return None
         try:
             return convert(value, wanted)

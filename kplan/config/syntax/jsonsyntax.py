@@ -30,6 +30,7 @@ _LABELS: Mapping[str, int] = {
     "module": 1,
     "provider": 1,
     "check": 1,
+    "policy": 1,
 }
 _CONDITIONS = frozenset({"precondition", "postcondition"})
 _INNER: Mapping[str, frozenset[str]] = {
@@ -38,6 +39,7 @@ _INNER: Mapping[str, frozenset[str]] = {
     "variable": frozenset({"validation"}),
     "output": frozenset({"precondition"}),
     "check": frozenset({"assert"}),
+    "policy": frozenset({"deny", "warn", "advise"}),
     "removed": frozenset({"lifecycle"}),
     "terraform": frozenset({"required_providers", "backend", "cloud", "provider_meta"}),
 }

@@ -24,6 +24,7 @@ from kplan.config.types import type_named
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import bare
+from kplan.config.values.value import is_null
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.policy import Operation
 from kplan.model.source import SourceRange
@@ -157,7 +158,7 @@ def _value(attribute: ast.Attribute, origin: Origin, module: Module) -> object:
     value = bare(evaluate(node, module.scope(origin)))
     wanted = "string" if attribute.name in _STRINGS else _MAPS.get(attribute.name, "")
     subject = origin.range(node.start, node.end)
-    if value is None:
+    if is_null(value):
         return None
     if attribute.name in _OBJECT and not isinstance(value, dict):
         raise Failure([error("KP137", subject, f'"{attribute.name}" holds the attributes.')])

@@ -1,5 +1,6 @@
 """HCL policies: what they are asked, what they refuse, and what becomes of the rest."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -430,3 +431,28 @@ def test_the_checksum_tells_a_plan_with_refusals_from_one_without(site: Site) ->
     before = site.plan().plan
     site.write(TOPICS + cap())
     assert replace(before).checksum != site.plan().plan.checksum
+
+
+def test_a_policy_may_be_written_in_json(site: Site) -> None:
+    rule = {"condition": "${requested.partitions > 12}", "message": "${requested.name} is large"}
+    block = {"on": ["create"], "kind": "kafka_topic", "deny": [rule]}
+    site.write(TOPICS)
+    site.write(json.dumps({"policy": {"p": block}}), "rules.tf.json")
+    (found,) = site.plan().plan.violations
+    assert found.message == "large is large"
+    assert dict(found.diagnostic.related)["the policy"].file == "rules.tf.json"
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [("12", "12"), ("null", "(the policy gives no message)"), ("[1]", "is no text)")],
+)
+def test_a_message_is_text_whatever_was_written(site: Site, message: str, told: str) -> None:
+    site.write(TOPICS + policy('on = ["create"]', f"condition = true\n message = {message}"))
+    assert all(told in each.message for each in site.plan().plan.violations)
+
+
+def test_kinds_of_which_there_is_nothing_here_are_not_read_for_a_policy(site: Site) -> None:
+    rule = 'condition = length(cluster.kafka_quota) > 0\n message = "x"'
+    site.write(TOPICS + policy('on = ["create"]', rule))
+    assert "No kafka_quota is declared or owned here" in site.plan().plan.violations[0].message
