@@ -90,7 +90,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP135": "Invalid state block",
     "KP136": "State key left to its default",
     "KP137": "Invalid policy",
-    "KP138": "Policies are declared by the root module",
+    "KP138": "Policy settings in a called module",
     "KP139": "Invalid fleet file",
     "KP184": "Ambiguous move statements",
     "KP185": "Cyclic dependency in move statements",
