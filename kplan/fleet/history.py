@@ -6,10 +6,10 @@ there; `first_run` and `last_run` which looks saw it.
 
 from typing import TYPE_CHECKING
 
-from kplan.fleet.rows import CLUSTER, EVERYTHING, NO_OBJECTS, UNREAD
+from kplan.fleet.rows import CLUSTER, KINDS_READ, NO_OBJECTS
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
+    from pyspark.sql import DataFrame
 
 _OBJECT = ("cluster", "kind", "identity")
 _KEY = (*_OBJECT, "uid", "attribute")
@@ -51,14 +51,16 @@ def changes(before: "DataFrame", after: "DataFrame") -> "DataFrame":
     """Compare two runs attribute by attribute.
 
     Out: cluster, kind, identity, attribute ("" for the object itself), before, after. Kinds that
-    one of the two could not read are left out.
+    one of the two did not read in full are left out.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     key = [*_OBJECT, "attribute"]
-    unread = _unread(before).unionByName(_unread(after)).distinct()
+    both = F.broadcast(_read(before).intersect(_read(after)))
     old, new = (
-        _without(_facts(each), unread).select(*key, F.col("value").alias(name))
+        _facts(each)
+        .join(both, ["cluster", "kind"], "left_semi")
+        .select(*key, F.col("value").alias(name))
         for each, name in ((before, "before"), (after, "after"))
     )
     joined = old.join(new, key, "full_outer")
@@ -80,23 +82,14 @@ def _looks(objects: "DataFrame") -> "DataFrame":
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
-    kinds = objects.where(~F.col("kind").isin(*NO_OBJECTS)).select("kind").distinct()
-    seen = objects.where(F.col("kind") == CLUSTER).select("cluster", "run", "at").distinct()
-    every = seen.crossJoin(F.broadcast(kinds))
     order = Window.partitionBy("cluster", "kind").orderBy("at", "run")
-    return _without(every, _unread(objects), ["run"]).withColumn("look", F.row_number().over(order))
+    return _read(objects, "run", "at").withColumn("look", F.row_number().over(order))
 
 
-def _unread(objects: "DataFrame") -> "DataFrame":
+def _read(objects: "DataFrame", *more: str) -> "DataFrame":
+    """List the kinds that were read in full: cluster, kind, and the columns named."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    run = ["run"] if "run" in objects.columns else []
-    found = objects.where(F.col("kind") == UNREAD)
-    return found.select("cluster", *run, F.col("identity").alias("unread_kind")).distinct()
-
-
-def _without(facts: "DataFrame", unread: "DataFrame", more: list[str] | None = None) -> "DataFrame":
-    """Leave out what stands beside an `unread` row of its cluster."""
-    on: list[Column] = [facts[name] == unread[name] for name in ["cluster", *(more or [])]]
-    on.append((unread["unread_kind"] == facts["kind"]) | (unread["unread_kind"] == EVERYTHING))
-    return facts.join(unread, on, "left_anti")
+    kinds = F.from_json(F.col("attributes")[KINDS_READ], "array<string>")
+    seen = objects.where(F.col("kind") == CLUSTER).select("cluster", *more, kinds.alias("kinds"))
+    return seen.select("cluster", *more, F.explode("kinds").alias("kind")).distinct()

@@ -32,6 +32,9 @@ CLUSTER = "cluster"
 UNREAD = "unread"
 HIDDEN = "hidden"
 NO_OBJECTS = (CLUSTER, UNREAD, HIDDEN)
+KINDS_READ = "kinds"
+"""The attribute of a cluster that lists, as JSON, the kinds that were read in full: of any other
+kind nothing is known, also not that there is none."""
 EVERYTHING = "*"
 
 
@@ -53,6 +56,7 @@ def snapshot_rows(name: str, snapshot: Snapshot, about: Mapping[str, str]) -> It
         "principal": snapshot.principal,
         "taken_at": snapshot.taken_at,
         "brokers": json.dumps([[b.id, b.host, b.port, b.rack] for b in snapshot.brokers]),
+        KINDS_READ: _json(sorted(snapshot.readings)),
         **about,
     }
     yield Row(name, CLUSTER, snapshot.cluster_id, attributes=facts)
@@ -114,7 +118,11 @@ def snapshot_of(rows: Iterable[Row]) -> Snapshot | str:
     return Snapshot(
         facts.get("cluster_id", ""),
         tuple(Broker(*each) for each in json.loads(facts.get("brokers", "[]"))),
-        {name: Reading(each, hidden[name]) for name, each in objects.items() if name not in unread},
+        {
+            name: Reading(objects[name], hidden[name])
+            for name in json.loads(facts.get(KINDS_READ, "[]"))
+            if name in kinds
+        },
         unread,
         facts.get("taken_at", ""),
         facts.get("principal", ""),

@@ -58,26 +58,29 @@ def _java(kit: Kit, spec: SandboxSpec, folder: Path) -> tuple[str, ...]:
     )
 
 
-def write_settings(folder: Path, server: Mapping[str, str]) -> None:
+def write_settings(folder: Path, server: Mapping[str, str], *, logs_allowed: bool) -> None:
     """Write a node's server.properties and the settings of its log."""
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "server.properties", server)
-    _write(folder / "log4j2.properties", _logging(folder))
+    _write(folder / "log4j2.properties", _logging(folder, "debug" if logs_allowed else "info"))
 
 
 def _write(file: Path, properties: Mapping[str, str]) -> None:
     write_private(file, text(properties))
 
 
-def _logging(folder: Path) -> Mapping[str, str]:
-    """Give the authorizer's verdicts a file of their own, as Kafka's distribution does."""
+def _logging(folder: Path, verdicts: str) -> Mapping[str, str]:
+    """Give the authorizer's verdicts a file of their own, as Kafka's distribution does.
+
+    What it denies it tells at the level `info`, what it allows at `debug`.
+    """
     return {
         "status": "error",
         "shutdownHook": "disable",  # Kafka's own shutdown is worth reading to its end
         "rootLogger.level": "info",
         "rootLogger.appenderRef.server.ref": "server",
         "logger.authorizer.name": "kafka.authorizer.logger",
-        "logger.authorizer.level": "info",
+        "logger.authorizer.level": verdicts,
         "logger.authorizer.additivity": "false",
         "logger.authorizer.appenderRef.authorizer.ref": "authorizer",
         **_appender("server", folder),

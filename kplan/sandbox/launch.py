@@ -86,7 +86,8 @@ def _prepared(folder: Path, spec: SandboxSpec) -> tuple[Sandbox, Credentials]:
     write(sandbox)
     for node in laid_out:
         home = node_folder(folder, node)
-        write_settings(home, server_properties(node, laid_out, spec, made, home))
+        properties = server_properties(node, laid_out, spec, made, home)
+        write_settings(home, properties, logs_allowed=spec.logs_allowed)
     for user in made.users:
         write_private(properties_file(folder, user.name), text(sandbox.client(user.name)))
     return sandbox, made

@@ -29,7 +29,8 @@ class SandboxSpec:
     cluster refuses every ACL request. `metadata_version` (`3.9-IV0`) formats an older cluster than
     the jars would. `server_properties` win over what the sandbox writes, on every node.
     `class_path` is put behind Kafka's jars. `heap_mb` bounds the heap of each node: 300 MiB filled
-    up at 20,000 ACLs and the broker hung.
+    up at 20,000 ACLs and the broker hung. With `logs_allowed` the authorizer's log holds what was
+    allowed too, not only what was denied.
     """
 
     brokers: int = 1
@@ -41,6 +42,7 @@ class SandboxSpec:
     server_properties: Mapping[str, str] = field(default_factory=dict)
     class_path: tuple[Path, ...] = ()
     heap_mb: int = 1024
+    logs_allowed: bool = False
 
     @property
     def own_controllers(self) -> int:

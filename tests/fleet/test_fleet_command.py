@@ -11,6 +11,8 @@ import pytest
 from kplan.cluster.specs import ConfigAlteration
 from kplan.sandbox.kit import node_folder
 from kplan.sandbox.record import Sandbox, properties_file
+from kplan.sandbox.spec import SandboxSpec, Security
+from tests.brokers import SandboxOf
 from tests.e2e.actors import Actor, Refused
 from tests.e2e.commands import Ran, kplan
 from tests.e2e.places import Place, config_of, until
@@ -104,15 +106,21 @@ class FleetAtWork:
 
 
 @pytest.fixture(scope="module")
+def audited(sandbox_of: SandboxOf) -> Sandbox:
+    """Start a node with SASL whose authorizer tells what it allows as well."""
+    return sandbox_of(SandboxSpec(security=Security.SASL, logs_allowed=True))
+
+
+@pytest.fixture(scope="module")
 def fleet(
-    tmp_path_factory: pytest.TempPathFactory, sasl_broker: Sandbox, open_broker: Sandbox
+    tmp_path_factory: pytest.TempPathFactory, audited: Sandbox, open_broker: Sandbox
 ) -> Iterator[FleetAtWork]:
     """Two real clusters, one of them secured, and one that is down."""
     folder = tmp_path_factory.mktemp("fleet")
-    admin = properties_file(sasl_broker.folder, "admin")
+    admin = properties_file(audited.folder, "admin")
     (folder / "secured").mkdir()
     place = Place(folder / "secured", {"KPLAN_COMMAND_CONFIG": str(admin)}, DECLARED)
-    log = node_folder(sasl_broker.folder, sasl_broker.nodes[0]) / "authorizer.log"
+    log = node_folder(audited.folder, audited.nodes[0]) / "authorizer.log"
     servers = open_broker.bootstrap_servers
     text = FLEET.format(log=log, admin=admin, open=servers)
     (folder / "fleet.hcl").write_text(text, encoding="utf-8")
@@ -123,10 +131,10 @@ def fleet(
 
 
 @pytest.fixture(scope="module")
-def used(fleet: FleetAtWork, sasl_broker: Sandbox) -> None:
+def used(fleet: FleetAtWork, audited: Sandbox) -> None:
     """Let alice do what she may, and bob what he may not: the broker logs both."""
     orders = f"{fleet.place.prefix}.orders"
-    alice, bob = Actor(sasl_broker, "alice"), Actor(sasl_broker, "bob")
+    alice, bob = Actor(audited, "alice"), Actor(audited, "bob")
     alice.write(orders)
     alice.read(orders, properties={"group.id": f"{fleet.place.prefix}.group"})
     with pytest.raises(Refused):

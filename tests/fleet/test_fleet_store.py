@@ -20,10 +20,10 @@ Make = Callable[[Sequence[Row]], "DataFrame"]
 MONDAY = datetime(2026, 11, 16, 6, tzinfo=UTC)
 
 
-def cluster(name: str = "eu", **labels: str) -> Row:
-    return Row(
-        name, "cluster", f"id-{name}", attributes={f"label.{k}": v for k, v in labels.items()}
-    )
+def cluster(name: str = "eu", *, is_read: bool = True, **labels: str) -> Row:
+    found = {f"label.{key}": value for key, value in labels.items()}
+    found |= {"kinds": '["kafka_acl", "kafka_topic"]'} if is_read else {}
+    return Row(name, "cluster", f"id-{name}", attributes=found)
 
 
 def topic(name: str, on: str = "eu", *, partitions: int = 3, **config: str) -> Row:
@@ -131,9 +131,9 @@ def test_the_history_tells_from_when_to_when_a_value_stood(
 def test_a_broker_that_is_down_ends_no_span_and_makes_no_change(
     spark: "SparkSession", objects: Make, tmp_path: Path
 ) -> None:
-    """K119: what was not read is not absent (design law 2)."""
+    """What was not read is not absent (design law 2)."""
     store = Store(spark, str(tmp_path))
-    full, blind = [cluster(), topic("a")], [cluster(), down()]
+    full, blind = [cluster(), topic("a")], [cluster(is_read=False), down()]
     for day, rows in enumerate((full, blind, full)):
         store.append(objects(rows), f"day-{day}", days(day))
     spans = history(store.all_objects(store.runs())).where("attribute = ''")

@@ -53,6 +53,15 @@ def test_a_snapshot_is_the_same_after_it_was_rows() -> None:
         assert back.readings[kind.name] == kind.read(cluster, names)
 
 
+def test_a_kind_that_a_file_does_not_speak_of_is_not_known_to_be_empty() -> None:
+    """A file of an earlier version knows nothing of later kinds (design law 2)."""
+    about, *rest = read()
+    older = about._replace(attributes={**about.attributes, "kinds": '["kafka_topic"]'})
+    back = snapshot_of([older, *rest])
+    assert not isinstance(back, str)
+    assert set(back.readings) == {"kafka_topic"}
+
+
 def test_a_cluster_that_is_down_is_a_row_and_not_an_error() -> None:
     def refused() -> MemoryCluster:
         raise Unreachable("nobody answers")
