@@ -8,7 +8,7 @@ from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.recall import recalled
 from kplan.model.connection import on_cluster
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
-from kplan.model.plan import Action, BasedOn, Change, Plan
+from kplan.model.plan import Action, BasedOn, Change, Plan, Reason
 from kplan.model.snapshot import Snapshot
 from kplan.plan.batches import batches
 from kplan.plan.checksum import checksum
@@ -101,8 +101,13 @@ def _belonging(findings: Findings, provider: str) -> Findings:
 
 
 def _is_chosen(request: PlanRequest, change: Change) -> bool:
+    """Whether filters let a change through; what only moves within the state needs no leave."""
     named = request.only is None or change.key in request.only
-    return named and is_targeted(change.address, request.targets)
+    return named and (_is_only_moved(change) or is_targeted(change.address, request.targets))
+
+
+def _is_only_moved(change: Change) -> bool:
+    return change.action is Action.NO_OP and change.reason is Reason.MOVED
 
 
 def _is_whole(request: PlanRequest, findings: Findings) -> bool:

@@ -70,3 +70,29 @@ def test_what_moved_and_is_not_declared_is_deleted_from_where_the_state_has_it()
     (change,) = made.changes
     assert (str(change.address), str(change.previous)) == (B, A)
     assert change.reason is Reason.NOT_DECLARED
+
+
+def test_what_only_moves_is_recorded_whatever_is_targeted() -> None:
+    """Terraform refuses to plan here (plan-apply.md 1b); nothing of it touches the cluster."""
+    held = state(owned(A, topic("a"), "1"), owned("kafka_topic.d", topic("d"), "2"))
+    made = plan_of(
+        [resource(B, topic("a")), resource(C, topic("c")), resource("kafka_topic.d", topic("d"))],
+        held,
+        snapshot([(topic("a"), "1"), (topic("d"), "2")]),
+        moved=((A, B),),
+        targets=(C,),
+    )
+    told = {str(each.address): (each.action, each.reason) for each in made.changes}
+    assert told == {B: (Action.NO_OP, Reason.MOVED), C: (Action.CREATE, Reason.NONE)}
+    assert not made.is_complete
+
+
+def test_what_moves_and_changes_waits_until_it_is_targeted() -> None:
+    held = state(owned(A, topic("a"), "1"))
+    live = snapshot([(topic("a"), "1")])
+    wanted = [resource(B, topic("a", config={"retention.ms": "7"})), resource(C, topic("c"))]
+    other = plan_of(wanted, held, live, moved=((A, B),), targets=(C,))
+    assert [str(each.address) for each in other.changes] == [C]
+    this = plan_of(wanted, held, live, moved=((A, B),), targets=(B,))
+    (change,) = this.changes
+    assert (str(change.address), str(change.previous)) == (B, A)

@@ -9,11 +9,14 @@ from kplan.model.errors import ConfigError
 from kplan.workflow.validate import validate
 from tests.sites import MAIN, Site
 
-ADD_FIRST = MAIN.replace('127.0.0.1:1"] }', '127.0.0.1:1"]\n acl_order = "add_first" }')
+ADD_FIRST = MAIN.replace(
+    '{ bootstrap_servers = ["127.0.0.1:1"] }',
+    '{\n bootstrap_servers = ["127.0.0.1:1"]\n acl_order = "add_first"\n}',
+)
 SWAPPED = '"Read"', '"Write"'
 LIFECYCLE = (
     'acl_permission_type = "Allow"',
-    ('acl_permission_type = "Allow"\n lifecycle { create_before_destroy = %s }'),
+    ('acl_permission_type = "Allow"\n lifecycle {\n create_before_destroy = %s\n }'),
 )
 
 
@@ -100,6 +103,6 @@ def test_an_order_that_there_is_not_is_told_without_a_cluster(site: Site) -> Non
         '"acl_order" is "delete_first" or "add_first".',
     )
     assert problem.subject is not None
-    assert problem.subject.line == 3
+    assert problem.subject.line == 4
     with pytest.raises(ConfigError):
         site.plan()
