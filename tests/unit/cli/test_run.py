@@ -62,7 +62,7 @@ def test_the_version_is_one_line(typed: list[str], capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (["plann"], "No such command 'plann'. Did you mean 'plan'?"),
+        (["plann"], "No such command 'plann'. Did you mean 'plan'"),
         (["state", "lst"], "No such command 'lst'. Did you mean 'list'?"),
         (["version", "-jsn"], "No such option: --jsn"),
         (["version", "-json=perhaps"], "--json is either true or false, not 'perhaps'."),
