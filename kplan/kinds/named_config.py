@@ -17,6 +17,7 @@ from kplan.cluster.topic_configs import value_fault
 from kplan.kinds.base import Problem, Resolved
 from kplan.kinds.config_map import alteration, config_after
 from kplan.kinds.schema import Attribute
+from kplan.model.errors import Unsupported
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
@@ -190,10 +191,19 @@ class NamedConfigKind:
         for resource, found in answers.items():
             name = self.named(resource)
             if isinstance(found, Refusal):
+                self._refuse_old(found)
                 hidden[name] = found
             elif (value := self.live(resource, found)) is not None:
                 objects[name] = Live(value)
         return Reading(objects, hidden)
+
+    def _refuse_old(self, refused: Refusal) -> None:
+        """Tell a cluster that has no such configs from one that hides them (K117-21)."""
+        if self.scope is ConfigScope.GROUP and refused.error == "INVALID_REQUEST":
+            raise Unsupported(
+                "kplan needs DescribeConfigs of groups; the cluster has none for them.",
+                hint="Configs of groups came with Kafka 4.0 (KIP-848).",
+            )
 
     def removes(self, step: Step, change: Change) -> bool:
         """Whether the step takes away what was there."""

@@ -10,7 +10,7 @@ from kplan.kinds.broker_config import BROKER_CONFIG, BrokerConfig
 from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.named_config import CLIENT_METRICS, GROUP_CONFIG, ClientMetrics, GroupConfig
 from kplan.kinds.schema import stored_document
-from kplan.model.errors import Unread
+from kplan.model.errors import Unread, Unsupported
 from kplan.model.plan import Action, Change
 from kplan.model.refusal import Refusal
 from tests.values import address
@@ -89,6 +89,14 @@ def test_what_may_not_be_read_is_hidden_or_unread() -> None:
     cluster.deny("DESCRIBE_CONFIGS", "CLUSTER")
     with pytest.raises(Unread):
         CLIENT_METRICS.read(cluster, [])
+
+
+def test_a_cluster_without_configs_of_groups_is_told_from_one_that_hides_them() -> None:
+    """K117-21: Kafka 3.9 answers INVALID_REQUEST (measured)."""
+    cluster = MemoryCluster()
+    cluster.refuse("INVALID_REQUEST", call="configs")
+    with pytest.raises(Unsupported, match="DescribeConfigs of groups"):
+        GROUP_CONFIG.read(cluster, ["g"])  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize(
