@@ -10,7 +10,7 @@ import tempfile
 import time
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from pathlib import Path
 from kplan.sandbox.lifecycle import running
 from kplan.sandbox.record import Sandbox
 from kplan.sandbox.spec import SandboxSpec
+from tests.bench.sizes import Size
 from tests.soak.estate import Estate
 from tests.soak.faults import (
     ONE,
@@ -32,6 +33,7 @@ from tests.soak.faults import (
     pause_a_while,
     struck,
 )
+from tests.soak.large import MANY, SLOW, SLOW_RATE, came_through, mutation_quota
 
 TOPICS = 250
 PAGES = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256)
@@ -79,14 +81,16 @@ def measured(fault: str, spec: SandboxSpec, ordeal: Ordeal, runs: int, factor: i
     return Line(fault, runs, passed, time.monotonic() - begun)
 
 
-def large() -> Line:
-    """Apply 6,000 topics and as many ACLs."""
+def large(fault: str, size: Size, rate: float | None = None) -> Line:
+    """Apply, plan and destroy an estate, with so many mutations a second if a rate is given."""
     begun = time.monotonic()
-    with running(SandboxSpec(heap_mb=2048)) as sandbox, scratch() as folder:
-        estate = Estate(folder / "large", sandbox.bootstrap_servers, 6_000)
-        estate.write()
-        passed = estate.run("apply", "-auto-approve").code == 0
-    return Line("6,000 topics + 6,000 ACLs", 1, int(passed), time.monotonic() - begun)
+    with running(SandboxSpec(heap_mb=2048)) as sandbox, scratch() as folder, ExitStack() as stack:
+        if rate is not None:
+            stack.enter_context(mutation_quota(sandbox.bootstrap_servers, rate))
+        wrong = came_through(size, folder / "estate", sandbox.bootstrap_servers)
+    if wrong:
+        print(f"{fault}: {wrong}", file=sys.stderr, flush=True)
+    return Line(fault, 1, int(not wrong), time.monotonic() - begun)
 
 
 def lines(kills: int, runs: int) -> Iterator[Line]:
@@ -116,7 +120,8 @@ def lines(kills: int, runs: int) -> Iterator[Line]:
         len(PAGES) if runs else 0,
     )
     if runs:
-        yield large()
+        yield large("6,000 topics + 12,000 ACLs", MANY)
+        yield large(f"600 topics, {SLOW_RATE:.0f} mutations a second", SLOW, SLOW_RATE)
 
 
 def main() -> None:
