@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from functools import cache
 from itertools import takewhile
 from pathlib import Path
+from threading import Lock
 
 from kplan.cli.environment import ci_commit, ci_facts, ci_run
 from kplan.cli.keeping import remote_store
@@ -61,8 +62,13 @@ def ports(session: Session, verb: str, states: StateOptions, progress: Progress)
     """
     environ = session.environ
     holder = this_run(verb, ci=ci_run(environ), commit=ci_commit(environ))
+    turn = Lock()  # several clusters are connected at the same time
+
+    def connect(found: Configuration, key: str) -> Cluster:
+        return _connected(session, progress, found, key, turn)
+
     return Ports(
-        connect=lambda found, key: _connected(session, progress, found, key),
+        connect=connect,
         progress=progress,
         clock=SystemClock(),
         now=lambda: datetime.now(UTC),
@@ -96,7 +102,9 @@ def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
     )
 
 
-def _connected(session: Session, progress: Progress, found: Configuration, key: str) -> Cluster:
+def _connected(
+    session: Session, progress: Progress, found: Configuration, key: str, turn: Lock
+) -> Cluster:
     """Open the cluster that a provider block names, or the environment where there is none."""
     from kplan.kafka.cluster import open_cluster  # noqa: PLC0415 - heavy, and some verbs
     from kplan.kafka.resolve import connection_settings  # noqa: PLC0415 - need no cluster
@@ -105,7 +113,7 @@ def _connected(session: Session, progress: Progress, found: Configuration, key: 
     resolved = connection_settings(block, session.environ, folder=Path.cwd())
     if resolved.settings is None:
         raise ConfigError(resolved.diagnostics, found.sources)
-    with progress.hidden():
+    with turn, progress.hidden():
         tell(resolved.diagnostics, session.terminal, sources=found.sources)
     return open_cluster(resolved.settings)
 

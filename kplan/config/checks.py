@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from kplan.config.declared import Declaration, Declared
+from kplan.config.declared import MODULE, Declaration, Declared
 from kplan.config.evaluation.misuse import meant
 from kplan.config.names import ROOTS
 from kplan.config.problem import error
@@ -11,6 +11,22 @@ from kplan.config.syntax.source import Origin
 from kplan.config.syntax.tree import Reference
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
+
+
+def argument_problems(found: Declaration, declared: Declared) -> Iterator[Diagnostic]:
+    """Hold the arguments of a module block against the variables of the module."""
+    if declared.has_lost:
+        return
+    for name, attribute in found.arguments.items():
+        if name not in MODULE.arguments and name not in declared.variables:
+            subject = found.origin.range(attribute.start, attribute.name_end)
+            told = f'The module has no input variable "{name}".'
+            yield error("KP121", subject, told, hint=meant(name, declared.variables))
+    for name, variable in declared.variables.items():
+        is_needed = "default" not in variable.arguments and not variable.is_broken
+        if is_needed and name not in found.arguments:
+            told = f'The module needs its input variable "{name}", declared at {variable.place}.'
+            yield error("KP122", found.place, told)
 
 
 def undeclared(declared: Declared) -> Iterator[Diagnostic]:
@@ -33,8 +49,10 @@ def _attributes(declared: Declared) -> Iterator[tuple[ast.Attribute, Origin]]:
         yield local.attribute, local.origin
     for found in (*declared.outputs.values(), *declared.providers, *declared.states):
         yield from _attributes_of(found, found.block, ("depends_on",))
-    for found in declared.resources.values():
-        yield from _attributes_of(found, found.block, ())
+    for found in (*declared.resources.values(), *declared.data.values()):
+        yield from _attributes_of(
+            found, found.block, ("depends_on",) * (found.block.type == "data")
+        )
     for found in declared.modules.values():
         yield from _attributes_of(found, found.block, ("depends_on",))
     for found in (*declared.variables.values(), *declared.checks.values()):
@@ -82,11 +100,7 @@ def _problems(reference: Reference, origin: Origin, declared: Declared) -> Itera
     elif root in _NAMED:
         yield from _name_problems(reference, origin, declared)
     elif root == "data":
-        yield error(
-            "KP146",
-            _place(reference, origin),
-            "Data sources are not read by this version of kplan.",
-        )
+        yield from _data_problems(reference, origin, declared)
     elif root not in ROOTS:
         yield from _resource_problems(reference, origin, declared)
 
@@ -128,6 +142,20 @@ def _how_to_declare(root: str, name: str) -> str:
     if root == "local":
         return f"Define it in a block: locals {{ {name} = ... }}"
     return ""
+
+
+def _data_problems(
+    reference: Reference, origin: Origin, declared: Declared
+) -> Iterator[Diagnostic]:
+    kind, *names = reference.steps
+    subject = _place(reference, origin)
+    if (f"data.{kind}", *names[:1]) in declared.left_out:
+        told = f"data.{kind}.{names[0]} belongs to another provider and was left out."
+        yield error("KP146", subject, told)
+    elif names and (kind, names[0]) not in declared.data and not declared.has_lost:
+        told = f"A data source data.{kind}.{names[0]} has not been declared."
+        near = meant(f"{kind}.{names[0]}", (".".join(each) for each in declared.data))
+        yield error("KP146", subject, told, hint=near)
 
 
 def _resource_problems(

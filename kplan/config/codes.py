@@ -67,6 +67,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP164": "Not enough function arguments",
     "KP165": "Too many function arguments",
     "KP166": "Attempt to index null value",
+    "KP167": "Data source cannot be read",
     "KP168": "Invalid 'for' condition",
     "KP169": "Too many loop rounds",
     # variables, outputs, repetition

@@ -4,8 +4,10 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 
 from kplan.config.checks import reference_problems
+from kplan.config.data import NotHere
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.inputs import Inputs
 from kplan.config.opening import Root, open_folder
@@ -32,6 +34,7 @@ MAX_CHARACTERS = 64 * 2**20
 """Bounds of a value that is shown. Values share their parts in memory, so a few short local values
 can come to more than any screen or pipe could take."""
 
+_READ_BY = "kplan plan reads it."
 _TYPE = "type"
 _UNFINISHED = frozenset({"KP105", "KP107"})
 _NO_FILES = "KP127"
@@ -94,6 +97,20 @@ def _masked(value: Value) -> Value:
             return value
 
 
+class _NoCluster:
+    """Whoever asks for a data source is told why there is none."""
+
+    def describe(self, provider: str) -> NoReturn:
+        """Refuse."""
+        del provider
+        raise NotHere(_READ_BY)
+
+    def read(self, provider: str, kind: str, names: object) -> NoReturn:
+        """Refuse."""
+        del provider, kind, names
+        raise NotHere(_READ_BY)
+
+
 class Console:
     """The root module of a folder, for expressions to be evaluated in.
 
@@ -102,7 +119,7 @@ class Console:
     """
 
     def __init__(self, folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> None:
-        self._root = open_folder(folder, inputs, kinds)
+        self._root = open_folder(folder, inputs, kinds).reading(_NoCluster())
         found = (each for each in self._root.problems if each.code != _NO_FILES)
         self.diagnostics = in_order(found)
 

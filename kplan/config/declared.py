@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from kplan.config.data_shapes import DATA_SHAPES
 from kplan.config.evaluation.misuse import meant
 from kplan.config.problem import error, warning
 from kplan.config.shape import Shape, body_problems, label_problems
@@ -79,7 +80,8 @@ SHAPES: Mapping[str, Shape] = {
 }
 """Every block that may stand at the top, but for `resource`."""
 
-_TOP_LEVEL = (*SHAPES, "resource")
+_OBJECTS = ("resource", "data")
+_TOP_LEVEL = (*SHAPES, *_OBJECTS)
 _NAMED = frozenset({"variable", "output", "module", "check", "policy"})
 _CONDITIONS = frozenset({"validation", "precondition", "assert"})
 
@@ -130,6 +132,7 @@ class Declared:
     modules: dict[str, Declaration] = field(default_factory=dict)
     checks: dict[str, Declaration] = field(default_factory=dict)
     resources: dict[tuple[str, str], Declaration] = field(default_factory=dict)
+    data: dict[tuple[str, str], Declaration] = field(default_factory=dict)
     providers: list[Declaration] = field(default_factory=list)
     settings: list[Declaration] = field(default_factory=list)
     states: list[Declaration] = field(default_factory=list)
@@ -162,7 +165,7 @@ def declared(items: Iterable[ast.Item], known: Known, *, has_lost: bool) -> Decl
         names = {each.name: each for each in block.attributes}
         name = block.labels[0].text if block.labels else ""
         found = Declaration(name, item.origin, block, names, item.is_broken)
-        if block.type == "resource":
+        if block.type in _OBJECTS:
             _resource(result, found, known.kinds, foreign)
         elif block.type in SHAPES:
             _block(result, found)
@@ -180,7 +183,7 @@ def declared(items: Iterable[ast.Item], known: Known, *, has_lost: bool) -> Decl
 
 def _kind_and_name(found: Declaration) -> tuple[str, str]:
     kind, name = found.block.labels
-    return kind.text, name.text
+    return f"{'data.' * (found.block.type == 'data')}{kind.text}", name.text
 
 
 def _left_out(found: list[Declaration]) -> Diagnostic:
@@ -334,6 +337,8 @@ _KEEP: Mapping[str, Callable[[Declared, Declaration], None]] = {
 def _resource(
     result: Declared, found: Declaration, kinds: Sequence[str], foreign: list[Declaration]
 ) -> None:
+    is_data = found.block.type == "data"
+    into, kinds = (result.data, [*DATA_SHAPES]) if is_data else (result.resources, kinds)
     problems = list(label_problems(found.block, found.origin, Shape(labels=2)))
     if problems:
         result.has_lost = True
@@ -341,9 +346,10 @@ def _resource(
         return
     kind, label = found.block.labels[0].text, found.block.labels[1]
     result.diagnostics.extend(_name_problems(found, label))
-    first = result.resources.setdefault((kind, label.text), found)
+    first = into.setdefault((kind, label.text), found)
     if first is not found:
-        told = f"The resource {kind}.{label.text} has been declared already, at {first.place}."
+        what = ".".join(_kind_and_name(found))
+        told = f"The {found.block.type} {what} has been declared already, at {first.place}."
         related = (("declared first", first.place),)
         result.diagnostics.append(error("KP190", found.place, told, related=related))
     if kind not in kinds:
@@ -367,7 +373,7 @@ def _first_meant(names: Sequence[str], known: Iterable[str]) -> str:
 
 def _foreign_types(found: list[Declaration], kinds: Sequence[str]) -> Diagnostic:
     labels = [each.block.labels for each in found]
-    names = [f"{kind.text}.{name.text}" for kind, name in labels]
+    names = [".".join(_kind_and_name(each)) for each in found]
     first = found[0]
     subject = first.origin.range(labels[0][0].start, labels[0][0].end)
     hint = _first_meant([kind.text for kind, _ in labels], kinds) or _LEFT_OUT

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from kplan.config.data import Reader
 from kplan.config.inputs import Inputs
 from kplan.config.module import Module
 from kplan.config.opening import Root, open_folder
@@ -43,7 +44,8 @@ class Configuration:
 
     `resources` are in order of their addresses. `sources` holds the text of each file, for showing
     the line of a problem. `digest` is the same for the same configuration files and values of
-    variables, wherever those come from; sensitive ones are not in it.
+    variables, wherever those come from; sensitive ones are not in it. With `lacks_data` there are
+    data sources, and nothing was there to read them from: what depends on them is left out.
     """
 
     resources: tuple[Resource, ...]
@@ -56,12 +58,23 @@ class Configuration:
     refactorings: Refactorings = field(default_factory=Refactorings)
     policies: tuple[Policy, ...] = ()
     policy_settings: PolicySettings = field(default_factory=PolicySettings)
+    lacks_data: bool = False
 
 
-def load(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configuration:
-    """Load the configuration in a folder. What a user can fix is among the diagnostics."""
+def load(
+    folder: Path,
+    inputs: Inputs,
+    kinds: Sequence[ResourceKind],
+    reader: Reader | None = None,
+) -> Configuration:
+    """Load the configuration in a folder. What a user can fix is among the diagnostics.
+
+    Without a `reader` data sources, and all that depends on them, have no values: this is for
+    checking, and for finding out which connections there are.
+    """
     with room_to_work():
         root = open_folder(folder, inputs, kinds)
+        root = root if reader is None else root.reading(reader)
     return configured(root, inputs, kinds)
 
 
@@ -75,7 +88,8 @@ def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Con
         shown = outputs(module, ledger)
         resources = tuple(resources_of(module))
         ledger.report(declared_twice(resources, kinds))
-        refactored = refactorings(module, resources, ledger)
+        lacks_data = root.run.reader is None and _has_data(module)
+        refactored = refactorings(module, resources, ledger, lacks_data=lacks_data)
         judges = policies(module, ledger, root.run.kinds)
         judging = policy_settings(module, ledger)
     variables = _variables(module)
@@ -90,7 +104,12 @@ def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Con
         refactored,
         judges,
         judging,
+        lacks_data,
     )
+
+
+def _has_data(module: Module) -> bool:
+    return any(each.declared.data for each in module.modules())
 
 
 def resources_of(module: Module) -> Iterator[Resource]:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Protocol
 
 from kplan.config.blueprint import Blueprint, blueprint, resource_problems
-from kplan.config.checks import undeclared
+from kplan.config.checks import argument_problems, undeclared
 from kplan.config.conditions import ASSERTION, OUTPUT_PRECONDITION, VALIDATION, failed
 from kplan.config.connections import (
     INHERITED,
@@ -17,10 +17,11 @@ from kplan.config.connections import (
     misplaced,
     provider_block,
 )
+from kplan.config.data import DataNode, DataRoot, Reader
+from kplan.config.data_shapes import DATA_SHAPES
 from kplan.config.declared import MODULE, Declaration, Declared, Local
 from kplan.config.ephemerals import ephemeral_problems, input_problems
 from kplan.config.evaluation.evaluate import evaluate
-from kplan.config.evaluation.misuse import meant
 from kplan.config.evaluation.scope import Found, Rounds, Scope
 from kplan.config.functions.function import Function
 from kplan.config.functions.host import Host
@@ -30,6 +31,7 @@ from kplan.config.names import ModuleNames, NoNames, Repetition
 from kplan.config.problem import Failure, error, warning
 from kplan.config.repetition import Key
 from kplan.config.resources import ResourceNode
+from kplan.config.shape import body_problems
 from kplan.config.size import MAX_PARTS, Sizes
 from kplan.config.submodules import Child, ModuleNode
 from kplan.config.syntax.source import Origin
@@ -56,6 +58,7 @@ class Run:
     rounds: Rounds
     cwd: str
     workspace: str
+    reader: Reader | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,8 +162,9 @@ class Module:
             self._validate(name, found)
         for name in self.declared.locals:
             ledger.attempt(partial(self.local, name))
-        for resource in self.resources():
-            resource.work_out()
+        nodes: list[DataNode | ResourceNode] = [*self._all_data(), *self.resources()]
+        for node in nodes:
+            node.work_out()
         for name in self.declared.modules:
             self._module_node(name).work_out()
         for name in self.declared.outputs:
@@ -189,6 +193,9 @@ class Module:
         for (kind, _), found in self.declared.resources.items():
             if kind in self._run.kinds and not found.is_broken:
                 yield from resource_problems(self._run.kinds[kind], found)
+        for (kind, _), found in self.declared.data.items():
+            if kind in DATA_SHAPES and not found.is_broken:
+                yield from body_problems(found.block, found.origin, DATA_SHAPES[kind])
         yield from undeclared(self.declared)
         if self.path:
             yield from misplaced(self.declared.providers)
@@ -314,6 +321,22 @@ class Module:
             self._blueprints[kind, name] = plan
         return ResourceNode(self, self._run.ledger, plan)
 
+    def data(self, kind: str, name: str) -> DataNode:
+        """Give a data source; raises `Failure` if there is none."""
+        found = self.declared.data.get((kind, name))
+        if found is None or found.is_broken or kind not in DATA_SHAPES:
+            raise Failure
+        return DataNode(self, self._run.ledger, found, self._run.kinds, self._run.reader)
+
+    def _all_data(self) -> Iterator[DataNode]:
+        for (kind, name), found in self.declared.data.items():
+            if kind in DATA_SHAPES and not found.is_broken:
+                yield self.data(kind, name)
+
+    def data_of(self, kind: str) -> Found:
+        """Give the data sources of a sort, of which one is named next."""
+        return DataRoot(kind, self.data)
+
     def call(self, name: str) -> Found:
         """Give the module that a block calls; raises `Failure` if there is none."""
         found = self.declared.modules.get(name)
@@ -334,7 +357,7 @@ class Module:
             replace(each, subject=each.subject or at_call) for each in declared.diagnostics
         )
         scope = self.scope(found.origin, repetition)
-        self._run.ledger.report(_input_problems(found, declared))
+        self._run.ledger.report(argument_problems(found, declared))
         self._run.ledger.report(input_problems(found, self.declared, declared))
         given = {
             name: Given(f"module.{found.name}", (attribute.value, scope))
@@ -375,19 +398,3 @@ class Module:
             told = f"Modules may call each other {MAX_DEPTH} deep."
             raise Failure([error("KP114", subject, told)])
         return folder
-
-
-def _input_problems(found: Declaration, declared: Declared) -> Iterator[Diagnostic]:
-    """Hold the arguments of a module block against the variables of the module."""
-    if declared.has_lost:
-        return
-    for name, attribute in found.arguments.items():
-        if name not in MODULE.arguments and name not in declared.variables:
-            subject = found.origin.range(attribute.start, attribute.name_end)
-            told = f'The module has no input variable "{name}".'
-            yield error("KP121", subject, told, hint=meant(name, declared.variables))
-    for name, variable in declared.variables.items():
-        is_needed = "default" not in variable.arguments and not variable.is_broken
-        if is_needed and name not in found.arguments:
-            told = f'The module needs its input variable "{name}", declared at {variable.place}.'
-            yield error("KP122", found.place, told)

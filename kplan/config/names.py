@@ -64,6 +64,10 @@ class Module(Protocol):
         """Give the instances of a resource block."""
         ...
 
+    def data_of(self, kind: str) -> Found:
+        """Give the data sources of a sort."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class ModuleNames:
@@ -79,18 +83,25 @@ class ModuleNames:
                 return self.module.variable(name)
             case "local":
                 return self.module.local(name)
-            case "each":
-                return self._each(name, subject)
-            case "count":
-                return self._count(name, subject)
+            case "each" | "count" | "self":
+                return self._of_instance(root, name, subject)
             case "module":
                 return self.module.call(name)
-            case "self":
-                return self._self(name, subject)
+            case "data":
+                return self.module.data_of(name)
             case "path" | "terraform" | "kplan":
                 return self._constant(root, name, subject)
             case _:
                 return self.module.resource(root, name)
+
+    def _of_instance(self, root: str, name: str, subject: Spot) -> Value:
+        match root:
+            case "each":
+                return self._each(name, subject)
+            case "count":
+                return self._count(name, subject)
+            case _:
+                return self._self(name, subject)
 
     def refusal(self, root: str, subject: Spot) -> Failure:
         """Stay silent: the checks have told what is wrong with it."""

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from kplan.config.data import Reader
 from kplan.config.declared import Known
 from kplan.config.evaluation.scope import Rounds
 from kplan.config.functions.access import OWN_FOLDERS, FileAccess
@@ -40,6 +41,10 @@ class Root:
     def sources(self) -> Mapping[str, str]:
         """Text of every file read so far, by the name it is shown under."""
         return {**self.run.library.sources, **self._variable_files}
+
+    def reading(self, reader: Reader) -> "Root":
+        """Give the same, with clusters to read data sources from."""
+        return replace(self, run=replace(self.run, reader=reader)).anew()
 
     def anew(self, given: Mapping[str, Given] | None = None) -> "Root":
         """Give the same with nothing worked out yet; `given` replaces values of the same name."""

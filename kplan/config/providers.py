@@ -11,7 +11,7 @@ from kplan.config.module import Module
 from kplan.config.problem import Failure, error
 from kplan.config.values.jsonvalue import to_json_value
 from kplan.config.values.sensitive import bare, has_sensitive
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import Diagnostic, has_errors
 from kplan.model.source import SourceRange
 
 _OF_KPLAN = frozenset({"alias", "for_each"})
@@ -52,7 +52,7 @@ def _provider(block: ProviderBlock, key: str, scope: Scope, ledger: Ledger) -> P
         try:
             value = evaluate(attribute.value, scope)
         except Failure as failure:
-            ledger.report(failure.diagnostics)
+            ledger.report(failure.diagnostics or _unread(block, name, ledger))
             continue
         if has_sensitive(value):
             sensitive.add(name)
@@ -64,6 +64,13 @@ def _provider(block: ProviderBlock, key: str, scope: Scope, ledger: Ledger) -> P
         frozenset(sensitive),
         block.found.place,
     )
+
+
+def _unread(block: ProviderBlock, name: str, ledger: Ledger) -> Iterator[Diagnostic]:
+    """Say that an argument waits for a cluster that nothing can be asked before it is known."""
+    if not has_errors(ledger.diagnostics):
+        told = f'"{name}" depends on a data source, which is read over a connection itself.'
+        yield error("KP167", block.found.value_range(name), told, hint="Use a variable.")
 
 
 def _declared_twice(blocks: Sequence[ProviderBlock]) -> Iterator[Diagnostic]:

@@ -61,12 +61,14 @@ class _Move:
     place: SourceRange
 
 
-def refactorings(root: Child, resources: Sequence[Resource], ledger: Ledger) -> Refactorings:
+def refactorings(
+    root: Child, resources: Sequence[Resource], ledger: Ledger, *, lacks_data: bool = False
+) -> Refactorings:
     """Evaluate all refactoring blocks; what is wrong with them ends up in the ledger.
 
     `resources` are those of the configuration that could be evaluated.
     """
-    is_whole = not any(each.is_error for each in ledger.diagnostics)
+    is_whole = not (lacks_data or any(each.is_error for each in ledger.diagnostics))
     known = _known(root, resources, is_whole=is_whole)
     moves: list[_Move] = []
     removed: list[str] = []

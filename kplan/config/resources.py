@@ -23,7 +23,7 @@ from kplan.config.values.value import TMap, Value
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import document
 from kplan.model.address import Address, instance_key
-from kplan.model.resource import Resource
+from kplan.model.resource import Identity, Path, Resource
 
 
 class Owner(Protocol):
@@ -95,13 +95,13 @@ class ResourceNode(Deferred):
         if provider := self._module.connection(self._found, scope):
             resource = replace(resource, provider=provider)
         if rules is not None:
-            own = replace(self.instances()[key], own=_seen_by_references(self._plan.kind, resource))
+            own = replace(self.instances()[key], own=_seen(self._plan.kind, resource))
             told = failed(rules, POSTCONDITION, self._module.scope(self._found.origin, own))
             self._ledger.report(replace(each, address=address) for each in told)
         return resource
 
     def _value(self, key: Key) -> dict[str, Value]:
-        return _seen_by_references(self._plan.kind, self.instance(key))
+        return _seen(self._plan.kind, self.instance(key))
 
     # ---- as references see it
 
@@ -144,20 +144,29 @@ class ResourceNode(Deferred):
         return {str(key): value for key, value in values.items()}
 
 
-def _seen_by_references(kind: ResourceKind, resource: Resource) -> dict[str, Value]:
+def _seen(kind: ResourceKind, resource: Resource) -> dict[str, Value]:
+    return seen_by_references(kind, resource.identity, resource.value, resource.sensitive)
+
+
+def seen_by_references(
+    kind: ResourceKind,
+    identity: Identity,
+    value: object,
+    sensitive: frozenset[Path] = frozenset(),
+) -> dict[str, Value]:
     """Attributes with the defaults filled in, marked where they were; `id` is the identity."""
-    found: dict[str, Value] = {"id": str(resource.identity)}
-    plain = document(resource.value)
+    found: dict[str, Value] = {"id": str(identity)}
+    plain = document(value)
     for each in fields_of(kind):
         name = each.name
-        value = convert(from_json_value(_json(plain[name])), each.type)
-        if (name,) in resource.sensitive:
-            value = mark(value)
-        elif isinstance(value, TMap):
-            secret = {key for key in value if (name, key) in resource.sensitive}
-            marked = {key: mark(each, sensitive=key in secret) for key, each in value.items()}
-            value = TMap(marked, value.element) if secret else value
-        found[name] = value
+        part = convert(from_json_value(_json(plain[name])), each.type)
+        if (name,) in sensitive:
+            part = mark(part)
+        elif isinstance(part, TMap):
+            secret = {key for key in part if (name, key) in sensitive}
+            marked = {key: mark(each, sensitive=key in secret) for key, each in part.items()}
+            part = TMap(marked, part.element) if secret else part
+        found[name] = part
     return found
 
 

@@ -1,7 +1,7 @@
 """The clusters that a configuration is about, opened together and read at the same time."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -122,18 +122,22 @@ def _opened(
     outside: tuple[Ports, ExitStack],
 ) -> Clusters:
     ports, stack = outside
-    found = {
-        key: stack.enter_context(closing(ports.connect(configuration, key))) for key in sorted(keys)
-    }
-    answers, dark = _at_once(found, lambda key: found[key].describe())
-    fresh = {key: Connection(found[key], each) for key, each in answers.items()}
+
+    def opened(key: str) -> Connection:
+        cluster = stack.enter_context(closing(ports.connect(configuration, key)))
+        return Connection(cluster, cluster.describe())
+
+    fresh, dark = _at_once(sorted(keys), opened, ())
     return Clusters({**clusters.connections, **fresh}, {**clusters.dark, **dark})
 
 
 def _at_once(
-    clusters: Mapping[str, Cluster], ask: Callable[[str], _T]
+    keys: Collection[str], ask: Callable[[str], _T], clusters: Iterable[Cluster]
 ) -> tuple[dict[str, _T], dict[str, ClusterError]]:
-    """Ask all clusters at the same time; those that cannot be had stand apart with the reason."""
+    """Ask all clusters at the same time; those that cannot be had stand apart with the reason.
+
+    `clusters` are closed when that is broken off, so that nobody waits for an answer.
+    """
 
     def answer(key: str) -> _T | ClusterError:
         try:
@@ -141,15 +145,15 @@ def _at_once(
         except (AuthError, Unreachable) as failure:
             return failure
 
-    if len(clusters) == 1:
-        found = {key: answer(key) for key in clusters}
+    if len(keys) == 1:
+        found = {key: answer(key) for key in keys}
     else:
-        with ThreadPoolExecutor(max_workers=max(1, len(clusters))) as pool:
-            answers = pool.map(answer, clusters)
+        with ThreadPoolExecutor(max_workers=max(1, len(keys))) as pool:
+            answers = pool.map(answer, keys)
             try:
-                found = dict(zip(clusters, answers, strict=True))
+                found = dict(zip(keys, answers, strict=True))
             except BaseException:  # Ctrl-C too must not wait for brokers that do not answer
-                for each in clusters.values():
+                for each in clusters:
                     each.close()
                 raise
     dark = {key: each for key, each in found.items() if isinstance(each, ClusterError)}
@@ -240,7 +244,7 @@ def read_clusters(
         found = known[key]
         return read_snapshot(found.cluster, found.description, kinds, wanted.get(key, {}))
 
-    snapshots, lost = _at_once({key: each.cluster for key, each in known.items()}, read)
+    snapshots, lost = _at_once(known, read, [each.cluster for each in known.values()])
     if not snapshots:
         raise next(iter(lost.values()))
     for key, failure in {**clusters.dark, **lost}.items():

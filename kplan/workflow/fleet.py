@@ -324,4 +324,6 @@ def _loaded(cluster: FleetCluster, inputs: Inputs) -> Configuration:
     found = load(folder, Inputs(environ=inputs.environ), KINDS)
     if has_errors(found.diagnostics):
         raise ConfigError(found.diagnostics, found.sources)
+    if found.lacks_data:
+        raise UsageError(f"{folder} has data sources, which plans of a fleet do not read.")
     return found

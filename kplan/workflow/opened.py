@@ -2,9 +2,11 @@
 
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
+from kplan.cluster.port import Cluster
+from kplan.config.data import Reader
 from kplan.config.load import Configuration, load
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import has_errors, in_order
@@ -15,6 +17,7 @@ from kplan.state.holder import Holder
 from kplan.state.journal import Journal, fold
 from kplan.workflow.acl_order import order_problems
 from kplan.workflow.clusters import Clusters, connected
+from kplan.workflow.data import ClusterReader
 from kplan.workflow.project import Ports, Project
 
 
@@ -46,7 +49,7 @@ def opened(project: Project, ports: Ports, also: frozenset[str] = frozenset()) -
 
     """
     ports.progress.stage("Reading configuration")
-    configuration = loaded(project)
+    configuration = evaluated(project, ports)
     with lock(project, ports):
         journal = project.store.journal()
         state = state_of(project)
@@ -58,14 +61,34 @@ def opened(project: Project, ports: Ports, also: frozenset[str] = frozenset()) -
             yield Opened(configuration, state, clusters, journal)
 
 
-def loaded(project: Project) -> Configuration:
-    """Load the configuration.
+def evaluated(project: Project, ports: Ports) -> Configuration:
+    """Load the configuration with its data sources, read over connections of their own.
+
+    Raises:
+        ConfigError: as `loaded`.
+        ClusterError: a data source cannot be read.
+
+    """
+    configuration = loaded(project)
+    if not configuration.lacks_data:
+        return configuration
+    ports.progress.stage("Reading data sources")
+    with ExitStack() as stack:
+
+        def connect(key: str) -> Cluster:
+            return stack.enter_context(closing(ports.connect(configuration, key)))
+
+        return loaded(project, ClusterReader(connect))
+
+
+def loaded(project: Project, reader: Reader | None = None) -> Configuration:
+    """Load the configuration; data sources have values only where there is a reader.
 
     Raises:
         ConfigError: with every diagnostic, warnings included, if one of them is an error.
 
     """
-    configuration = load(project.folder, project.inputs, KINDS)
+    configuration = load(project.folder, project.inputs, KINDS, reader)
     problems = in_order([*configuration.diagnostics, *order_problems(configuration)])
     if has_errors(problems):
         raise ConfigError(problems, configuration.sources)

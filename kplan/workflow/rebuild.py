@@ -19,7 +19,7 @@ from kplan.workflow.clusters import (
     unread_of_all,
     wanted_identities,
 )
-from kplan.workflow.opened import check_no_journal, loaded, lock, stored
+from kplan.workflow.opened import check_no_journal, evaluated, lock, stored
 from kplan.workflow.project import Ports, Project
 
 
@@ -47,7 +47,7 @@ def rebuild(project: Project, ports: Ports, approve: Callable[[Proposal], bool])
     A whole state is added to; a lost or damaged one is replaced. What it owned and nobody declares
     any more cannot be found again this way. Nothing on the cluster is touched.
     """
-    configuration = loaded(project)
+    configuration = evaluated(project, ports)
     with lock(project, ports):
         before, fault = _before(project)
         state = before or new_state(str(uuid.uuid4()))

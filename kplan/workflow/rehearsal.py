@@ -31,6 +31,7 @@ from kplan.model.testing import Grade, RunResult
 from kplan.state.file import new_state
 from kplan.workflow.acl_order import order_problems
 from kplan.workflow.clusters import connected
+from kplan.workflow.data import ClusterReader
 from kplan.workflow.opened import Opened
 from kplan.workflow.plan import output_values, planned
 from kplan.workflow.project import PlanOptions, Ports
@@ -170,7 +171,8 @@ class Rehearsal:
 
     def _go_through(self, run: Run, course: "_Course") -> None:
         """Load, plan, apply and check, as far as it goes without an error."""
-        subject = (self.root, self.inputs, KINDS)
+        root = self.root.reading(ClusterReader(self._cluster))
+        subject = (root, self.inputs, KINDS)
         found = trial(self.script, run, self.earlier, subject)
         configuration = found.configuration
         course.found += [*configuration.diagnostics, *order_problems(configuration)]

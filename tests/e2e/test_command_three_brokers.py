@@ -16,7 +16,11 @@ from tests.e2e.places import Place, config_of, until
 pytestmark = pytest.mark.broker
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = sorted(each.parent.name for each in ROOT.glob("examples/*/main.tf"))
+EXAMPLES = sorted(
+    each.parent.name
+    for each in ROOT.glob("examples/*/main.tf")
+    if each.parent.name != "two-clusters"  # has a test of its own
+)
 THREE = "-var=replication_factor=3"
 
 

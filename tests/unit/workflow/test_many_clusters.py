@@ -8,7 +8,7 @@ import pytest
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import ConfigAlteration, NewTopic, TopicRef
-from kplan.model.errors import ConfigError, StateError, Unreachable, WrongCluster
+from kplan.model.errors import AuthError, ConfigError, StateError, Unreachable, WrongCluster
 from kplan.model.outcome import Status
 from kplan.model.plan import Action
 from kplan.report import views
@@ -18,6 +18,7 @@ from kplan.workflow.apply import Hands, apply, resume
 from kplan.workflow.apply_saved import OnStale, apply_saved
 from kplan.workflow.drift import drift
 from kplan.workflow.imports import import_object
+from kplan.workflow.plan import plan
 from kplan.workflow.project import PlanOptions
 from kplan.workflow.rebuild import rebuild
 from kplan.workflow.saved import save
@@ -75,6 +76,17 @@ class Down(MemoryCluster):
 
     def describe(self) -> object:  # type: ignore[override]
         raise Unreachable("Nobody answers at 127.0.0.1:2.")
+
+
+def test_a_cluster_that_cannot_even_be_connected_does_not_hold_up_the_others(site: Site) -> None:
+    def connect(_: object, key: str) -> MemoryCluster:
+        if key:
+            raise AuthError("No.")
+        return site.cluster
+
+    made = plan(site.project, PlanOptions(), replace(site.ports, connect=connect))
+    assert {each.provider for each in made.plan.changes} == {""}
+    assert made.plan.unread.keys() == {"kafka_acl on kafka.west", "kafka_topic on kafka.west"}
 
 
 def another(name: str = "west-cluster") -> MemoryCluster:
