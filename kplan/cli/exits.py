@@ -57,7 +57,7 @@ def of_outcomes(
     met = {outcome.status for outcome in outcomes}
     if waited and any(each.status is Status.APPLIED and not each.is_verified for each in outcomes):
         met.add(Status.UNKNOWN)
-    if plan.unread:
+    if plan.unread or plan.refused:
         met.add(Status.FAILED)
     if met <= {Status.APPLIED}:
         return Exit.DONE

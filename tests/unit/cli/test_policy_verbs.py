@@ -23,6 +23,7 @@ policy "cap" {
   }
 }
 """
+ONE = 'resource "kafka_topic" "t" {\n  name       = "t"\n  partitions = 1\n}\n'
 CASES = """
 case "many" {
   on        = "create"
@@ -129,6 +130,14 @@ def test_a_refused_change_is_in_the_exit_code_and_a_reason_lets_it_through(desk:
     shown = desk.types("apply", "-auto-approve", "-override", "cap=load test")
     assert "overridden: load test" in shown
     assert sorted(desk.cluster.topics()) == ["orders", "payments"]
+
+
+def test_an_apply_of_which_nothing_is_left_is_no_success(desk: Desk) -> None:
+    desk.write(RULES.replace("> 3", "> 0"), "rules.hcl")
+    desk.write(ONE)
+    desk.types("apply", "-auto-approve", code=1)
+    desk.types("apply", "-auto-approve", "-detailed-exitcode", code=3)
+    assert desk.cluster.topics() == {}
 
 
 def test_nothing_is_done_where_all_or_nothing_is_asked_for(desk: Desk) -> None:
