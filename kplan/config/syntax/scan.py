@@ -253,7 +253,7 @@ class Scanner:
                 level.last = before
             case "legacy" if before != "number":
                 self.draft.put(start + 1, match.end(), "n" * (match.end() - start - 1))
-            case "splat":
+            case "splat" if level.mode is not Mode.ARGUMENT or "\n" not in match["splat"]:
                 self.draft.put(start, match.end(), "[*]")
             case "dotsplat":
                 self.draft.put(match.start(), match.end(), ".*")
