@@ -24,7 +24,9 @@ class Exit(IntEnum):
     UNREACHABLE = 7
 
 
-GUARDS = frozenset({"KP232", "KP235", "KP240", "KP329", "KP441", "KP442", "KP443"})
+GUARDS = frozenset(
+    {"KP232", "KP235", "KP240", "KP451", "KP452", "KP329", "KP441", "KP442", "KP443"}
+)
 """Codes of what a plan must not do: delete what is protected, all, or too much; be refused."""
 
 

@@ -212,6 +212,22 @@ class PlanningOptions:
             show_default="the principal of the connection",
         ),
     ] = ""
+    max_dangerous: Annotated[
+        int | None,
+        typer.Option(
+            "--max-dangerous", metavar="N", min=0, help="Refuse a plan with more such changes."
+        ),
+    ] = None
+    max_change_pct: Annotated[
+        int | None,
+        typer.Option(
+            "--max-change-pct",
+            metavar="P",
+            min=0,
+            max=100,
+            help="Refuse a plan that touches more than P percent of what is owned.",
+        ),
+    ] = None
     accept: Annotated[
         list[str],
         typer.Option(

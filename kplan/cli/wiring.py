@@ -93,6 +93,8 @@ def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
         asks_broker=planning.broker_validate,
         max_deletes=planning.max_deletes,
         accepts=frozenset(planning.accept),
+        max_dangerous=planning.max_dangerous,
+        max_change_pct=planning.max_change_pct,
         policies=PolicyOptions(
             paths=tuple(planning.policy),
             mode=planning.policy_mode,

@@ -9,7 +9,7 @@ from kplan.cluster.errors import refusal
 from kplan.cluster.faults import Call
 from kplan.cluster.lag import Lag
 from kplan.cluster.memory_serving import CLUSTER_NAME, answered
-from kplan.cluster.memory_settings import SettingRequests
+from kplan.cluster.memory_usage import UsageRequests
 from kplan.cluster.names import topic_name_fault
 from kplan.cluster.specs import (
     AclBinding,
@@ -32,7 +32,7 @@ KAFKA_INTERNAL = frozenset(("__consumer_offsets", "__transaction_state", "__shar
 """Topics that Kafka itself marks internal."""
 
 
-class MemoryCluster(SettingRequests):
+class MemoryCluster(UsageRequests):
     """One administrator's connection to a cluster in memory.
 
     Implements the `Cluster` port; every fault that `Faults` offers can be asked of it, and `calls`

@@ -12,6 +12,7 @@ from kplan.cluster.lag import Lag
 from kplan.cluster.rights import RIGHTS, missing_right
 from kplan.cluster.setting_specs import Lack
 from kplan.cluster.specs import Verdict
+from kplan.cluster.usage import TopicUse
 from kplan.model.errors import Unreachable
 from kplan.model.refusal import Refusal
 from kplan.model.snapshot import Broker
@@ -30,6 +31,7 @@ class Store:
     contents: Contents = field(default_factory=Contents)
     has_authorizer: bool = True
     lags: list[Lag] = field(default_factory=list)
+    used: dict[str, TopicUse] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
 
 

@@ -29,6 +29,7 @@ from kplan.cluster.specs import (
     TopicRef,
     Verdict,
 )
+from kplan.cluster.usage import TopicPartition, TopicUse
 from kplan.model.refusal import Refusal
 
 
@@ -178,6 +179,23 @@ class Cluster(Protocol):
         """Bring features of the cluster to levels (UpdateFeatures, KIP-584), one after the other.
 
         One that has its level already is a success.
+        """
+        ...
+
+    def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
+        """Tell what stands in topics and who uses it, in a handful of requests to each broker.
+
+        (ListOffsets, DescribeLogDirs, DescribeProducers, ListGroups, OffsetFetch, DescribeGroups.)
+        What cannot be read is None, with the reason, and never zero.
+        """
+        ...
+
+    def delete_records(
+        self, before: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | Refusal]:
+        """Delete the records before an offset of each partition (DeleteRecords, KIP-107).
+
+        Each leader is asked about its own. Tells the first offset that is left.
         """
         ...
 

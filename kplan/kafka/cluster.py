@@ -32,6 +32,7 @@ from kplan.cluster.specs import (
     TopicRef,
     Verdict,
 )
+from kplan.cluster.usage import TopicPartition, TopicUse
 from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.settings import ConnectionSettings
 from kplan.kafka.wire.driver import WireCluster
@@ -76,6 +77,8 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     ),
     "versions": (Driver.WIRE, "confluent-kafka has no such call"),
     "update_features": (Driver.WIRE, "confluent-kafka has no such call"),
+    "topic_use": (Driver.WIRE, "all groups of a broker in three requests, not three each"),
+    "delete_records": (Driver.WIRE, "each leader is asked once, and tells partition by partition"),
     "lacks": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
 }
 """The driver of each method, and why."""
@@ -106,6 +109,8 @@ class KafkaCluster:
     alter_configs       wire      librdkafka knows no defaults of the cluster (P11)
     versions            wire      confluent-kafka has no such call
     update_features     wire      confluent-kafka has no such call
+    topic_use           wire      all groups of a broker in three requests, not three each
+    delete_records      wire      each leader is asked once, and tells partition by partition
     lacks               wire      the versions are those of the wire driver's own connections
     =================== ========= =====================================================
 
@@ -220,6 +225,16 @@ class KafkaCluster:
     ) -> Mapping[str, Verdict]:
         """Bring features of the cluster to levels."""
         return self._wire.update_features(updates, validate_only=validate_only)
+
+    def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
+        """Tell what stands in topics and who uses it."""
+        return self._wire.topic_use(names)
+
+    def delete_records(
+        self, before: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | Refusal]:
+        """Delete the records before an offset of each partition."""
+        return self._wire.delete_records(before)
 
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods the cluster cannot serve."""

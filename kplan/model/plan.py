@@ -9,6 +9,7 @@ from operator import attrgetter
 from kplan.model.access import AccessDiff
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
+from kplan.model.impact import Impact
 from kplan.model.policy import Effect, Standing, Violation
 from kplan.model.resource import Identity, Path
 from kplan.model.source import SourceRange
@@ -96,7 +97,8 @@ class Change:
     `before` is None exactly for CREATE, `after` exactly for DELETE and FORGET. For REPLACE the
     identity is that of `after`. `uid` is the topic id that the plan saw, "" where there is none:
     apply touches no other incarnation. `previous` is the address before a move. With `adds_first`
-    what goes is deleted after what comes is there. `provider` is the key of the connection to its
+    what goes is deleted after what comes is there. `impact` says what is destroyed, where that was
+    looked at. `provider` is the key of the connection to its
     cluster, as in `Resource`.
     """
 
@@ -116,6 +118,7 @@ class Change:
     notes: tuple[str, ...] = ()
     sensitive: frozenset[Path] = frozenset()
     adds_first: bool = False
+    impact: Impact | None = None
     provider: str = ""
 
     @property

@@ -16,6 +16,7 @@ from kplan.policy.risk import with_risks
 from kplan.state.plan_file import PlanMeta
 from kplan.workflow.access import Ground, with_access
 from kplan.workflow.acl_order import adds_first
+from kplan.workflow.blast import with_blast
 from kplan.workflow.broker_check import broker_checked
 from kplan.workflow.capabilities import with_capabilities
 from kplan.workflow.clusters import Clusters
@@ -61,6 +62,7 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     if options.asks_broker and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
         made = broker_checked(made, found.clusters, KINDS, ports)
+    made = with_blast(made, found.clusters, options, ports)
     hearing = Hearing(found.configuration, snapshots)
     made, configuration = policed(made, hearing, options.policies, ports)
     for key, connection in found.clusters.connections.items():

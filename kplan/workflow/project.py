@@ -107,7 +107,8 @@ class PlanOptions:
     """What narrows or bends a plan. `only` narrows it to objects by their keys.
 
     A plan with more than `max_deletes` deletes is refused; None is no limit. `accepts` are codes of
-    guards that are to let the plan through.
+    guards that are to let the plan through. So is one with more than `max_dangerous` dangerous
+    changes, or that touches more than `max_change_pct` percent of what is owned.
     """
 
     targets: tuple[str, ...] = ()
@@ -116,5 +117,7 @@ class PlanOptions:
     asks_broker: bool = True
     max_deletes: int | None = None
     accepts: frozenset[str] = frozenset()
+    max_dangerous: int | None = None
+    max_change_pct: int | None = None
     policies: PolicyOptions = field(default_factory=PolicyOptions)
     pace: Pace = field(default_factory=Pace)

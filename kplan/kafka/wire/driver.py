@@ -30,6 +30,7 @@ from kplan.cluster.specs import (
     TopicRef,
     Verdict,
 )
+from kplan.cluster.usage import TopicPartition, TopicUse
 from kplan.kafka.settings import ConnectionSettings, Endpoint
 from kplan.kafka.wire import (
     acls,
@@ -188,6 +189,21 @@ class WireCluster:
     ) -> Mapping[str, Verdict]:
         """Bring features of the cluster to levels."""
         return features.update_features(self._gateway, updates, validate_only=validate_only)
+
+    def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
+        """Tell what stands in topics and who uses it."""
+        from kplan.kafka.wire import usage  # noqa: PLC0415 - few commands ask
+
+        return usage.topic_use(self._gateway, names) if names else {}
+
+    def delete_records(
+        self, before: Mapping[TopicPartition, int]
+    ) -> Mapping[TopicPartition, int | Refusal]:
+        """Delete the records before an offset of each partition."""
+        from kplan.kafka.wire import usage  # noqa: PLC0415 - as above
+
+        timeout_ms = self._gateway.operation_timeout_ms
+        return usage.delete_records(self._gateway, before, timeout_ms) if before else {}
 
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods the cluster cannot serve."""

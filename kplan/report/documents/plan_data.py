@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from kplan.model.connection import connection_name
+from kplan.model.impact import Impact
 from kplan.model.plan import Action, Change, OutputChange, Plan, Reason
 from kplan.model.resource import Path
 from kplan.report.data import Data, as_data
@@ -98,6 +99,7 @@ def _facts(change: Change) -> Data:
         "risk": change.risk.value,
         "notes": list(change.notes),
         "protected": change.is_protected,
+        **({"impact": _impact(change.impact)} if change.impact else {}),
         "file": at.file if at else None,
         "line": at.line if at else None,
         "attributes": [
@@ -110,6 +112,23 @@ def _facts(change: Change) -> Data:
             }
             for each in change.attributes
         ],
+    }
+
+
+def _impact(found: Impact) -> Data:
+    groups = found.groups
+    return {
+        "records": found.records,
+        "size_bytes": found.size_bytes,
+        "age_ms": found.age_ms,
+        "groups": None
+        if groups is None
+        else [
+            {"group": each.group, "live": each.is_live, "members": each.members, "lag": each.lag}
+            for each in groups
+        ],
+        "producers": found.producers,
+        "unread": list(found.unread),
     }
 
 

@@ -1,0 +1,309 @@
+"""What stands in topics and who uses it, in a handful of requests to each broker."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
+
+from kplan.cluster.usage import GroupUse, PartitionUse, TopicPartition, TopicUse
+from kplan.kafka.settings import Endpoint
+from kplan.kafka.wire import messages, topic_id
+from kplan.kafka.wire import usage_messages as apis
+from kplan.kafka.wire.batches import LIST_OFFSETS
+from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.rights import rights
+from kplan.kafka.wire.verdict import refused
+from kplan.model.errors import ClusterError
+from kplan.model.refusal import Refusal
+
+T = TypeVar("T")
+Leaders = Mapping[Endpoint, Mapping[str, list[int]]]
+
+_EARLIEST, _LATEST, _NEWEST = -2, -1, -3
+_LIVE_STATES = frozenset(
+    ("Stable", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
+)
+
+
+@dataclass(slots=True)
+class Found:
+    """What brokers told, by partition; `problems` says what they did not, by topic ("": all)."""
+
+    starts: dict[TopicPartition, int] = field(default_factory=dict)
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
+    newest: dict[TopicPartition, int] = field(default_factory=dict)
+    sizes: dict[TopicPartition, int] = field(default_factory=dict)
+    producers: dict[TopicPartition, int] = field(default_factory=dict)
+    problems: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+
+def topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, TopicUse]:
+    """Find out all that can be told of these topics; what cannot is None, with the reason.
+
+    Raises:
+        Unreachable, AuthError: nobody answers.
+
+    """
+    found = Found()
+    leaders, partitions, brokers = led(gateway, names, found.problems)
+    with ThreadPoolExecutor(max(1, len(brokers)), thread_name_prefix="usage") as threads:
+        list(threads.map(lambda at: _read_leader(gateway, at, leaders[at], found), leaders))
+        groups = _groups(gateway, brokers, threads, found)
+    return {name: _use(name, partitions.get(name, ()), found, groups) for name in sorted(names)}
+
+
+def led(
+    gateway: Gateway, names: Collection[str], problems: dict[str, set[str]]
+) -> tuple[Leaders, Mapping[str, list[int]], tuple[Endpoint, ...]]:
+    """Find the leader of every partition; also the partitions of each topic, and all brokers."""
+    wanted = [
+        messages.METADATA.request.MetadataRequestTopic(topic_id=topic_id.NO_ID, name=name)
+        for name in sorted(names)
+    ]
+    request = messages.METADATA.request(topics=wanted, allow_auto_topic_creation=False)
+    answer = gateway.ask(messages.METADATA, request)
+    brokers = {each.node_id: Endpoint(each.host, each.port) for each in answer.brokers}
+    leaders: dict[Endpoint, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    partitions: dict[str, list[int]] = {}
+    for topic in answer.topics:
+        if topic.error_code:
+            problems[topic.name].add(f"the topic is not shown ({refused(topic.error_code, None)})")
+            continue
+        partitions[topic.name] = sorted(each.partition_index for each in topic.partitions)
+        for each in topic.partitions:
+            if each.leader_id in brokers:
+                leaders[brokers[each.leader_id]][topic.name].append(each.partition_index)
+            else:
+                problems[topic.name].add(f"partition {each.partition_index} has no leader")
+    return leaders, partitions, tuple(brokers.values())
+
+
+def _read_leader(
+    gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: Found
+) -> None:
+    """Ask one broker about the partitions it leads."""
+    problems = found.problems
+
+    def tried(what: str, ask: Callable[[], None]) -> None:
+        try:
+            ask()
+        except ClusterError as failure:
+            for name in led_:
+                problems[name].add(f"{what}: {failure.detail}")
+
+    for what, times, into in (
+        ("first offsets", _EARLIEST, found.starts),
+        ("last offsets", _LATEST, found.ends),
+        ("newest records", _NEWEST, found.newest),
+    ):
+        tried(what, partial(_offsets, gateway, at, led_, (times, into, what), problems))
+    tried("sizes", partial(_sizes, gateway, at, led_, found))
+    tried("producers", partial(_producers, gateway, at, led_, found))
+
+
+def _offsets(
+    gateway: Gateway,
+    at: Endpoint,
+    led_: Mapping[str, list[int]],
+    wish: tuple[int, dict[TopicPartition, int], str],
+    problems: dict[str, set[str]],
+) -> None:
+    timestamp, into, what = wish
+    part = LIST_OFFSETS.request.ListOffsetsTopic
+    topics = [
+        part(
+            name=name,
+            partitions=[
+                part.ListOffsetsPartition(partition_index=each, timestamp=timestamp)
+                for each in numbers
+            ],
+        )
+        for name, numbers in led_.items()
+    ]
+    answer = gateway.ask(LIST_OFFSETS, LIST_OFFSETS.request(topics=topics), at=at)
+    for topic in answer.topics:
+        for each in topic.partitions:
+            if each.error_code:
+                problems[topic.name].add(f"{what}: {refused(each.error_code, None)}")
+            else:
+                key = (topic.name, each.partition_index)
+                into[key] = each.timestamp if timestamp == _NEWEST else each.offset
+
+
+def _sizes(gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: Found) -> None:
+    part = apis.LOG_DIRS.request.DescribableLogDirTopic
+    topics = [part(topic=name, partitions=numbers) for name, numbers in led_.items()]
+    answer = gateway.ask(apis.LOG_DIRS, apis.LOG_DIRS.request(topics=topics), at=at)
+    codes = {each.error_code for each in answer.results} | {getattr(answer, "error_code", 0) or 0}
+    for folder in answer.results:
+        for topic in folder.topics:
+            for each in topic.partitions:
+                if not each.is_future_key:
+                    found.sizes[topic.name, each.partition_index] = each.partition_size
+    for code in sorted(codes - {0}):
+        for name in led_:
+            found.problems[name].add(f"sizes: {refused(code, None)}")
+
+
+def _producers(gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: Found) -> None:
+    part = apis.PRODUCERS.request.TopicRequest
+    topics = [part(name=name, partition_indexes=numbers) for name, numbers in led_.items()]
+    answer = gateway.ask(apis.PRODUCERS, apis.PRODUCERS.request(topics=topics), at=at)
+    for topic in answer.topics:
+        for each in topic.partitions:
+            if each.error_code:
+                found.problems[topic.name].add(f"producers: {refused(each.error_code, None)}")
+            else:
+                found.producers[topic.name, each.partition_index] = len(each.active_producers)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group with all that it committed."""
+
+    name: str
+    is_live: bool
+    members: int | None
+    committed: Mapping[TopicPartition, int]
+
+
+def _groups(
+    gateway: Gateway, brokers: Iterable[Endpoint], threads: ThreadPoolExecutor, found: Found
+) -> tuple[Group, ...] | None:
+    """List the groups of every broker; without DESCRIBE on the cluster some are hidden."""
+    if "DESCRIBE" not in (rights(gateway, ()).cluster or frozenset()):
+        found.problems[""].add("groups: without DESCRIBE on the cluster some are hidden")
+        return None
+    try:
+        listed = list(threads.map(lambda at: _groups_at(gateway, at), brokers))
+    except ClusterError as failure:
+        found.problems[""].add(f"groups: {failure.detail}")
+        return None
+    return tuple(group for groups in listed for group in groups)
+
+
+def _groups_at(gateway: Gateway, at: Endpoint) -> list[Group]:
+    """Ask one coordinator about its groups: list, offsets, and members of the live ones."""
+    answer = gateway.ask(
+        apis.LIST_GROUPS, apis.LIST_GROUPS.request(states_filter=[], types_filter=[]), at=at
+    )
+    if answer.error_code:
+        raise ClusterError(f"{at}: {refused(answer.error_code, None)}")
+    states = {each.group_id: each.group_state for each in answer.groups}
+    if not states:
+        return []
+    part = apis.OFFSET_FETCH.request.OffsetFetchRequestGroup
+    wanted = [part(group_id=name, topics=None) for name in sorted(states)]
+    offsets = gateway.ask(
+        apis.OFFSET_FETCH, apis.OFFSET_FETCH.request(groups=wanted, require_stable=False), at=at
+    )
+    live = [name for name in sorted(states) if states[name] in _LIVE_STATES]
+    members = _members(gateway, at, live)
+    found = []
+    for group in offsets.groups:
+        if group.error_code:
+            raise ClusterError(f"group {group.group_id}: {refused(group.error_code, None)}")
+        name = group.group_id
+        count = members.get(name) if name in live else 0
+        found.append(Group(name, name in live, count, _committed(group)))
+    return found
+
+
+def _members(gateway: Gateway, at: Endpoint, names: list[str]) -> Mapping[str, int]:
+    if not names:
+        return {}
+    request = apis.DESCRIBE_GROUPS.request(groups=names, include_authorized_operations=False)
+    answer = gateway.ask(apis.DESCRIBE_GROUPS, request, at=at)
+    return {
+        each.group_id: len(each.members)
+        for each in answer.groups
+        if not each.error_code and each.members
+    }
+
+
+def _committed(group: Message) -> Mapping[TopicPartition, int]:
+    return {
+        (topic.name, each.partition_index): each.committed_offset
+        for topic in group.topics
+        for each in topic.partitions
+        if not each.error_code and each.committed_offset >= 0
+    }
+
+
+def _use(
+    name: str, partitions: Collection[int], found: Found, groups: tuple[Group, ...] | None
+) -> TopicUse:
+    used = {}
+    for number in partitions:
+        key = (name, number)
+        newest = found.newest.get(key, -1)
+        used[number] = PartitionUse(
+            found.starts.get(key),
+            found.ends.get(key),
+            newest if newest >= 0 else None,
+            found.sizes.get(key),
+            found.producers.get(key),
+        )
+    unread = tuple(sorted(found.problems.get(name, set()) | found.problems.get("", set())))
+    if groups is None:
+        return TopicUse(used, None, unread)
+    mine = [_group_use(name, each, found.ends) for each in groups]
+    return TopicUse(used, tuple(each for each in mine if each is not None), unread)
+
+
+def _group_use(topic: str, group: Group, ends: Mapping[TopicPartition, int]) -> GroupUse | None:
+    keys = [key for key in group.committed if key[0] == topic]
+    if not keys:
+        return None
+    known = all(key in ends for key in keys)
+    lag = sum(max(0, ends[key] - group.committed[key]) for key in keys) if known else None
+    return GroupUse(group.name, group.is_live, group.members, lag)
+
+
+def delete_records(
+    gateway: Gateway, before: Mapping[TopicPartition, int], timeout_ms: int
+) -> Mapping[TopicPartition, int | Refusal]:
+    """Delete the records before an offset of each partition, at its leader; tells the new start."""
+    problems: dict[str, set[str]] = defaultdict(set)
+    leaders, _, _ = led(gateway, {name for name, _ in before}, problems)
+    found: dict[TopicPartition, int | Refusal] = {}
+    for at, topics in leaders.items():
+        mine = {
+            (name, number): before[name, number]
+            for name, numbers in topics.items()
+            for number in numbers
+            if (name, number) in before
+        }
+        if mine:
+            found |= _deleted_at(gateway, at, mine, timeout_ms)
+    lost = {key: refused(5, None) for key in before if key not in found}
+    return found | lost
+
+
+def _deleted_at(
+    gateway: Gateway, at: Endpoint, before: Mapping[TopicPartition, int], timeout_ms: int
+) -> Mapping[TopicPartition, int | Refusal]:
+    part = apis.DELETE_RECORDS.request.DeleteRecordsTopic
+    topics: dict[str, list[Message]] = defaultdict(list)
+    for (name, number), offset in sorted(before.items()):
+        row = part.DeleteRecordsPartition(partition_index=number, offset=offset)
+        topics[name].append(row)
+    request = apis.DELETE_RECORDS.request(
+        topics=[part(name=name, partitions=rows) for name, rows in topics.items()],
+        timeout_ms=timeout_ms,
+    )
+    try:
+        answer = gateway.ask(apis.DELETE_RECORDS, request, at=at)
+    except ClusterError as failure:  # the same deletion twice is one deletion
+        lost = Refusal("CLIENT_DISCONNECTED", -195, failure.detail)
+        return dict.fromkeys(before, lost)
+    return {
+        (topic.name, each.partition_index): refused(each.error_code, None)
+        if each.error_code
+        else each.low_watermark
+        for topic in answer.topics
+        for each in topic.partitions
+    }

@@ -1,0 +1,75 @@
+"""What stands in topics and who uses it: by a real broker, whose records a real client wrote."""
+
+import time
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.port import Cluster
+from kplan.cluster.specs import NewTopic
+from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
+from kplan.model.refusal import Refusal
+from kplan.sandbox.record import Sandbox
+from tests.contract.clusters import made
+
+RECORDS = 5
+
+
+@pytest.fixture
+def used(cluster: Cluster, prefix: str, request: pytest.FixtureRequest) -> str:
+    """Make a topic of two partitions; a group has read two of five records in the first."""
+    topic = f"{prefix}used"
+    made(cluster, NewTopic(topic, 2, 1))
+    if isinstance(cluster, MemoryCluster):
+        now = int(time.time() * 1000)
+        groups = (GroupUse(f"{prefix}group", is_live=False, members=0, lag=3),)
+        cluster.use(topic, TopicUse({0: PartitionUse(0, RECORDS, now, 500, 1)}, groups))
+        return topic
+    sandbox: Sandbox = request.getfixturevalue("broker")
+    servers = {"bootstrap.servers": sandbox.bootstrap_servers}
+    producer = Producer({**servers, "enable.idempotence": True})
+    for each in range(RECORDS):
+        producer.produce(topic, f"value {each}", partition=0)
+    assert producer.flush(20) == 0
+    consumer = Consumer({**servers, "group.id": f"{prefix}group", "enable.auto.commit": False})
+    consumer.commit(offsets=[TopicPartition(topic, 0, 2)], asynchronous=False)
+    consumer.close()
+    return topic
+
+
+def test_a_topic_tells_records_bytes_age_groups_and_producers(
+    cluster: Cluster, used: str, prefix: str
+) -> None:
+    """Item 7 of the blast radius; K4-31."""
+    found = cluster.topic_use([used])[used]
+    assert found.unread == ()
+    first, second = found.partitions[0], found.partitions[1]
+    assert (first.records, first.producers) == (RECORDS, 1)
+    assert (first.size_bytes or 0) > 0
+    assert abs((first.newest_ms or 0) / 1000 - time.time()) < 120
+    assert (second.records, second.newest_ms, second.size_bytes, second.producers) == (
+        0,
+        None,
+        0,
+        0,
+    )
+    assert found.groups is not None
+    (group,) = found.groups
+    assert (group.group, group.is_live, group.lag) == (f"{prefix}group", False, RECORDS - 2)
+
+
+def test_a_topic_that_is_not_there_is_unknown_and_not_empty(cluster: Cluster, prefix: str) -> None:
+    found = cluster.topic_use([f"{prefix}none"])[f"{prefix}none"]
+    assert found.partitions == {}
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in found.unread[0]
+
+
+def test_records_are_deleted_partition_by_partition(cluster: Cluster, used: str) -> None:
+    """K201-20."""
+    found = cluster.delete_records({(used, 0): 3, (used, 1): 9, (used, 7): 1})
+    assert found[used, 0] == 3
+    errors = {key: each.error for key, each in found.items() if isinstance(each, Refusal)}
+    assert errors[used, 1] == "OFFSET_OUT_OF_RANGE"
+    assert (used, 7) in errors
+    assert cluster.topic_use([used])[used].partitions[0].records == RECORDS - 3
