@@ -84,11 +84,15 @@ def drift_report(changes: Sequence[Change], coverage: Coverage, at: str) -> Repo
 
 
 def problems_report(
-    title: str, diagnostics: Sequence[Diagnostic], sources: Sources, at: str
+    title: str,
+    diagnostics: Sequence[Diagnostic],
+    sources: Sources,
+    at: str,
+    sound: str = "The configuration is valid",
 ) -> Report:
-    """Report a validation, or why a command came to no result."""
+    """Report what was checked, or why a command came to no result; `sound` says all is well."""
     return Report(
-        lambda: problems_document(title, diagnostics, sources),
+        lambda: problems_document(title, diagnostics, sources, sound),
         lambda: validation_data(diagnostics, sources),
         lambda: cases.validation_cases(diagnostics, sources),
         lambda: (stream.version_message(at), *_messages(diagnostics, sources, at)),

@@ -1,19 +1,24 @@
 """`kplan lint`."""
 
+from collections.abc import Sequence
+
 from kplan.cli.exits import Exit
-from kplan.cli.options import AnswerOptions, InputOptions, StateOptions
+from kplan.cli.options import InputOptions, ResultOptions, StateOptions
 from kplan.cli.progress import progress
+from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.diagnostic import Diagnostic
 
 
 @verb(
     ("kplan lint", "What Kafka takes without a word and nobody can have meant."),
     ("kplan lint -json", "The same as `kplan validate -json` writes it."),
+    ("kplan lint -report=sarif=lint.sarif", "For code scanning, at the line of each ACL."),
     ("kplan lint -detailed-exitcode", "For CI: 0 nothing odd, 2 something, 1 error."),
 )
 def lint(
-    session: Session, inputs: InputOptions, states: StateOptions, answer: AnswerOptions
+    session: Session, inputs: InputOptions, states: StateOptions, answer: ResultOptions
 ) -> int:
     """Find what is odd about ACLs and topics, declared and live.
 
@@ -21,12 +26,14 @@ def lint(
     that nobody may read or write. Nothing is changed anywhere.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.cli.problems import tell  # noqa: PLC0415
+    from kplan.cli.problems import tell, timestamp  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
+    from kplan.report.reports import problems_report  # noqa: PLC0415
     from kplan.workflow.lint import linted  # noqa: PLC0415
 
+    reports = reporting(session, "lint", answer.report, is_json=answer.json)
     project = wiring.project(session, states, inputs)
-    with progress(session.terminal) as shown:
+    with reports.of_failures(), progress(session.terminal) as shown:
         found = linted(project, wiring.ports(session, "lint", states, shown))
     sources = found.configuration.sources
     if answer.json:
@@ -35,7 +42,13 @@ def lint(
         tell(found.diagnostics, session.terminal, sources=sources)
         count = len(found.diagnostics)
         told = "nothing odd" if not count else f"{count:,} to look at"
-        session.terminal.data(f"{found.acls:,} ACLs on {found.topics:,} topics: {told}.\n")
-    if any(each.is_error for each in found.diagnostics):
+        if not answer.is_silent:
+            session.terminal.data(f"{found.acls:,} ACLs on {found.topics:,} topics: {told}.\n")
+    report = problems_report("kplan lint", found.diagnostics, sources, timestamp(), "Lint ran")
+    return reports.write(report, _code(found.diagnostics, detailed=answer.detailed_exitcode))
+
+
+def _code(found: Sequence[Diagnostic], *, detailed: bool) -> Exit:
+    if any(each.is_error for each in found):
         return Exit.ERROR
-    return Exit.CHANGES if found.diagnostics and answer.detailed_exitcode else Exit.DONE
+    return Exit.CHANGES if found and detailed else Exit.DONE

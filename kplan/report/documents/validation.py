@@ -14,14 +14,17 @@ FORMAT_VERSION = "1.0"
 
 
 def problems_document(
-    title: str, diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]
+    title: str, diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], sound: str
 ) -> Document:
-    """Show every problem, and how many there are; `title` names the command."""
+    """Show every problem, and how many there are; `title` names the command.
+
+    `sound` says what holds where nothing is an error.
+    """
     found = in_order(diagnostics)
     errors = sum(1 for each in found if each.is_error)
     told = f"{counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}"
     if not errors:
-        told = f"Success! The configuration is valid{f' ({told})' if found else ''}"
+        told = f"Success! {sound}{f' ({told})' if found else ''}"
     tone = Tone.ERROR if errors else Tone.ADD
     return Document((*problems(found, sources), Totals((line(Span(f"{told}.", tone)),))), title)
 

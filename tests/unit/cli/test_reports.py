@@ -224,3 +224,11 @@ def test_a_comment_has_the_size_of_its_service() -> None:
     assert service.comment_limit({}) == LIMITS["github"]
     assert service.comment_limit({"GITLAB_CI": "true"}) == LIMITS["gitlab"]
     assert service.comment_limit({"BITBUCKET_BUILD_NUMBER": "7"}) == LIMITS["bitbucket"]
+
+
+def test_lint_is_reported_too(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve")
+    out = desk.types("lint", "-report=sarif=lint.sarif", "-report=md=-")
+    assert out.startswith("## kplan lint\n\n**Success! Lint ran")
+    (found,) = json.loads(text(desk, "lint.sarif"))["runs"]
+    assert {each["ruleId"] for each in found["results"]} == {"KP406", "KP407"}
