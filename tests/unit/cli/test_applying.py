@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from kplan.apply.pace import Means
+from kplan.model.outcome import Outcome
+from kplan.model.plan import Plan
 from tests.unit.cli.memory_desk import Desk, desk_at, interrupt
 
 Capture = pytest.CaptureFixture[str]
@@ -56,3 +59,18 @@ def test_values_of_variables_are_not_repeated_in_the_command(desk: Desk) -> None
     desk.cluster.before("create_acls", interrupt)
     out = desk.types("apply", "-auto-approve", "-var", "password=hunter2", code=130)
     assert "kplan apply -resume -var=password=..." in out
+
+
+@pytest.mark.parametrize(("given", "wanted"), [((), 2), (("-parallelism=7",), 7)])
+def test_as_many_requests_are_under_way_as_were_asked_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], wanted: int
+) -> None:
+    met: list[int] = []
+
+    def carry_out(_: Plan, means: Means) -> tuple[Outcome, ...]:
+        met.append(means.pace.in_flight)
+        return ()
+
+    monkeypatch.setattr("kplan.workflow.execution.carry_out", carry_out)
+    desk.types("apply", "-auto-approve", *given)
+    assert met == [wanted]
