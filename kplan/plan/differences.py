@@ -1,6 +1,9 @@
 """Which attributes differ between two values of a kind."""
 
+import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
 
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import document, schema_fields, secret_paths
@@ -33,10 +36,27 @@ def differences(
     )
 
 
-def _paths(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[Path]:
-    from deepdiff import DeepDiff
+_ARRAYS = ("numpy", "pandas", "polars")
 
-    for levels in DeepDiff(old, new, view="tree", verbose_level=0).values():
+
+@cache
+def _deepdiff() -> Any:  # noqa: ANN401 - a class without types
+    """Load deepdiff without the array libraries that it would pull in where they are installed.
+
+    They cost 1.6 s and 100 MB, and no value of a kind is an array. What is loaded already stays.
+    """
+    absent = [name for name in _ARRAYS if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(absent))  # type: ignore[arg-type] # None: not to be had
+    try:
+        from deepdiff import DeepDiff
+    finally:
+        for name in absent:
+            del sys.modules[name]
+    return DeepDiff
+
+
+def _paths(old: Mapping[str, object], new: Mapping[str, object]) -> Iterator[Path]:
+    for levels in _deepdiff()(old, new, view="tree", verbose_level=0).values():
         for level in levels:
             steps = level.path(output_format="list")
             depth = 2 if isinstance(_at(old, (steps[0],)) or _at(new, (steps[0],)), Mapping) else 1
