@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from kplan.apply.carry import carry_out
-from kplan.apply.fold import state_after
 from kplan.apply.pace import Means, Watcher
 from kplan.kinds import KINDS
 from kplan.model.outcome import Outcome, Status
@@ -12,6 +11,7 @@ from kplan.model.plan import Action, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.plan_file import saved_plan_of
 from kplan.workflow.both import Both
+from kplan.workflow.checkpoints import Checkpoints
 from kplan.workflow.opened import Opened
 from kplan.workflow.plan import Planned, output_values
 from kplan.workflow.policies import refused_outcomes
@@ -50,14 +50,20 @@ def carried_out(
     options: PlanOptions,
     outside: tuple[Ports, Hands],
 ) -> Applied:
-    """Carry an approved plan out, and write the state once."""
+    """Carry an approved plan out; the state is written at the end, and now and then before."""
     ports, hands = outside
     project.store.check_room(_sendings(made.plan))
     made = absorbed(project, found, made, ports)
     nonce = made.saved.nonce if made.saved else ""
     with project.store.recording(made.plan, nonce) as journal:
         ports.progress.stage("Applying", _sendings(made.plan))
-        watcher = Both(journal, hands.watcher)
+
+        def write(state: State) -> None:
+            journal.writes(state.serial)
+            project.store.write(state)
+
+        checkpoints = Checkpoints(made, ports.clock, write)
+        watcher = Both(journal, Both(checkpoints, hands.watcher))
         outcomes = tuple(
             outcome
             for provider, part in made.plan.parts()
@@ -65,10 +71,9 @@ def carried_out(
         )
         journal.end()
         outcomes = (*outcomes, *refused_outcomes(made.plan, hands.watcher))
-        state = state_after(made.state, made.plan, outcomes, _outputs(made))
+        state = checkpoints.after(outcomes, _outputs(made))
         state = replace(state, applied_plans=_applied_plans(made, ports))
-        journal.writes(state.serial)
-        project.store.write(state)
+        write(state)
     done = Applied(made, outcomes, state, is_approved=True)
     if not done.is_resumable:
         project.store.discard_journal()
