@@ -59,10 +59,10 @@ def planned_acls(
         for each in changes
         if each.kind == _ACLS.name and each.touches_cluster
     ]
-    befores = [(c, each.before) for c, each in acls if isinstance(each.before, Acl)]
-    afters = [(c, each.after) for c, each in acls if isinstance(each.after, Acl)]
-    gone = [(cluster, str(_ACLS.identify(value))) for cluster, value in befores]
-    coming = [tuple(value_row(cluster, _ACLS, value)) for cluster, value in afters]
+    replaced = [(c, each.before) for c, each in acls if isinstance(each.before, Acl)]
+    added = [(c, each.after) for c, each in acls if isinstance(each.after, Acl)]
+    gone = [(cluster, str(_ACLS.identify(value))) for cluster, value in replaced]
+    coming = [tuple(value_row(cluster, _ACLS, value)) for cluster, value in added]
     return (
         spark.createDataFrame(gone, "cluster string, identity string"),
         spark.createDataFrame(coming, OBJECTS),

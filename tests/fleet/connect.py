@@ -40,7 +40,7 @@ def connect_server(log: Path) -> Iterator[str]:
         _await(server, port, log)
         yield f"sc://127.0.0.1:{port}"
     finally:
-        server.kill()
+        server.terminate()  # it removes its scratch folders
         server.wait()
 
 
