@@ -56,6 +56,15 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "cluster:versions",
         "Tell which APIs and features every broker offers.",
     ),
+    "cluster describe": ("cluster:describe", "Tell id, brokers, racks and who we are."),
+    "cluster id": ("cluster:id_", "Tell the id of the cluster."),
+    "topics list": ("topics:list_", "List the topics of the cluster."),
+    "topics describe": ("topics:describe", "Tell id, partitions, replicas and configs of topics."),
+    "acl list": ("acl:list_", "List the ACLs of the cluster."),
+    "errors explain": (
+        "errors:explain",
+        "Explain errors of Kafka, and what kplan does about them.",
+    ),
     "sandbox start": ("sandbox:start", "Start a real Apache Kafka on this machine."),
     "sandbox stop": ("sandbox:stop", "Stop the sandbox."),
     "sandbox status": ("sandbox:status", "Tell whether the sandbox runs, and how to reach it."),
@@ -83,6 +92,9 @@ GROUPS: Mapping[str, str] = {
     "lock": "The lock that lets one run at a time change the state.",
     "fleet": "Many clusters at once, on Spark.",
     "cluster": "What the cluster is and can do.",
+    "topics": "The topics of the cluster, declared or not.",
+    "acl": "The ACLs of the cluster, declared or not.",
+    "errors": "What errors of Kafka mean.",
     "sandbox": "A real Apache Kafka here, for trying and for tests.",
 }
 HELP = """Plan and apply for Apache Kafka.

@@ -5,8 +5,10 @@ never came from a broker.
 """
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 
+from kplan.model.errors import UsageError
 from kplan.model.refusal import Origin, Refusal
 
 
@@ -34,6 +36,18 @@ class KafkaError:
     meaning: str
     remedy: str = ""
 
+    @property
+    def is_retriable(self) -> bool:
+        """Whether apply sends the refused item again by itself."""
+        return self.handling in {Handling.RETRY, Handling.THROTTLED, Handling.SPLIT}
+
+    @property
+    def size_may_be_why(self) -> bool:
+        """Whether the error also stands for a request that is too large (KAFKA-14996)."""
+        return self.name in _SIZE_ERRORS
+
+
+_SIZE_ERRORS = ("POLICY_VIOLATION", "INVALID_REQUEST")
 
 CLIENT_TIMED_OUT = "CLIENT_TIMED_OUT"
 CLIENT_DISCONNECTED = "CLIENT_DISCONNECTED"
@@ -232,10 +246,28 @@ def handling(refused: Refusal) -> Handling:
     POLICY_VIOLATION and INVALID_REQUEST also stand for "request too large" (KAFKA-14996), which
     only the message tells apart from a real refusal.
     """
-    if refused.error in {"POLICY_VIOLATION", "INVALID_REQUEST"} and is_size_limit(refused):
+    if refused.error in _SIZE_ERRORS and is_size_limit(refused):
         return Handling.SPLIT
     row = ERRORS.get(refused.error)
     return row.handling if row else Handling.REJECTED
+
+
+def kafka_error(text: str) -> KafkaError:
+    """Find an error by its name, in any case, or its number.
+
+    Raises:
+        UsageError: kplan knows nothing about it.
+
+    """
+    name = text.strip().upper()
+    rows = {**ERRORS, **{str(row.code): row for row in _ROWS}}
+    if name in rows:
+        return rows[name]
+    near = get_close_matches(name, ERRORS, n=1)
+    raise UsageError(
+        f'kplan knows no error "{text}" of Kafka: an item refused with it fails.',
+        hint=f"Did you mean {near[0]}?" if near else "Give a name or a number of the protocol.",
+    )
 
 
 def is_policy(refused: Refusal) -> bool:

@@ -53,6 +53,23 @@ def resource_of(operation: str, text: str) -> tuple[str, tuple[str, str]]:
         UsageError: there is no such type of resource, or no such operation on it.
 
     """
+    sort, name = typed_name(text)
+    wanted = operation.strip().upper().replace("-", "_")
+    if wanted not in OPERATIONS[sort]:
+        raise UsageError(
+            f'Kafka never asks for "{operation}" on a {sort.lower()}.',
+            hint=f"Operations are {', '.join(each.lower() for each in OPERATIONS[sort])}.",
+        )
+    return wanted, (sort, name)
+
+
+def typed_name(text: str) -> tuple[str, str]:
+    """Read type and name of a resource, as in `topic:orders` and `cluster`.
+
+    Raises:
+        UsageError: there is no such type of resource, or the name is missing.
+
+    """
     sort, _, name = text.partition(":")
     sort = sort.strip().upper().replace("-", "_")
     if sort not in OPERATIONS:
@@ -65,13 +82,7 @@ def resource_of(operation: str, text: str) -> tuple[str, tuple[str, str]]:
         name = name or CLUSTER_NAME
     if not name:
         raise UsageError(f"Which {sort.lower()}?", hint=f"Write it as {sort.lower()}:NAME.")
-    wanted = operation.strip().upper().replace("-", "_")
-    if wanted not in OPERATIONS[sort]:
-        raise UsageError(
-            f'Kafka never asks for "{operation}" on a {sort.lower()}.',
-            hint=f"Operations are {', '.join(each.lower() for each in OPERATIONS[sort])}.",
-        )
-    return wanted, (sort, name)
+    return sort, name
 
 
 def access(project: Project, question: Question, ports: Ports) -> Told:

@@ -1,5 +1,6 @@
-"""`kplan cluster versions`."""
+"""`kplan cluster versions`, `kplan cluster describe` and `kplan cluster id`."""
 
+from kplan.cli.asking import AskOptions, answer, tell
 from kplan.cli.exits import Exit
 from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.progress import progress
@@ -28,4 +29,31 @@ def versions(
         found = told(project, wiring.ports(session, "cluster versions", states, shown))
     look = session.terminal.data_look
     session.terminal.data(views.figures_json(found) if json_ else views.figures_text(found, look))
+    return Exit.DONE
+
+
+@verb(
+    ("kplan cluster describe", "Who answers, and who we are to it."),
+    ("kplan cluster describe -json", "The same for scripts."),
+)
+def describe(session: Session, inputs: InputOptions, ask: AskOptions) -> int:
+    """Tell id, brokers, racks and who we are.
+
+    Brokers are those that are alive. Nothing is changed anywhere.
+    """
+    from kplan.workflow.cluster_figures import cluster_described  # noqa: PLC0415 - as above
+
+    return tell(session, inputs, ask, cluster_described)
+
+
+@verb(
+    ("kplan cluster id", "The id alone."),
+    ("kplan cluster id -provider=west", "That of the provider block with alias west."),
+)
+def id_(session: Session, inputs: InputOptions, ask: AskOptions) -> int:
+    """Tell the id of the cluster."""
+    from kplan.report.formats.json_text import json_text  # noqa: PLC0415 - as above
+
+    found = answer(session, inputs, ask.provider, lambda cluster: cluster.describe().cluster_id)
+    session.terminal.data(json_text({"cluster_id": found}) if ask.json else f"{found}\n")
     return Exit.DONE

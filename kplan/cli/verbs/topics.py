@@ -1,0 +1,59 @@
+"""`kplan topics list` and `kplan topics describe`."""
+
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from kplan.cli.asking import AskOptions, tell
+from kplan.cli.options import InputOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+
+@verb(
+    ("kplan topics list", "All topics that are not internal."),
+    ("kplan topics list -match='orders-*'", "Those whose names fit a pattern."),
+    ("kplan topics list -internal -json", "Kafka's own too, for scripts."),
+)
+def list_(
+    session: Session,
+    inputs: InputOptions,
+    ask: AskOptions,
+    *,
+    match: Annotated[
+        str,
+        typer.Option("--match", metavar="GLOB", help="Only names that fit, with * and ?."),
+    ] = "*",
+    internal: Annotated[
+        bool, typer.Option("--internal", help="Show topics too that Kafka and its tools keep.")
+    ] = False,
+) -> int:
+    """List the topics of the cluster.
+
+    Told are partitions, replication factor and the count of configs that are the topic's own.
+    Topics that are hidden from us are not there for Kafka either. Nothing is changed anywhere.
+    """
+    from kplan.workflow.topic_figures import topics_listed  # noqa: PLC0415 - help needs it not
+
+    return tell(session, inputs, ask, partial(topics_listed, match=match, shows_internal=internal))
+
+
+@verb(
+    ("kplan topics describe orders", "Its id, replicas and configs."),
+    ("kplan topics describe orders payments -json", "Two of them, for scripts."),
+)
+def describe(
+    session: Session,
+    name: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of topics.")],
+    inputs: InputOptions,
+    ask: AskOptions,
+) -> int:
+    """Tell id, partitions, replicas and configs of topics.
+
+    Configs are those that differ from Kafka's defaults, with where each comes from; of source
+    "topic" are the topic's own. Nothing is changed anywhere.
+    """
+    from kplan.workflow.topic_figures import topics_described  # noqa: PLC0415 - as above
+
+    return tell(session, inputs, ask, partial(topics_described, names=name))

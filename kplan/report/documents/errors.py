@@ -1,0 +1,41 @@
+"""Errors of Kafka, explained."""
+
+from collections.abc import Iterator, Sequence
+
+from kplan.cluster.errors import KafkaError
+from kplan.report.data import Data
+
+
+def errors_text(rows: Sequence[KafkaError]) -> str:
+    """Write a paragraph about each error."""
+    return "\n".join("".join(f"{line}\n" for line in _lines(each)) for each in rows)
+
+
+def _lines(row: KafkaError) -> Iterator[str]:
+    yield f"{row.name} ({row.code})"
+    yield ""
+    yield row.meaning
+    yield f"What kplan does: {row.handling}."
+    yield f"Retriable: {'yes' if row.is_retriable else 'no'}."
+    if row.size_may_be_why:
+        yield "Where its message speaks of the size of the request: send in smaller requests."
+    if row.remedy:
+        yield f"Way out: {row.remedy}"
+
+
+def errors_data(rows: Sequence[KafkaError]) -> Data:
+    """Write the same as data."""
+    return {
+        "errors": [
+            {
+                "name": each.name,
+                "code": each.code,
+                "meaning": each.meaning,
+                "handling": str(each.handling),
+                "retriable": each.is_retriable,
+                "size_may_be_why": each.size_may_be_why,
+                "remedy": each.remedy,
+            }
+            for each in rows
+        ]
+    }

@@ -1,0 +1,212 @@
+"""The verbs that tell what is on a cluster, in this process."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kplan.cluster.specs import AclBinding, NewTopic
+from tests.unit.cli.memory_desk import Desk, desk_at
+
+TWO = 'provider "kafka" {\n  alias = "west"\n}\nprovider "kafka" {\n  alias = "east"\n}\n'
+
+
+def acl(kind: str, name: str, pattern: str = "LITERAL", who: str = "User:app") -> AclBinding:
+    return AclBinding(kind, name, pattern, who, "*", "READ", "ALLOW")
+
+
+ACLS = (
+    acl("TOPIC", "orders"),
+    acl("TOPIC", "orders-eu", who="User:other"),
+    acl("TOPIC", "ord", "PREFIXED"),
+    acl("TOPIC", "*", who="User:audit"),
+    acl("GROUP", "orders"),
+)
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Desk:
+    found = desk_at(tmp_path, capsys, monkeypatch)
+    topics = (
+        NewTopic("orders", assignment=((1, 2), (2, 3)), config={"retention.ms": "5000"}),
+        NewTopic("payments", 1, 1),
+        NewTopic("secret", 1, 1),
+        NewTopic("__consumer_offsets", 1, 1),
+    )
+    found.cluster.seed(topics, ACLS)
+    found.cluster.hide("secret")
+    return found
+
+
+def tables(desk: Desk, *args: str) -> dict[str, list[dict[str, Any]]]:
+    found = json.loads(desk.types(*args, "-json"))["tables"]
+    return {name: table["rows"] for name, table in found.items()}
+
+
+def test_topics_are_listed_without_those_that_are_internal(desk: Desk) -> None:
+    first, second = tables(desk, "topics", "list")["topics"]
+    assert first == {
+        "topic": "orders",
+        "partitions": 2,
+        "replication_factor": 2,
+        "own_configs": 1,
+        "internal": False,
+    }
+    assert (second["topic"], second["own_configs"]) == ("payments", 0)
+    assert "-internal shows them" in desk.types("topics", "list")
+
+
+def test_topics_are_listed_by_pattern_and_with_those_that_are_internal(desk: Desk) -> None:
+    rows = tables(desk, "topics", "list", "-internal")["topics"]
+    assert (rows[0]["topic"], rows[0]["internal"]) == ("__consumer_offsets", True)
+    rows = tables(desk, "topics", "list", "-match=*ord*")["topics"]
+    assert [each["topic"] for each in rows] == ["orders"]
+    assert "Nothing was found." in desk.types("topics", "list", "-match=nothing")
+
+
+def test_topics_whose_configs_are_hidden_are_listed_and_noted(desk: Desk) -> None:
+    desk.cluster.deny("DESCRIBE_CONFIGS", "TOPIC", "orders")
+    told = json.loads(desk.types("topics", "list", "-json"))
+    assert told["tables"]["topics"]["rows"][0]["own_configs"] is None
+    assert "Configs of topic orders cannot be read: TOPIC_AUTH" in told["notes"][0]
+
+
+def test_topics_are_described_with_replicas_and_configs(desk: Desk) -> None:
+    found = tables(desk, "topics", "describe", "orders", "orders")
+    (topic,) = found["topics"]
+    assert topic["topic_id"]
+    assert (topic["partitions"], topic["replication_factor"], topic["leaderless"]) == (2, 2, 0)
+    assert [(each["preferred_leader"], each["replicas"]) for each in found["partitions"]] == [
+        (1, "1, 2"),
+        (2, "2, 3"),
+    ]
+    own = {"topic": "orders", "config": "retention.ms", "value": "5000", "source": "topic"}
+    assert own in found["configs"]
+    assert "default" not in {each["source"] for each in found["configs"]}
+    assert "retention.ms" in desk.types("topics", "describe", "orders")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nope", "Topic nope cannot be read: UNKNOWN_TOPIC_OR_PARTITION"),
+        ("secret", "Topic secret cannot be read: TOPIC_AUTHORIZATION_FAILED"),
+        ("a b", '"a b" is no name of a topic: it contains'),
+        ("", '"" is no name of a topic: it is empty'),
+    ],
+)
+def test_topics_that_are_not_there_or_hidden_are_told(desk: Desk, name: str, said: str) -> None:
+    assert said in desk.fails("topics", "describe", "orders", name)
+
+
+def test_all_topics_that_cannot_be_described_are_named_at_once(desk: Desk) -> None:
+    told = desk.fails("topics", "describe", "nope", "secret")
+    assert "Topic nope" in told
+    assert "Topic secret" in told
+
+
+def test_acls_are_listed_with_all_seven_fields(desk: Desk) -> None:
+    rows = tables(desk, "acl", "list")["acls"]
+    assert len(rows) == len(ACLS)
+    assert rows[0] == {
+        "resource_type": "GROUP",
+        "resource_name": "orders",
+        "pattern_type": "LITERAL",
+        "principal": "User:app",
+        "host": "*",
+        "operation": "READ",
+        "permission": "ALLOW",
+    }
+    assert "PREFIXED" in desk.types("acl", "list")
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (("-match=topic:orders",), ["*", "ord", "orders"]),
+        (("-match=topic:ordinary",), ["*", "ord"]),
+        (("-match=group:orders",), ["orders"]),
+        (("-match=cluster",), []),
+        (("-resource=topic:orders",), ["orders"]),
+        (("-resource=topic:*",), ["*"]),
+        (("-principal=User:app", "-match=topic:orders"), ["ord", "orders"]),
+        (("-principal=User:nobody",), []),
+    ],
+)
+def test_acls_are_listed_by_what_they_say_and_what_they_apply_to(
+    desk: Desk, options: tuple[str, ...], names: list[str]
+) -> None:
+    rows = tables(desk, "acl", "list", *options)["acls"]
+    assert [each["resource_name"] for each in rows] == names
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("-match=orders", '"orders" is no resource'),
+        ("-resource=topic:", "Which topic?"),
+        ("-principal=app", "Write it as User:app"),
+        ("-provider=west", "There is no connection kafka.west"),
+    ],
+)
+def test_a_filter_that_makes_no_sense_is_refused(desk: Desk, option: str, said: str) -> None:
+    assert said in desk.fails("acl", "list", option)
+
+
+def test_acls_that_cannot_be_read_are_an_error_and_never_an_empty_list(desk: Desk) -> None:
+    desk.cluster.without_authorizer()
+    assert "SECURITY_DISABLED" in desk.fails("acl", "list")
+
+
+def test_the_cluster_tells_who_it_is(desk: Desk) -> None:
+    found = tables(desk, "cluster", "describe")
+    described = desk.cluster.describe()
+    (whole,) = found["cluster"]
+    assert (whole["principal"], whole["brokers"]) == (described.principal, 3)
+    assert [each["broker"] for each in found["brokers"]] == [1, 2, 3]
+    assert "rack" in desk.types("cluster", "describe")
+    assert desk.types("cluster", "id") == f"{described.cluster_id}\n"
+    told = json.loads(desk.types("cluster", "id", "-json"))
+    assert told == {"cluster_id": described.cluster_id}
+
+
+def test_one_of_several_clusters_is_asked_by_the_name_of_its_block(desk: Desk) -> None:
+    for each in desk.folder.glob("*.tf"):
+        each.unlink()
+    desk.write(TWO)
+    told = desk.fails("cluster", "id")
+    assert "There are kafka.east, kafka.west" in told
+    desk.types("cluster", "id", "-provider=west")
+    desk.write(TWO.partition("}")[0] + "}\n")
+    desk.types("cluster", "id")
+
+
+def test_reading_leaves_neither_state_nor_lock_nor_connection_behind(desk: Desk) -> None:
+    before = {*desk.folder.rglob("*")}
+    desk.types("topics", "list")
+    assert {*desk.folder.rglob("*")} == before
+    assert desk.cluster.is_closed
+
+
+def test_errors_are_explained_by_name_and_number(desk: Desk) -> None:
+    text = desk.types("errors", "explain", "not_controller", "36")
+    assert text.startswith("NOT_CONTROLLER (41)\n")
+    assert "What kplan does: send again after a pause.\nRetriable: yes.\n" in text
+    assert "\n\nTOPIC_ALREADY_EXISTS (36)\n" in text
+    (row,) = json.loads(desk.types("errors", "explain", "-json", "--", "-1"))["errors"]
+    assert (row["name"], row["retriable"]) == ("UNKNOWN_SERVER_ERROR", True)
+    assert "smaller requests" in desk.types("errors", "explain", "44")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("9999", 'kplan knows no error "9999" of Kafka'),
+        ("NOT_CONTROLER", "Did you mean NOT_CONTROLLER?"),
+    ],
+)
+def test_an_error_that_nobody_knows_is_told(desk: Desk, code: str, said: str) -> None:
+    assert said in desk.fails("errors", "explain", code)
