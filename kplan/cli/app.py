@@ -49,6 +49,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "policy test": ("policy:test", "Test policies by tables of operations, without a cluster."),
     "access who-can": ("access:who_can", "Tell who may do something."),
     "access of": ("access:of", "Tell what somebody may do."),
+    "records delete": (
+        "records:delete",
+        "Delete records before an offset, after showing what goes.",
+    ),
     "lint": ("lint:lint", "Find what is odd about ACLs and topics, declared and live."),
     "graph": ("graph:graph", "Draw what refers to what in the configuration."),
     "schema": ("schema:schema", "Describe the blocks and attributes that kplan knows."),
@@ -89,6 +93,7 @@ GROUPS: Mapping[str, str] = {
     "state": "Look at what kplan owns, and move or forget it.",
     "policy": "Rules that a plan is held against.",
     "access": "Who may do what, weighed as Kafka's authorizer does.",
+    "records": "What stands in partitions.",
     "lock": "The lock that lets one run at a time change the state.",
     "fleet": "Many clusters at once, on Spark.",
     "cluster": "What the cluster is and can do.",

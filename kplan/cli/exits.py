@@ -9,6 +9,7 @@ from kplan.model.errors import KplanError
 if TYPE_CHECKING:  # help must not wait for what only verbs need
     from kplan.model.outcome import Outcome
     from kplan.model.plan import Plan
+    from kplan.model.refusal import Refusal
 
 
 class Exit(IntEnum):
@@ -71,14 +72,15 @@ def of_outcomes(
     stopped = {each.change.key for each in failed}
     if not plan.unread and Status.SKIPPED not in met and stopped <= plan.refused:
         return Exit.REFUSED  # what could be done was done
-    return Exit.PARTLY if Status.APPLIED in met else _reason(failed)
+    if Status.APPLIED in met:
+        return Exit.PARTLY
+    return of_refusals([each.refusal for each in failed if each.refusal is not None])
 
 
-def _reason(failed: Sequence["Outcome"]) -> Exit:
-    """Tell apart a policy of the broker's and objects that moved since the plan."""
+def of_refusals(refusals: Sequence["Refusal"]) -> Exit:
+    """Tell apart a policy's word and objects that moved since the plan."""
     from kplan.cluster.errors import Handling, handling  # noqa: PLC0415 - as above
 
-    refusals = [each.refusal for each in failed if each.refusal is not None]
     if refusals and all(handling(each) is Handling.STALE for each in refusals):
         return Exit.STALE
     if refusals and all(each.error == "POLICY_VIOLATION" for each in refusals):

@@ -41,23 +41,30 @@ class UsageRequests(SettingRequests):
         self, before: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | Refusal]:
         """Delete the records before an offset of each partition."""
-        names = sorted({name for name, _ in before})
-        uses = self.topic_use(names)
-        self._enter(Call("delete_records", tuple(names)))
-        found: dict[TopicPartition, int | Refusal] = {}
-        for (name, number), offset in sorted(before.items()):
-            held = uses[name].partitions.get(number)
-            if ("DELETE", "TOPIC", "*") in self._denied or name in self._hidden:
-                found[name, number] = refusal(29)
-            elif held is None or held.start is None or held.end is None:
-                found[name, number] = refusal(3)
-            elif not 0 <= offset <= held.end:
-                found[name, number] = refusal(1)
-            else:
-                start = max(held.start, offset)
-                left = replace(held, start=start)
-                used = self._store.used.get(name, TopicUse(groups=()))
-                partitions = {**used.partitions, number: left}
-                self._store.used[name] = replace(used, partitions=partitions)
-                found[name, number] = start
-        return found
+        call = Call("delete_records", tuple(sorted({name for name, _ in before})))
+        uses = self.topic_use({name for name, _ in before})
+        self._enter(call)
+        with self._store.lock:
+            struck = self._meet(call)
+            if struck.lost is not None and not struck.is_carried_out:
+                return dict.fromkeys(before, struck.lost)
+            found = {
+                key: struck.refused.get(key[0]) or self._cut(key, before[key], uses[key[0]])
+                for key in sorted(before)
+            }
+        return found if struck.lost is None else dict.fromkeys(before, struck.lost)
+
+    def _cut(self, key: TopicPartition, offset: int, seen: TopicUse) -> int | Refusal:
+        name, number = key
+        held = seen.partitions.get(number)
+        if ("DELETE", "TOPIC", "*") in self._denied or name in self._hidden:
+            return refusal(29)
+        if held is None or held.start is None or held.end is None:
+            return refusal(3)
+        if not 0 <= offset <= held.end:
+            return refusal(1)
+        start = max(held.start, offset)
+        used = self._store.used.get(name, TopicUse(groups=()))
+        partitions = {**used.partitions, number: replace(held, start=start)}
+        self._store.used[name] = replace(used, partitions=partitions)
+        return start

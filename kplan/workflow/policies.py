@@ -25,7 +25,8 @@ from kplan.policy.python import python_policies
 from kplan.policy.questions import Setting
 from kplan.workflow.project import PolicyOptions, Ports
 
-_ALL = "all"
+ALL = "all"
+"""The mode in which one refusal stops the whole plan."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ def policed(
     plan = replace(plan, diagnostics=in_order([*plan.diagnostics, *told]))
     plan = _with_violations(replace(plan, violations=(*plan.violations, *violations)))
     mode = options.mode or configuration.policy_settings.mode
-    if mode == _ALL and plan.refused:
+    if mode == ALL and plan.refused:
         plan = replace(plan, diagnostics=in_order([*plan.diagnostics, _stopped(plan)]))
     return plan, configuration
 
@@ -187,7 +188,7 @@ def refused_outcomes(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
         if each.standing is Standing.REFUSED:
             said.setdefault(each.key, each)
     outcomes = tuple(
-        Outcome(change, Status.FAILED, _refusal(said[change.key]))
+        Outcome(change, Status.FAILED, refusal_by(said[change.key]))
         for change in plan.changes
         if change.key in said
     )
@@ -196,7 +197,8 @@ def refused_outcomes(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
     return outcomes
 
 
-def _refusal(violation: Violation) -> Refusal:
+def refusal_by(violation: Violation) -> Refusal:
+    """Put what a policy said as the answer of an item that was not carried out."""
     code = ERRORS["POLICY_VIOLATION"].code
     told = f"{violation.message} (policy {violation.policy})"
     return Refusal("POLICY_VIOLATION", code, told, origin=violation.origin)

@@ -1,0 +1,74 @@
+"""Records that are to be deleted from partitions, and what became of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from kplan.model.outcome import Status
+from kplan.model.policy import Standing, Violation
+from kplan.model.refusal import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What is to go from a partition: the records from `start` up to but not `target`.
+
+    `end` is the first offset that is not written yet; `size_bytes` the size of the whole log, None
+    where it is not known.
+    """
+
+    topic: str
+    partition: int
+    target: int
+    start: int
+    end: int
+    size_bytes: int | None = None
+
+    @property
+    def records(self) -> int:
+        """Count the offsets to go; there may be fewer records, as compaction leaves gaps."""
+        return max(0, self.target - self.start)
+
+    @property
+    def bytes(self) -> int | None:
+        """Estimate what goes, as if all records were of one size; None where that is not known."""
+        if self.size_bytes is None:
+            return None
+        return self.size_bytes * self.records // max(1, self.end - self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class DeletionPlan:
+    """All that is to go, in order, and what policies said of it.
+
+    `topic_ids` tell whether a topic is still the one that was looked at. With `is_whole` one
+    refusal stops all of it.
+    """
+
+    cuts: tuple[Cut, ...]
+    violations: tuple[Violation, ...] = ()
+    topic_ids: Mapping[str, str] = field(default_factory=dict)
+    is_whole: bool = False
+
+    @property
+    def refusals(self) -> Mapping[str, Violation]:
+        """The first refusal of a policy for each topic that has one."""
+        said = [each for each in self.violations if each.standing is Standing.REFUSED]
+        return {str(each.identity): each for each in reversed(said)}
+
+    @property
+    def granted(self) -> tuple[Cut, ...]:
+        """What will be sent: something goes, and no policy refuses it."""
+        refused = self.refusals
+        if self.is_whole and refused:
+            return ()
+        return tuple(each for each in self.cuts if each.records and each.topic not in refused)
+
+
+@dataclass(frozen=True, slots=True)
+class CutOutcome:
+    """What became of one partition; `start` is its first offset now, None where nobody told."""
+
+    cut: Cut
+    status: Status
+    start: int | None = None
+    refusal: Refusal | None = None

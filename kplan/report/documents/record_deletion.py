@@ -1,0 +1,139 @@
+"""What goes when records are deleted, and what became of it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from kplan.model.outcome import Status
+from kplan.model.record_deletion import Cut, CutOutcome, DeletionPlan
+from kplan.report.data import Data
+from kplan.report.document import (
+    Block,
+    Document,
+    Mark,
+    Row,
+    Rows,
+    Span,
+    Table,
+    TableRow,
+    Tone,
+    Totals,
+    faint,
+    line,
+    strong,
+)
+from kplan.report.documents.outcomes import way_out
+from kplan.report.documents.policies import policies, policies_data
+from kplan.report.documents.units import counted, size
+
+_COLUMNS = ("partition", "first offset", "end", "first to stay", "records to go", "bytes to go")
+_WORDS: Mapping[Status, tuple[str, Tone]] = {
+    Status.APPLIED: ("ok", Tone.ADD),
+    Status.FAILED: ("failed", Tone.ERROR),
+    Status.UNKNOWN: ("unknown", Tone.WARNING),
+    Status.SKIPPED: ("not attempted", Tone.FAINT),
+}
+
+
+def deletion_plan_document(plan: DeletionPlan) -> Document:
+    """Show what is to go, partition by partition, and what policies say of it."""
+    granted = frozenset(plan.granted)
+    table = Table(
+        tuple(_row(each, is_sent=each in granted) for each in plan.cuts),
+        columns=_COLUMNS,
+        title=(Row(line(strong("Records that will be deleted:")), column=0),),
+    )
+    blocks: tuple[Block, ...] = (
+        table,
+        *policies(plan.violations),
+        Totals((line(_sum(plan.granted)),)),
+    )
+    return Document(blocks, "kplan records delete")
+
+
+def _row(cut: Cut, *, is_sent: bool) -> TableRow:
+    numbers = (cut.start, cut.end, max(cut.target, cut.start), cut.records)
+    return TableRow(
+        (
+            line(f"{cut.topic}:{cut.partition}"),
+            *(line(f"{each:,}") for each in numbers),
+            line(_bytes(cut.bytes)),
+        ),
+        Mark.REMOVE if is_sent else Mark.NONE,
+    )
+
+
+def _bytes(count: int | None) -> str:
+    return "UNKNOWN" if count is None else size(count) or f"{count:,} B"
+
+
+def _sum(cuts: Sequence[Cut]) -> str:
+    if not cuts:
+        return "No records will be deleted."
+    records = sum(each.records for each in cuts)
+    total = _total(cuts)
+    told = "size UNKNOWN" if total is None else _bytes(total)
+    return (
+        f"Plan: up to {counted(records, 'record')} ({told}) of "
+        f"{counted(len(cuts), 'partition')} to delete. There is no undo."
+    )
+
+
+def _total(cuts: Iterable[Cut]) -> int | None:
+    sizes = [each.bytes for each in cuts]
+    known = [each for each in sizes if each is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def deletion_outcome_document(outcomes: Sequence[CutOutcome]) -> Document:
+    """Tell what became of each partition."""
+    done = sum(1 for each in outcomes if each.status is Status.APPLIED)
+    rows = tuple(row for each in outcomes for row in _outcome_rows(each))
+    if done == len(outcomes):
+        gone = sum(each.cut.records for each in outcomes)
+        told = Span(f"Deletion complete! Up to {counted(gone, 'record')} deleted.", Tone.ADD)
+    else:
+        told = Span(f"Deletion incomplete: {done:,} of {len(outcomes):,} ok.", Tone.ERROR)
+    return Document((Rows(rows), Totals((line(told),))), "kplan records delete")
+
+
+def _outcome_rows(each: CutOutcome) -> Iterable[Row]:
+    word, tone = _WORDS[each.status]
+    now = "" if each.start is None else f"  first offset is {each.start:,}"
+    mark = Mark.ALARM if each.status in {Status.FAILED, Status.UNKNOWN} else Mark.NONE
+    at = f"{each.cut.topic}:{each.cut.partition}"
+    yield Row(line(strong(at), " ", Span(word, tone), faint(now)), mark)
+    if each.refusal is not None:
+        yield Row(line(str(each.refusal)), column=6)
+        yield Row(line(f"hint: {way_out(each.refusal)}"), column=6)
+
+
+def deletion_data(plan: DeletionPlan, outcomes: Sequence[CutOutcome]) -> Data:
+    """Write the plan and what became of it; without outcomes nothing was sent."""
+    granted = frozenset(plan.granted)
+    return {
+        "partitions": [
+            {
+                "topic": each.topic,
+                "partition": each.partition,
+                "low_watermark": each.start,
+                "high_watermark": each.end,
+                "before": each.target,
+                "records": each.records,
+                "bytes": each.bytes,
+                "granted": each in granted,
+            }
+            for each in plan.cuts
+        ],
+        "policies": policies_data(plan.violations),
+        "outcomes": [_outcome_data(each) for each in outcomes],
+    }
+
+
+def _outcome_data(each: CutOutcome) -> Data:
+    return {
+        "topic": each.cut.topic,
+        "partition": each.cut.partition,
+        "status": each.status.value,
+        "low_watermark": each.start,
+        "error": each.refusal.error if each.refusal else None,
+        "message": each.refusal.message if each.refusal else None,
+    }
