@@ -41,6 +41,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
         "Move the state to a topic of the cluster, or back.",
     ),
     "import": ("adopt:adopt", "Take over objects that exist on the cluster."),
+    "convert": ("convert:convert", "Turn YAML of other Kafka tools into HCL."),
     "lock status": ("lock:status", "Tell who holds the lock of the state."),
     "force-unlock": ("force_unlock:force_unlock", "Remove the lock that a dead run left behind."),
     "fmt": ("fmt:fmt", "Lay out files in one style."),

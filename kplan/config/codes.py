@@ -49,6 +49,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP146": "Reference to undeclared data source",
     "KP147": "Reference to what has no value",
     "KP148": "Ephemeral value not allowed",
+    "KP149": "Invalid YAML",
     # expressions
     "KP150": "Invalid operand",
     "KP151": "Invalid index",
@@ -82,6 +83,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP178": "Incorrect attribute value type",
     "KP179": "Invalid each or count reference",
     "KP180": "Variables not allowed",
+    "KP181": "Invalid document to convert",
     "KP182": "Sensitive value in an argument that is shown",
     "KP183": "Deprecated variable used",
     # moved, removed, import

@@ -1,0 +1,169 @@
+"""Reader of kafka-gitops' state files: topics, services and users that unfold to ACLs."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+
+from kplan.config.yamlparts import Part
+from kplan.workflow.harvest import Grant, Harvest
+
+_STREAMS = (
+    "Read",
+    "Write",
+    "Describe",
+    "Delete",
+    "Create",
+    "Alter",
+    "AlterConfigs",
+    "DescribeConfigs",
+)
+"""What a Streams application may do with the topics that begin with its id."""
+
+Right = tuple[str, str, str, str]
+"""Type of resource, its name, operation and type of pattern."""
+
+_ROLES: Mapping[str, Sequence[Right]] = {
+    "reader": (("Topic", "*", "Read", ""), ("Group", "*", "Read", "")),
+    "writer": (("Topic", "*", "Write", ""),),
+    "operator": (
+        ("Cluster", "kafka-cluster", "Describe", ""),
+        ("Topic", "*", "Describe", ""),
+        ("Topic", "*", "DescribeConfigs", ""),
+        ("Group", "*", "Read", ""),
+        ("Group", "*", "Describe", ""),
+    ),
+}
+_SECTIONS = {
+    "settings",
+    "topics",
+    "services",
+    "users",
+    "customServiceAcls",
+    "customUserAcls",
+}
+
+
+def gitops(documents: Sequence[Part], found: Harvest) -> None:
+    """Read state files of kafka-gitops."""
+    for document in documents:
+        with found.gathering():
+            _file(document, found)
+
+
+def _file(document: Part, found: Harvest) -> None:
+    factor = document.get("settings", "topics", "defaults", "replication").number()
+    describes = document.get("settings", "services", "acls", "describe-topic-enabled").text("")
+    for name, topic in document.get("topics").members().items():
+        with found.gathering():
+            own = topic.get("replication").number()
+            counts = (topic.get("partitions").number(), factor if own is None else own)
+            found.topic(name, topic.at, counts, topic.get("configs").members())
+            known = {"partitions", "replication", "configs"}
+            found.leave_out_others(topic, known, f"topic {name}")
+    for name, service in document.get("services").members().items():
+        with found.gathering():
+            _service(name, service, found, describes=describes == "true")
+    for name, user in document.get("users").members().items():
+        with found.gathering():
+            _user(name, user, found)
+    for section, owners in (("customServiceAcls", "services"), ("customUserAcls", "users")):
+        for name, rules in document.get(section).members().items():
+            owner = document.get(owners).members().get(name)
+            principal = owner.get("principal").text("") if owner else ""
+            _custom(name, principal, rules, found)
+    found.leave_out_others(document, _SECTIONS, "the file")
+
+
+def _service(name: str, service: Part, found: Harvest, *, describes: bool) -> None:
+    sort = service.get("type").text()
+    unfold = _SERVICES.get(sort)
+    principal = service.get("principal").text("")
+    if unfold is None:
+        found.leave_out(service.at, f"service {name}", f'kplan knows no service of type "{sort}"')
+        return
+    if not principal:
+        found.leave_out(service.at, f"service {name}", "it has no principal; the cloud gave it one")
+        return
+    rights = list(unfold(name, service))
+    if describes and sort != "kafka-connect":
+        topics = {*service.get("produces").texts(), *service.get("consumes").texts()}
+        rights += [("Topic", topic, "Describe", "") for topic in sorted(topics)]
+    for right in rights:
+        found.acl(Grant(principal, service.at), *right)
+    known = {
+        "type",
+        "principal",
+        "produces",
+        "consumes",
+        *("group-id", "application-id", "connectors", "storage-topics"),
+    }
+    found.leave_out_others(service, known, f"service {name}")
+
+
+def _flows(part: Part) -> Iterator[Right]:
+    yield from (("Topic", each, "Write", "") for each in part.get("produces").texts())
+    yield from (("Topic", each, "Read", "") for each in part.get("consumes").texts())
+
+
+def _application(name: str, service: Part) -> Iterator[Right]:
+    yield from _flows(service)
+    if service.get("consumes").items():
+        yield "Group", service.get("group-id").text(name), "Read", ""
+
+
+def _streams(name: str, service: Part) -> Iterator[Right]:
+    application = service.get("application-id").text(name)
+    yield from _flows(service)
+    yield from (("Topic", application, each, "Prefixed") for each in _STREAMS)
+    yield from (("Group", application, each, "") for each in ("Read", "Describe", "Delete"))
+    yield "Cluster", "kafka-cluster", "DescribeConfigs", ""
+
+
+def _connect(name: str, service: Part) -> Iterator[Right]:
+    yield from (("Topic", each, "Write", "") for each in service.get("produces").texts())
+    for sort in ("config", "offset", "status"):
+        plural = sort if sort == "status" else f"{sort}s"
+        topic = service.get("storage-topics", sort).text(f"connect-{plural}-{name}")
+        yield from (("Topic", topic, each, "") for each in ("Read", "Write"))
+    yield "Group", service.get("group-id").text(name), "Read", ""
+    for connector, part in service.get("connectors").members().items():
+        yield from _flows(part)
+        if part.get("consumes").items():
+            yield "Group", f"connect-{connector}", "Read", ""
+
+
+_SERVICES: Mapping[str, Callable[[str, Part], Iterator[Right]]] = {
+    "application": _application,
+    "kafka-streams": _streams,
+    "kafka-connect": _connect,
+}
+
+
+def _user(name: str, user: Part, found: Harvest) -> None:
+    principal = user.get("principal").text("")
+    roles = user.get("roles").texts()
+    if not principal:
+        found.leave_out(user.at, f"user {name}", "it has no principal; the cloud gave it one")
+        return
+    for each in roles:
+        if each.casefold() not in _ROLES:
+            found.leave_out(user.at, f"role {each} of {name}", "kafka-gitops has no such role")
+    rights = chain.from_iterable(_ROLES.get(each.casefold(), ()) for each in roles)
+    for right in rights:
+        found.acl(Grant(principal, user.at), *right)
+    found.leave_out_others(user, {"principal", "roles"}, f"user {name}")
+
+
+def _custom(owner: str, principal: str, rules: Part, found: Harvest) -> None:
+    for name, rule in rules.members().items():
+        with found.gathering():
+            whom = rule.get("principal").text(principal)
+            if not whom:
+                found.leave_out(rule.at, f"ACL {name} of {owner}", "nobody says whose it is")
+                continue
+            to = Grant(
+                whom, rule.at, rule.get("host").text("*"), rule.get("permission").text("Allow")
+            )
+            sort, what, operation = (
+                rule.get(each).text() for each in ("type", "name", "operation")
+            )
+            found.acl(to, sort, what, operation, rule.get("pattern").text("Literal"))

@@ -1,0 +1,125 @@
+"""Reader of julie's topologies: names made of their place, roles that unfold to ACLs."""
+
+from collections.abc import Iterator, Sequence
+
+from kplan.config.yamlparts import Part
+from kplan.workflow.harvest import Grant, Harvest
+
+_NO_PREFIX = {"context", "projects", "special_topics", "platform"}
+_CLIENTS = {"principal", "group", "transactionId", "idempotence", "metadata"}
+
+
+def julie(documents: Sequence[Part], found: Harvest) -> None:
+    """Read topologies of julie, which the Kafka topology builder became."""
+    for document in documents:
+        with found.gathering():
+            _topology(document, found)
+
+
+def _topology(document: Part, found: Harvest) -> None:
+    """Read a topology: its other members are parts of all names, in the order written."""
+    prefix = [document.get("context").text()]
+    prefix += [part.text() for _, part in document.others(_NO_PREFIX)]
+    for project in document.get("projects").items():
+        with found.gathering():
+            _project([*prefix, project.get("name").text()], project, found)
+    for topic in document.get("special_topics").items():
+        with found.gathering():
+            _topic(topic.get("name").text(), topic, (), (), found)
+    for name, part in document.get("platform").members().items():
+        found.leave_out(part.at, f"platform {name}", "declare the ACLs that it needs")
+
+
+def _project(prefix: Sequence[str], project: Part, found: Harvest) -> None:
+    consumers, producers = project.get("consumers").items(), project.get("producers").items()
+    for topic in project.get("topics").items():
+        with found.gathering():
+            kind = topic.get("dataType")
+            parts = [*prefix, topic.get("name").text(), *([kind.text()] if kind.held else [])]
+            _topic(".".join(parts), topic, consumers, producers, found)
+    for each in project.get("streams").items():
+        with found.gathering():
+            _streams(".".join(prefix), each, found)
+    for each in _connectors(project, found):
+        with found.gathering():
+            _connector(each, found)
+    known = {"name", "topics", "consumers", "producers", "streams", "connectors"}
+    found.leave_out_others(project, known, f"project {prefix[-1]}")
+
+
+def _topic(
+    name: str, topic: Part, consumers: Sequence[Part], producers: Sequence[Part], found: Harvest
+) -> None:
+    config = dict(topic.get("config").members())
+    counts = [
+        config.pop(key).number() if key in config else None
+        for key in ("num.partitions", "replication.factor")
+    ]
+    found.topic(name, topic.at, counts, config)
+    for each in (*consumers, *topic.get("consumers").items()):
+        to = Grant(each.get("principal").text(), each.at)
+        for operation in ("Describe", "Read"):
+            found.acl(to, "Topic", name, operation)
+        found.acl(to, "Group", *_pattern(each.get("group").text("*"), "Read"))
+        found.leave_out_others(each, _CLIENTS, "a consumer")
+    for each in (*producers, *topic.get("producers").items()):
+        _producer(name, each, found)
+    known = {"name", "dataType", "config", "consumers", "producers"}
+    found.leave_out_others(topic, known, f"topic {name}")
+
+
+def _producer(topic: str, part: Part, found: Harvest) -> None:
+    to = Grant(part.get("principal").text(), part.at)
+    transaction = part.get("transactionId")
+    for operation in ("Describe", "Write"):
+        found.acl(to, "Topic", topic, operation)
+        if transaction.held is not None:
+            found.acl(to, "TransactionalID", *_pattern(transaction.text(), operation))
+    if transaction.held is not None or part.get("idempotence").held is not None:
+        found.acl(to, "Cluster", "kafka-cluster", "IdempotentWrite")
+    found.leave_out_others(part, _CLIENTS, "a producer")
+
+
+def _pattern(name: str, operation: str) -> tuple[str, str, str]:
+    """Read a name that is a prefix where a star ends it."""
+    if len(name) > 1 and name.endswith("*"):
+        return name[:-1], operation, "Prefixed"
+    return name, operation, "Literal"
+
+
+def _flows(to: Grant, part: Part, found: Harvest) -> None:
+    for key, operation in (("read", "Read"), ("write", "Write")):
+        for topic in part.get("topics", key).texts():
+            found.acl(to, "Topic", topic, operation)
+
+
+def _streams(prefix: str, part: Part, found: Harvest) -> None:
+    to = Grant(part.get("principal").text(), part.at)
+    application = part.get("applicationId").text(prefix)
+    _flows(to, part, found)
+    found.acl(to, "Topic", application, "All", "Prefixed")
+    found.acl(to, "Group", application, "Read", "Prefixed")
+    known = {"principal", "applicationId", "topics", "metadata"}
+    found.leave_out_others(part, known, "a streams application")
+
+
+def _connectors(project: Part, found: Harvest) -> Iterator[Part]:
+    """Give the connectors that ACLs are for; newer files keep them beside the artifacts."""
+    connectors = project.get("connectors")
+    if isinstance(connectors.held, tuple):
+        yield from connectors.held
+        return
+    yield from connectors.get("access_control").items()
+    found.leave_out_others(connectors, {"access_control"}, "the connectors")
+
+
+def _connector(part: Part, found: Harvest) -> None:
+    to = Grant(part.get("principal").text(), part.at)
+    for sort in ("status", "offset", "configs"):
+        default = "connect-offsets" if sort == "offset" else f"connect-{sort}"
+        for operation in ("Read", "Write"):
+            found.acl(to, "Topic", part.get(f"{sort}_topic").text(default), operation)
+    found.acl(to, "Group", part.get("group").text("connect-cluster"), "Read")
+    _flows(to, part, found)
+    known = {"principal", "group", "topics", "status_topic", "offset_topic", "configs_topic"}
+    found.leave_out_others(part, known | {"metadata"}, "a connector")

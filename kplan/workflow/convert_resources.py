@@ -1,0 +1,165 @@
+"""Readers of files of resources, each with a kind: those of Jikkou and of Strimzi."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kplan.config.yamlparts import Part
+from kplan.workflow.harvest import Grant, Harvest, limits
+
+_ENTITIES: Mapping[str, tuple[str, bool, bool]] = {
+    "USER": ("user", True, False),
+    "USERS_DEFAULT": ("user", False, False),
+    "USER_CLIENT": ("user", True, True),
+    "USER_ALL_CLIENTS": ("user", True, False),
+    "CLIENT": ("client-id", True, False),
+    "CLIENTS_DEFAULT": ("client-id", False, False),
+}
+"""What Jikkou's quotas limit: the type, whether it has a name, and whether a client id."""
+
+
+def jikkou(documents: Sequence[Part], found: Harvest) -> None:
+    """Read topics, authorizations with their roles, and quotas of Jikkou."""
+    resources: list[tuple[str, Part]] = []
+    for document in documents:
+        with found.gathering():
+            resources.extend(_resources(document))
+    maps, roles = _named(resources, "ConfigMap"), _named(resources, "KafkaPrincipalRole")
+    for kind, part in resources:
+        with found.gathering():
+            name = part.get("metadata", "name").text()
+            if part.get("metadata", "annotations", "jikkou.io/delete").text("") == "true":
+                found.leave_out(part.at, f"{kind} {name}", "it is marked to be deleted")
+            elif kind == "KafkaTopic":
+                _jikkou_topic(name, part.get("spec"), maps, found)
+            elif kind == "KafkaPrincipalAuthorization":
+                _authorization(name, part.get("spec"), roles, found)
+            elif kind == "KafkaClientQuota":
+                _client_quota(name, part.get("spec"), found)
+            elif kind not in {"ConfigMap", "KafkaPrincipalRole"}:
+                found.leave_out(part.at, f"{kind} {name}", "kplan has no such kind")
+
+
+def strimzi(documents: Sequence[Part], found: Harvest) -> None:
+    """Read KafkaTopic and KafkaUser of Strimzi."""
+    for document in documents:
+        with found.gathering():
+            for kind, part in _resources(document):
+                with found.gathering():
+                    _strimzi(kind, part, found)
+
+
+def _resources(document: Part) -> Iterator[tuple[str, Part]]:
+    """Give the resources of a document with their kinds; lists hold several."""
+    kind = document.get("kind").text()
+    if not kind.endswith("List"):
+        yield kind, document
+        return
+    for item in document.get("items").items():
+        yield item.get("kind").text(kind.removesuffix("List")), item
+
+
+def _named(resources: Sequence[tuple[str, Part]], wanted: str) -> Mapping[str, Part]:
+    return {
+        name: part
+        for kind, part in resources
+        if kind == wanted and isinstance(name := part.get("metadata", "name").held, str)
+    }
+
+
+def _jikkou_topic(name: str, spec: Part, maps: Mapping[str, Part], found: Harvest) -> None:
+    config: dict[str, Part] = {}
+    for each in spec.get("configMapRefs").texts():
+        if each in maps:
+            config |= maps[each].get("data").members()
+        else:
+            at = spec.get("configMapRefs").at
+            found.leave_out(at, f"ConfigMap {each} of topic {name}", "it is in none of the files")
+    config |= spec.get("configs").members()
+    counts = (spec.get("partitions").number(), spec.get("replicas").number())
+    found.topic(name, spec.at, counts, config)
+    known = {"partitions", "replicas", "configs", "configMapRefs"}
+    found.leave_out_others(spec, known, f"topic {name}")
+
+
+def _authorization(name: str, spec: Part, roles: Mapping[str, Part], found: Harvest) -> None:
+    rules = list(spec.get("acls").items())
+    for each in spec.get("roles").texts():
+        if each in roles:
+            rules += roles[each].get("spec", "acls").items()
+        else:
+            at = spec.get("roles").at
+            found.leave_out(at, f"role {each} of {name}", "it is in none of the files")
+    for rule in rules:
+        _rule(name, rule, found)
+    found.leave_out_others(spec, {"acls", "roles"}, name)
+
+
+def _rule(principal: str, rule: Part, found: Harvest) -> None:
+    """Read an ACL of either tool: a resource, and operations on it."""
+    resource = rule.get("resource")
+    sort = resource.get("type").text()
+    named = resource.get("pattern") if "pattern" in resource.members() else resource.get("name")
+    name = named.text("kafka-cluster" if sort.casefold() == "cluster" else None)
+    pattern = resource.get("patternType").text("literal")
+    if pattern.casefold() in {"match", "any"} or name.startswith("/"):
+        told = "it is for the topics that match when it is applied; declare an ACL for each"
+        found.leave_out(rule.at, f"ACL on {sort} {name} for {principal}", told)
+        return
+    to = Grant(
+        principal, rule.at, rule.get("host").text("*"), rule.get("type").text("allow").capitalize()
+    )
+    operations = rule.get("operations").texts() or (rule.get("operation").text(),)
+    for each in operations:
+        found.acl(to, sort, name, each, pattern)
+    known = {"resource", "operations", "operation", "host", "type"}
+    found.leave_out_others(rule, known, f"an ACL for {principal}")
+
+
+def _client_quota(name: str, spec: Part, found: Harvest) -> None:
+    sort = spec.get("type").text()
+    if sort not in _ENTITIES:
+        found.leave_out(spec.at, f"quota {name}", f'kplan has no quota of type "{sort}"')
+        return
+    type_, is_named, has_client = _ENTITIES[sort]
+    key = "user" if type_ == "user" else "clientId"
+    entity = spec.get("entity", key).text() if is_named else None
+    client = spec.get("entity", "clientId").text() if has_client else None
+    client = "<default>" if sort == "USER_ALL_CLIENTS" else client
+    found.quota((type_, entity, client), spec.at, limits(spec.get("configs")))
+
+
+def _strimzi(kind: str, part: Part, found: Harvest) -> None:
+    name = part.get("metadata", "name").text()
+    spec = part.get("spec")
+    managed = part.get("metadata", "annotations", "strimzi.io/managed").text("true")
+    if managed == "false":
+        found.leave_out(part.at, f"{kind} {name}", "Strimzi does not manage it either")
+    elif kind == "KafkaTopic":
+        topic = spec.get("topicName").text(name)
+        counts = (spec.get("partitions").number(), spec.get("replicas").number())
+        found.topic(topic, spec.at, counts, spec.get("config").members())
+        known = {"topicName", "partitions", "replicas", "config"}
+        found.leave_out_others(spec, known, f"topic {topic}")
+    elif kind == "KafkaUser":
+        _strimzi_user(name, spec, found)
+    else:
+        found.leave_out(part.at, f"{kind} {name}", "kplan has no such kind")
+
+
+def _strimzi_user(name: str, spec: Part, found: Harvest) -> None:
+    sort = spec.get("authentication", "type").text("")
+    user = f"CN={name}" if sort.startswith("tls") else name
+    if sort.startswith("scram") or sort == "tls":
+        told = "secrets are not carried over; make a new one, or keep that of Strimzi"
+        found.leave_out(spec.get("authentication").at, f"{sort} credential of {name}", told)
+    authorization = spec.get("authorization")
+    if authorization.get("type").text("simple") == "simple":
+        for rule in authorization.get("acls").items():
+            with found.gathering():
+                _rule(f"User:{user}", rule, found)
+    else:
+        found.leave_out(authorization.at, f"authorization of {name}", "it is not by Kafka's ACLs")
+    quotas = spec.get("quotas")
+    if quotas.held is not None:
+        found.quota(("user", user, None), quotas.at, limits(quotas))
+    known = {"authentication", "authorization", "quotas"}
+    found.leave_out_others(spec, known, f"user {name}")
