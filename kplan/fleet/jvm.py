@@ -6,6 +6,7 @@ does not take; every option here is ours.
 
 import os
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -112,6 +113,7 @@ def _command(
     settings = dict(options)
     master = settings.pop("spark.master")
     heap = settings.get("spark.driver.memory", "1g")
+    own = shlex.split(settings.get("spark.driver.extraJavaOptions", ""))
     return [
         str(java),
         f"-Xmx{heap}",
@@ -124,6 +126,7 @@ def _command(
         "--enable-native-access=ALL-UNNAMED",
         "--sun-misc-unsafe-memory-access=allow",
         *(f"--add-opens={each}=ALL-UNNAMED" for each in OPENED),
+        *own,  # spark-submit would take them over to this line, too
         "-cp",
         os.pathsep.join([*folders, str(spark_home / "jars" / "*")]),
         "org.apache.spark.deploy.SparkSubmit",

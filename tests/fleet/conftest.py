@@ -8,6 +8,7 @@ import pytest
 
 from kplan.fleet.engine import Engine, session
 from kplan.fleet.rows import OBJECTS, Row
+from tests.fleet.connect import QUICK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 ENGINE = Engine(
     master=os.environ.get("KPLAN_TEST_SPARK_MASTER", "local[2]"),
     remote=os.environ.get("KPLAN_TEST_SPARK_REMOTE", ""),
-    conf={"spark.sql.shuffle.partitions": "2"},
+    conf=QUICK,
 )
 """The same suite runs on another Spark when the environment names one."""
 

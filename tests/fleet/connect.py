@@ -13,6 +13,14 @@ from kplan.fleet.engine import spark_home
 from kplan.fleet.jvm import OPENED, find_java
 
 STARTS_IN_S = 120.0
+QUICK = {
+    "spark.sql.shuffle.partitions": "2",
+    # For tables of a few rows: what is compiled is never run often enough to pay.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
+"""Settings of a Spark that is started for a handful of small tables."""
 
 
 @contextmanager
@@ -23,6 +31,7 @@ def connect_server(log: Path) -> Iterator[str]:
     command = [
         str(java),
         "-Xmx1g",
+        QUICK["spark.driver.extraJavaOptions"],
         "-XX:+IgnoreUnrecognizedVMOptions",
         *(f"--add-opens={each}=ALL-UNNAMED" for each in OPENED),
         *("-cp", str(spark_home() / "jars" / "*"), "org.apache.spark.deploy.SparkSubmit"),
@@ -31,7 +40,8 @@ def connect_server(log: Path) -> Iterator[str]:
         *("--conf", f"spark.connect.grpc.binding.port={port}"),
         *("--conf", "spark.connect.grpc.binding.address=127.0.0.1"),
         *("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1"),
-        *("--conf", "spark.sql.shuffle.partitions=2", "spark-internal"),
+        *(word for key, value in QUICK.items() for word in ("--conf", f"{key}={value}")),
+        "spark-internal",
     ]
     environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(spark_home())}
     with log.open("wb") as output:
