@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 REQUEST = ("cluster", "principal", "host", "operation", "resource_type", "resource_name")
 """The columns of a request, in Kafka's own words: `READ`, `TOPIC`."""
 
-_ACL_WORDS = ("operation", "permission_type")
-
 
 def acls_of(objects: "DataFrame") -> "DataFrame":
     """Give the ACLs among the rows of a run, in Kafka's own words.
@@ -66,8 +64,8 @@ def decisions(requests: "DataFrame", acls: "DataFrame", rules: "DataFrame") -> "
     asked = requests.select(*REQUEST).distinct()
     matched = _matched(asked, acls)
     weighed = matched.groupBy(*REQUEST).agg(
-        F.max(_fits(F.col("permission") == "DENY", _denies())).alias("is_denied"),
-        F.max(_fits(F.col("permission") == "ALLOW", _grants())).alias("is_granted"),
+        F.max((F.col("permission") == "DENY") & _fits() & _denies()).alias("is_denied"),
+        F.max((F.col("permission") == "ALLOW") & _fits() & _grants()).alias("is_granted"),
         F.expr("true").alias("has_acl"),
     )
     is_super = F.array_contains(F.col("super_users"), F.col("principal"))
@@ -85,7 +83,7 @@ def decisions(requests: "DataFrame", acls: "DataFrame", rules: "DataFrame") -> "
 def matching(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
     """Pair every request with the ACLs that speak for or against it: REQUEST and `identity`."""
     found = _matched(requests.select(*REQUEST).distinct(), acls)
-    return found.where(_fits(_is_true(), _grants() | _denies())).select(*REQUEST, "identity")
+    return found.where(_fits() & (_grants() | _denies())).select(*REQUEST, "identity")
 
 
 def _matched(asked: "DataFrame", acls: "DataFrame") -> "DataFrame":
@@ -94,60 +92,74 @@ def _matched(asked: "DataFrame", acls: "DataFrame") -> "DataFrame":
 
     place = ["cluster", "resource_type", "resource_name"]
     resources = asked.select(*place).distinct()
-    lengths = (
-        acls.where(F.col("pattern_type") == "PREFIXED")
-        .select("cluster", "resource_type", F.length("resource_name").alias("length"))
-        .distinct()
-        .groupBy("cluster", "resource_type")
-        .agg(F.collect_set("length").alias("lengths"))
-    )
     name = F.col("resource_name")
-    fitting = F.filter(
-        F.coalesce(F.col("lengths"), F.array().cast("array<int>")), lambda n: n <= F.length(name)
+    literal = F.when(name.startswith(ANY_NAME), F.array(key("LITERAL", name))).otherwise(
+        F.array(key("LITERAL", name), key("LITERAL", F.lit(ANY_NAME)))
     )
-    prefixes = F.transform(fitting, lambda n: _key("PREFIXED", F.substring(name, F.lit(1), n)))
-    literal = F.when(name.startswith(ANY_NAME), F.array(_key("LITERAL", name))).otherwise(
-        F.array(_key("LITERAL", name), _key("LITERAL", F.lit(ANY_NAME)))
-    )
-    looked = (
-        resources.join(F.broadcast(lengths), ["cluster", "resource_type"], "left")
-        .select(*place, F.explode(F.concat(literal, prefixes)).alias("key"))
-        .select(*place, F.col("key.pattern").alias("pattern"), F.col("key.name").alias("wanted"))
-    )
+    looked = with_keys(resources, acls, literal)
     held = acls.select(
         "cluster",
         "resource_type",
         "identity",
-        F.col("pattern_type").alias("pattern"),
-        F.col("resource_name").alias("wanted"),
+        own_key(),
         F.col("principal").alias("acl_principal"),
         F.col("host").alias("acl_host"),
         F.col("operation").alias("acl_operation"),
         "permission",
     )
-    found = looked.join(held, ["cluster", "resource_type", "pattern", "wanted"])
-    return asked.join(found.drop("pattern", "wanted"), place)
+    found = looked.join(held, ["cluster", "resource_type", "key"])
+    return asked.join(found.drop("key"), place)
 
 
-def _key(pattern: str, name: "Column") -> "Column":
+def with_keys(resources: "DataFrame", acls: "DataFrame", more: "Column") -> "DataFrame":
+    """Repeat every resource under each `key` that an ACL on it may stand under.
+
+    In: cluster, resource_type, resource_name and what else there is; `more` are keys beside those
+    of its prefixes, of which only the lengths that the ACLs of its cluster have are looked at.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.struct(F.lit(pattern).alias("pattern"), name.alias("name"))
+    place = ["cluster", "resource_type"]
+    prefixed = acls.where(F.col("pattern_type") == "PREFIXED")
+    lengths = prefixed.groupBy(*place).agg(
+        F.collect_set(F.length("resource_name")).alias("lengths")
+    )
+    name = F.col("resource_name")
+    fitting = F.filter(
+        F.coalesce("lengths", F.array().cast("array<int>")), lambda n: n <= F.length(name)
+    )
+    prefixes = F.transform(fitting, lambda n: key("PREFIXED", F.substring(name, F.lit(1), n)))
+    keys = F.array_distinct(F.concat(more, prefixes))
+    found = resources.join(F.broadcast(lengths), place, "left")
+    return found.withColumn("key", F.explode(keys)).drop("lengths")
 
 
-def _fits(kind: "Column", operation: "Column") -> "Column":
-    """Whether an ACL is for whoever asks, from where they ask, and about what they ask."""
+def key(pattern: str, name: "Column") -> "Column":
+    """Write a pattern as `PREFIXED:orders.`."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    who = (F.col("acl_principal") == F.col("principal")) | (F.col("acl_principal") == EVERYONE)
-    where = (F.col("acl_host") == ANY_HOST) | (F.col("acl_host") == F.col("host"))
-    return kind & who & where & operation
+    return F.concat(F.lit(f"{pattern}:"), name)
+
+
+def own_key() -> "Column":
+    """Give the column `key` of an ACL: the pattern that it has itself."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.concat_ws(":", "pattern_type", "resource_name").alias("key")
+
+
+def _fits() -> "Column":
+    """Whether an ACL is for whoever asks, from where they ask."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    who = F.col("acl_principal").isin(EVERYONE, F.col("principal"))
+    return who & F.col("acl_host").isin(ANY_HOST, F.col("host"))
 
 
 def _denies() -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
-    return (F.col("acl_operation") == "ALL") | (F.col("acl_operation") == F.col("operation"))
+    return F.col("acl_operation").isin("ALL", F.col("operation"))
 
 
 def _grants() -> "Column":
@@ -157,12 +169,6 @@ def _grants() -> "Column":
     for operation, by in IMPLIED_BY.items():
         implied |= (F.col("operation") == operation) & F.col("acl_operation").isin(*sorted(by))
     return _denies() | implied
-
-
-def _is_true() -> "Column":
-    from pyspark.sql import functions as F  # noqa: N812
-
-    return F.expr("true")
 
 
 def _word(name: "Column") -> "Column":

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from kplan.fleet.access import acls_of
+from kplan.fleet.access import acls_of, key, own_key, with_keys
 from kplan.policy.access import ANY_HOST, ANY_NAME, EVERYONE
 
 if TYPE_CHECKING:
@@ -26,27 +26,11 @@ def _shadowed(acls: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     place = ["cluster", "resource_type", "permission"]
-    lengths = (
-        acls.where(F.col("pattern_type") == "PREFIXED")
-        .groupBy("cluster", "resource_type")
-        .agg(F.collect_set(F.length("resource_name")).alias("lengths"))
-    )
-    name = F.col("resource_name")
-    fitting = F.filter(
-        F.coalesce("lengths", F.array().cast("array<int>")), lambda n: n <= F.length(name)
-    )
-    keys = F.concat(
-        F.array(F.concat(F.col("pattern_type"), F.lit(":"), name), F.lit(f"LITERAL:{ANY_NAME}")),
-        F.transform(
-            fitting, lambda n: F.concat(F.lit("PREFIXED:"), F.substring(name, F.lit(1), n))
-        ),
-    )
-    looking = acls.join(F.broadcast(lengths), ["cluster", "resource_type"], "left").select(
-        "*", F.explode(F.array_distinct(keys)).alias("key")
-    )
+    own = F.array(own_key(), F.lit(f"LITERAL:{ANY_NAME}"))
+    looking = with_keys(acls, acls, own)
     wider = acls.select(
         *place,
-        F.concat_ws(":", "pattern_type", "resource_name").alias("key"),
+        own_key(),
         F.col("identity").alias("by"),
         F.col("principal").alias("by_principal"),
         F.col("host").alias("by_host"),
@@ -69,32 +53,14 @@ def _idle(objects: "DataFrame", acls: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     topics = objects.where(F.col("kind") == "kafka_topic").select(
-        "cluster", F.col("identity").alias("topic")
+        "cluster", F.lit("TOPIC").alias("resource_type"), F.col("identity").alias("resource_name")
     )
     on_topics = acls.where(
         (F.col("resource_type") == "TOPIC") & (F.col("resource_name") != ANY_NAME)
     )
-    lengths = (
-        on_topics.where(F.col("pattern_type") == "PREFIXED")
-        .groupBy("cluster")
-        .agg(F.collect_set(F.length("resource_name")).alias("lengths"))
-    )
-    name = F.col("topic")
-    fitting = F.filter(
-        F.coalesce("lengths", F.array().cast("array<int>")), lambda n: n <= F.length(name)
-    )
-    keys = F.concat(
-        F.array(F.concat(F.lit("LITERAL:"), name)),
-        F.transform(
-            fitting, lambda n: F.concat(F.lit("PREFIXED:"), F.substring(name, F.lit(1), n))
-        ),
-    )
-    there = (
-        topics.join(F.broadcast(lengths), "cluster", "left")
-        .select("cluster", F.explode(keys).alias("key"))
-        .distinct()
-    )
-    keyed = on_topics.withColumn("key", F.concat_ws(":", "pattern_type", "resource_name"))
+    own = F.array(key("LITERAL", F.col("resource_name")))
+    there = with_keys(topics, on_topics, own).select("cluster", "key").distinct()
+    keyed = on_topics.withColumn("key", own_key())
     return keyed.join(there, ["cluster", "key"], "left_anti").select(
         "cluster",
         F.lit("matches_nothing").alias("finding"),

@@ -18,6 +18,7 @@ from kplan.fleet.audit import (
     unused_topics,
     usage,
 )
+from kplan.fleet.lint import findings
 from kplan.fleet.replay import planned_acls, replayed
 from kplan.fleet.rows import Row, value_row
 from kplan.kinds.acl import Acl, AclKind
@@ -244,6 +245,40 @@ def test_what_nobody_used_is_found(spark: "SparkSession", objects: Make) -> None
         "READ",
         "2026-11-01T10:00:00Z",
     )
+
+
+def test_acls_that_do_nothing_are_found_with_what_covers_them(objects: Make) -> None:
+    wide, narrow = acl("ord", pattern="Prefixed"), acl("orders")
+    from_one, group = acl("orders", host="10.0.0.1"), acl("go", pattern="Prefixed")
+    on_all = acl("*", "User:*", "All")
+    rows = [
+        *(
+            about("eu"),
+            topic("orders"),
+            row(wide),
+            row(narrow),
+            row(acl("orders", host="10.0.0.1")),
+        ),
+        *(
+            row(acl("gone")),
+            row(acl("go", pattern="Prefixed")),
+            row(acl("orders", operation="Write")),
+        ),
+        *(about("us"), topic("orders", "us"), row(on_all, "us"), row(narrow, "us")),
+        row(acl("orders", permission="Deny"), "us"),
+    ]
+    told = {tuple(each) for each in findings(objects(rows)).collect()}
+    by_wide = str(KIND.identify(wide))
+    assert {each for each in told if each[1] == "shadowed"} == {
+        ("eu", "shadowed", str(KIND.identify(narrow)), by_wide),
+        ("eu", "shadowed", str(KIND.identify(from_one)), str(KIND.identify(narrow))),
+        ("eu", "shadowed", str(KIND.identify(acl("gone"))), str(KIND.identify(group))),
+        ("us", "shadowed", str(KIND.identify(narrow)), str(KIND.identify(on_all))),
+    }
+    assert {each[2] for each in told if each[1] == "matches_nothing"} == {
+        str(KIND.identify(acl("gone"))),
+        str(KIND.identify(group)),
+    }
 
 
 def change(action: Action, before: Acl | None, after: Acl | None) -> Change:
