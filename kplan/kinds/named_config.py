@@ -17,6 +17,7 @@ from kplan.cluster.topic_configs import value_fault
 from kplan.kinds.base import Problem, Resolved
 from kplan.kinds.config_map import alteration, config_after
 from kplan.kinds.schema import Attribute
+from kplan.kinds.steps import settings_steps
 from kplan.model.errors import Unsupported
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
@@ -115,15 +116,11 @@ class NamedConfigKind:
 
     def steps(self, change: Change) -> tuple[Step, ...]:
         """Set in one request, and remove late in one of its own."""
-        match change.action:
-            case Action.CREATE | Action.UPDATE:
-                return (Step(self.rank, "alter_configs"),)
-            case Action.REPLACE:
-                return (Step(self.rank + 1, "alter_configs"), Step(self.rank + 2, "alter_configs"))
-            case Action.DELETE:
-                return (Step(self.removal, "alter_configs"),)
-            case _:
-                return ()
+        set_, out, into, remove = (
+            Step(rank, "alter_configs")
+            for rank in (self.rank, self.rank + 1, self.rank + 2, self.removal)
+        )
+        return settings_steps(change, set_, (out, into), remove)
 
     def records(self, step: Step, change: Change) -> int:
         """Count one record for each key."""

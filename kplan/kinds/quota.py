@@ -12,7 +12,8 @@ from kplan.cluster.specs import Verdict
 from kplan.kinds.base import Problem, Resolved
 from kplan.kinds.config_map import alteration, config_after
 from kplan.kinds.schema import Attribute
-from kplan.model.plan import Action, Change, Step
+from kplan.kinds.steps import settings_steps
+from kplan.model.plan import Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
 from kplan.model.snapshot import Live, Reading
@@ -135,15 +136,7 @@ class QuotaKind:
 
     def steps(self, change: Change) -> tuple[Step, ...]:
         """Limits are there before the users they are for, and go after them."""
-        match change.action:
-            case Action.CREATE | Action.UPDATE:
-                return (SET,)
-            case Action.REPLACE:
-                return (SWAP_OUT, SWAP_IN)
-            case Action.DELETE:
-                return (REMOVE,)
-            case _:
-                return ()
+        return settings_steps(change, SET, (SWAP_OUT, SWAP_IN), REMOVE)
 
     def records(self, step: Step, change: Change) -> int:
         """Count one record for each key."""

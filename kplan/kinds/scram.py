@@ -11,6 +11,7 @@ from kplan.cluster.specs import Verdict
 from kplan.kinds.base import Problem, Resolved
 from kplan.kinds.schema import Attribute, Kept
 from kplan.kinds.secrecy import mark_of
+from kplan.kinds.steps import settings_steps
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
@@ -136,15 +137,7 @@ class ScramKind:
 
     def steps(self, change: Change) -> tuple[Step, ...]:
         """Users come after what they may and may not do, and go before it."""
-        match change.action:
-            case Action.CREATE | Action.UPDATE:
-                return (SET,)
-            case Action.REPLACE:
-                return (SWAP_OUT, SWAP_IN)
-            case Action.DELETE:
-                return (REMOVE,)
-            case _:
-                return ()
+        return settings_steps(change, SET, (SWAP_OUT, SWAP_IN), REMOVE)
 
     def records(self, step: Step, change: Change) -> int:  # noqa: ARG002 - the same for all
         """One record each."""
