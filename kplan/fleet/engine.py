@@ -144,7 +144,7 @@ def _joined(
         context.setLogLevel("ERROR")
         return SparkSession(context)
     except Exception as failure:
-        raise FleetError(f"Spark did not take the job: {_first_line(failure)}") from failure
+        raise FleetError(f"Spark did not take the job: {first_line(failure)}") from failure
     finally:
         for name in given:
             os.environ.pop(name, None)
@@ -169,9 +169,10 @@ def _connected(engine: Engine) -> "SparkSession":
             "Install what Spark Connect needs with: pip install 'pyspark[connect]'",
         ) from failure
     except (PySparkException, OSError) as failure:
-        raise FleetError(f"{engine.remote} does not answer: {_first_line(failure)}") from failure
+        raise FleetError(f"{engine.remote} does not answer: {first_line(failure)}") from failure
     return spark
 
 
-def _first_line(failure: BaseException) -> str:
+def first_line(failure: BaseException) -> str:
+    """Give what a failure of Spark begins with; the rest are traces of Java."""
     return str(failure).strip().partition("\n")[0]

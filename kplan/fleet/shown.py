@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kplan.fleet.engine import first_line
 from kplan.model.errors import FleetError
 from kplan.model.tables import Cell, FigureTable
 
@@ -33,5 +34,4 @@ def write_out(found: "DataFrame", path: str) -> None:
     try:
         found.write.mode("overwrite").option("header", value=True).format(form).save(place)
     except Exception as failure:
-        first = str(failure).strip().partition("\n")[0]
-        raise FleetError(f"{path} could not be written: {first}") from failure
+        raise FleetError(f"{path} could not be written: {first_line(failure)}") from failure

@@ -10,16 +10,16 @@ second writer leaves is of no attempt that counts, and `vacuum` removes it. Ever
 read, so that a store may lie in HDFS or an object store as well as in a folder.
 """
 
-import json
 import shutil
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kplan.fleet.audit import TABLE, malformed, usage
+from kplan.fleet.engine import first_line
 from kplan.fleet.rows import FORMAT, OBJECTS
 from kplan.model.errors import FleetError
 from kplan.model.version import VERSION
@@ -66,7 +66,7 @@ class Store:
             lines.coalesce(1).write.json(f"{self.root}/runs/attempt={attempt}")
         except Exception as failure:
             raise FleetError(
-                f"The run could not be stored in {self.root}: {_first_line(failure)}",
+                f"The run could not be stored in {self.root}: {first_line(failure)}",
                 "Nothing of it counts; the runs before are as they were.",
             ) from failure
         return done
@@ -137,7 +137,7 @@ class Store:
                 parts.partitionBy("cluster", "file").parquet(f"{self.root}/{name}")
         except Exception as failure:
             raise FleetError(
-                f"The logs could not be kept in {self.root}: {_first_line(failure)}"
+                f"The logs could not be kept in {self.root}: {first_line(failure)}"
             ) from failure
         finally:
             held.unpersist()
@@ -200,20 +200,9 @@ class Store:
         return gone
 
 
-def lineage(run: Run) -> str:
-    """Name where a number came from: run, attempt, and the code that read it."""
-    return json.dumps(
-        {"run": run.run, "attempt": run.attempt, "at": run.at, "kplan": run.kplan_version}
-    )
-
-
 def _age(run: Run) -> tuple[str, str]:
     return run.at, run.attempt
 
 
 def _at(run: Run) -> datetime:
     return datetime.fromisoformat(run.at)
-
-
-def _first_line(failure: Any) -> str:  # noqa: ANN401
-    return str(failure).strip().partition("\n")[0]

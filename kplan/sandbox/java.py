@@ -37,7 +37,7 @@ def find_java() -> Java:
 def _system_java() -> Java:
     home = os.environ.get("JAVA_HOME")
     launcher = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    if launcher and (version := _version(launcher)):
+    if launcher and (version := version_of(launcher)):
         java = Java(Path(launcher), version)
         if java.major >= OLDEST:
             return java
@@ -47,7 +47,8 @@ def _system_java() -> Java:
     )
 
 
-def _version(launcher: str) -> str | None:
+def version_of(launcher: str) -> str | None:
+    """Ask a launcher for its version, as `25.0.2`; None where it is none that runs."""
     try:
         told = subprocess.run(  # noqa: S603 - the user's own Java
             [launcher, "-version"], capture_output=True, text=True, timeout=30, check=True

@@ -10,7 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from kplan.fleet.engine import spark_home
-from kplan.fleet.jvm import OPENED, find_java
+from kplan.fleet.jvm import find_java, launch_line
 
 STARTS_IN_S = 120.0
 QUICK = {
@@ -28,21 +28,18 @@ def connect_server(log: Path) -> Iterator[str]:
     """Run a server; yields its `sc://` address."""
     port = _free_port()
     java = find_java(os.environ)
-    command = [
-        str(java),
-        "-Xmx1g",
-        QUICK["spark.driver.extraJavaOptions"],
-        "-XX:+IgnoreUnrecognizedVMOptions",
-        *(f"--add-opens={each}=ALL-UNNAMED" for each in OPENED),
-        *("-cp", str(spark_home() / "jars" / "*"), "org.apache.spark.deploy.SparkSubmit"),
-        *("--class", "org.apache.spark.sql.connect.service.SparkConnectServer"),
-        *("--master", "local[2]", "--conf", "spark.ui.enabled=false"),
-        *("--conf", f"spark.connect.grpc.binding.port={port}"),
-        *("--conf", "spark.connect.grpc.binding.address=127.0.0.1"),
-        *("--conf", "spark.driver.host=127.0.0.1", "--conf", "spark.driver.bindAddress=127.0.0.1"),
-        *(word for key, value in QUICK.items() for word in ("--conf", f"{key}={value}")),
-        "spark-internal",
-    ]
+    options = {
+        **QUICK,
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+    }
+    server_class = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    work = ("--class", server_class, "spark-internal")
+    command = launch_line(java, spark_home(), options, os.environ, work)
     environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(spark_home())}
     with log.open("wb") as output:
         server = subprocess.Popen(command, env=environ, stdout=output, stderr=subprocess.STDOUT)
