@@ -68,6 +68,10 @@ class RunOptions:
     json: Json = False
 
 
+Given = tuple[SparkOptions, RunOptions, InputOptions]
+"""What most fleet verbs are given."""
+
+
 def options(
     session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions
 ) -> "FleetOptions":
@@ -102,12 +106,16 @@ def _connecting(
     return partial(open_cluster, resolved.settings), resolved.diagnostics
 
 
-def answer(session: Session, run: RunOptions, work: "Callable[[Progress], Figures]") -> "Figures":
-    """Work under a progress display, and show what came of it."""
+def told(
+    session: Session, given: Given, work: "Callable[[FleetOptions, FleetPorts], Figures]"
+) -> "Figures":
+    """Work under a progress display, and show what came of it. Raises UsageError, FleetError."""
     from kplan.report import views  # noqa: PLC0415 - see above
 
+    spark, run, inputs = given
+    chosen = options(session, spark, run, inputs)
     with progress(session.terminal) as shown:
-        found = work(shown)
+        found = work(chosen, ports(session, shown))
     look = session.terminal.data_look
     session.terminal.data(
         views.figures_json(found) if run.json else views.figures_text(found, look)

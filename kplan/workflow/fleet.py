@@ -107,11 +107,14 @@ def looked(options: FleetOptions, ports: FleetPorts) -> Iterator[Looked]:
     with session(engine_of(fleet, options.engine)) as spark:
         store = Store(spark, fleet.store)
         run = store.run(options.run)
-        objects = store.objects(run)
-        if options.only:
-            objects = objects.where(objects["cluster"].isin(*options.only))
+        objects = chosen(options, store.objects(run))
         ports.progress.stage("Working on the run")
         yield Looked(fleet, spark, store, run, objects)
+
+
+def chosen(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
+    """Keep the rows of the clusters that were asked for."""
+    return rows.where(rows["cluster"].isin(*options.only)) if options.only else rows
 
 
 # ---- taking a run
@@ -164,8 +167,8 @@ def _sources(fleet: Fleet, only: Sequence[str], ports: FleetPorts) -> Iterator[S
 def _saved(objects: "DataFrame", sources: Sequence[Source], folder: Path) -> None:
     """Write each cluster to a file of its own; one cluster at a time is in memory."""
     for source in sources:
-        chosen = objects.where(objects["cluster"] == source.name).select(*Row._fields)
-        ordered = chosen.orderBy("kind", "identity").toLocalIterator()
+        own = objects.where(objects["cluster"] == source.name).select(*Row._fields)
+        ordered = own.orderBy("kind", "identity").toLocalIterator()
         rows = [Row(*each) for each in ordered]
         if all(row.kind != UNREAD for row in rows):
             write_file(folder / f"{source.name}.jsonl.gz", rows)
@@ -219,9 +222,7 @@ def changed(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
     """Tell what is different from an earlier run, and since when everything stands as it does."""
     with looked(options, ports) as found:
         earlier = found.store.run(since)
-        before = found.store.objects(earlier)
-        if options.only:
-            before = before.where(before["cluster"].isin(*options.only))
+        before = chosen(options, found.store.objects(earlier))
         differences = history.changes(before, found.objects)
         if options.output:
             shown.write_out(differences, options.output)
@@ -234,9 +235,7 @@ def changed(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
 def remembered(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
     """Tell which values one object had from when to when, and which runs saw them."""
     with looked(options, ports) as found:
-        every = found.store.all_objects(found.store.runs())
-        if options.only:
-            every = every.where(every["cluster"].isin(*options.only))
+        every = chosen(options, found.store.all_objects(found.store.runs()))
         meant = (every["identity"] == what) | every["kind"].isin(CLUSTER, UNREAD)
         spans = history.history(every.where(meant))
         if options.output:
@@ -286,13 +285,13 @@ def wanted(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> planning.W
     """Load the configuration and state of each cluster; one with errors is told by itself."""
     requests: dict[str, PlanRequest] = {}
     problems: dict[str, str] = {}
-    chosen = [
+    declaring = [
         each
         for each in fleet.clusters
         if each.configuration is not None and (not options.only or each.name in options.only)
     ]
-    ports.progress.stage("Reading configurations", len(chosen))
-    for each in chosen:
+    ports.progress.stage("Reading configurations", len(declaring))
+    for each in declaring:
         try:
             requests[each.name] = _request(each, options.inputs)
         except KplanError as failure:

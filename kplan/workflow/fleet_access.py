@@ -19,6 +19,7 @@ from kplan.workflow.fleet import (
     FleetOptions,
     FleetPorts,
     Looked,
+    chosen,
     engine_of,
     figures,
     fleet_of,
@@ -67,20 +68,20 @@ def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
     A log that was read before is read anew, and takes its own place.
     """
     fleet = fleet_of(options)
-    chosen = [
+    logging = [
         each
         for each in fleet.clusters
         if each.audit and (not options.only or each.name in options.only)
     ]
-    if not chosen:
+    if not logging:
         raise UsageError(
             "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
         )
     ports.progress.stage("Starting Spark")
     with session(engine_of(fleet, options.engine)) as spark:
         store = Store(spark, fleet.store)
-        ports.progress.stage("Reading logs", len(chosen))
-        for each in chosen:
+        ports.progress.stage("Reading logs", len(logging))
+        for each in logging:
             _check_there(each.name, each.audit)
             store.append_audit(audit.parsed(audit.lines(spark, each.name, each.audit)))
             ports.progress.advance()
@@ -106,7 +107,7 @@ def used(options: FleetOptions, ports: FleetPorts) -> Figures:
     For owned ones among these `removed` blocks are written, for review.
     """
     with looked(options, ports) as found:
-        history = _of(options, found.store.audit())
+        history = chosen(options, found.store.audit())
         acls = audit.unused_acls(found.objects, history)
         if options.output:
             shown.write_out(acls, options.output)
@@ -160,7 +161,7 @@ def replay(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]) -> F
     with looked(options, ports) as found:
         by_cluster = _placed(plans, found)
         gone, coming = planned_acls(found.spark, by_cluster)
-        history = _of(options, found.store.audit())
+        history = chosen(options, found.store.audit())
         told = replayed(history, found.objects, gone, coming)
         if options.output:
             shown.write_out(told, options.output)
@@ -189,10 +190,6 @@ def _placed(plans: Sequence[Plan], found: Looked) -> dict[str, list[Change]]:
                 )
             placed.setdefault(names[cluster_id], []).append(change)
     return placed
-
-
-def _of(options: FleetOptions, history: "DataFrame") -> "DataFrame":
-    return history.where(history["cluster"].isin(*options.only)) if options.only else history
 
 
 def _one_table(

@@ -37,13 +37,10 @@ def snapshot(
     """
     from kplan.workflow import fleet  # noqa: PLC0415 - help needs none of these
 
-    chosen = fleeting.options(session, spark, run, inputs)
-    found = fleeting.answer(
+    found = fleeting.told(
         session,
-        run,
-        lambda shown: fleet.snapshot(
-            chosen, fleeting.ports(session, shown), Path(save) if save else None
-        ),
+        (spark, run, inputs),
+        lambda options, ports: fleet.snapshot(options, ports, Path(save) if save else None),
     )
     return _read_in_full(found)
 
@@ -69,11 +66,10 @@ def inventory(
     """
     from kplan.workflow import fleet  # noqa: PLC0415 - as above
 
-    chosen = fleeting.options(session, spark, run, inputs)
-    found = fleeting.answer(
+    found = fleeting.told(
         session,
-        run,
-        lambda shown: fleet.inventoried(chosen, fleeting.ports(session, shown), by, top),
+        (spark, run, inputs),
+        lambda options, ports: fleet.inventoried(options, ports, by, top),
     )
     return _read_in_full(found)
 
@@ -109,11 +105,10 @@ def drift(
         return _planned(session, (spark, run, inputs), is_drift=True)
     from kplan.workflow import fleet  # noqa: PLC0415 - as above
 
-    chosen = fleeting.options(session, spark, run, inputs)
-    found = fleeting.answer(
+    found = fleeting.told(
         session,
-        run,
-        lambda shown: fleet.changed(chosen, fleeting.ports(session, shown), since),
+        (spark, run, inputs),
+        lambda options, ports: fleet.changed(options, ports, since),
     )
     return Exit.CHANGES if found.tables[0].rows else _read_in_full(found)
 
@@ -132,11 +127,10 @@ def history(
     """Tell how one object changed over the runs."""
     from kplan.workflow import fleet  # noqa: PLC0415 - as above
 
-    chosen = fleeting.options(session, spark, run, inputs)
-    fleeting.answer(
+    fleeting.told(
         session,
-        run,
-        lambda shown: fleet.remembered(chosen, fleeting.ports(session, shown), identity),
+        (spark, run, inputs),
+        lambda options, ports: fleet.remembered(options, ports, identity),
     )
     return Exit.DONE
 
@@ -159,10 +153,7 @@ def report(
     from kplan.report import views  # noqa: PLC0415 - as above
     from kplan.workflow.fleet_report import fleet_report  # noqa: PLC0415
 
-    chosen = fleeting.options(session, spark, run, inputs)
-    found = fleeting.answer(
-        session, run, lambda shown: fleet_report(chosen, fleeting.ports(session, shown))
-    )
+    found = fleeting.told(session, (spark, run, inputs), fleet_report)
     Path(html).write_text(views.figures_page(found), encoding="utf-8")
     session.terminal.talk(f"The page is written to {html}.")
     return _read_in_full(found)
@@ -193,17 +184,13 @@ def vacuum(
     return Exit.DONE
 
 
-def _planned(
-    session: Session, given: tuple[SparkOptions, RunOptions, InputOptions], *, is_drift: bool
-) -> int:
+def _planned(session: Session, given: fleeting.Given, *, is_drift: bool) -> int:
     from kplan.workflow import fleet  # noqa: PLC0415 - as above
 
-    spark, run, inputs = given
-    chosen = fleeting.options(session, spark, run, inputs)
-    found = fleeting.answer(
+    found = fleeting.told(
         session,
-        run,
-        lambda shown: fleet.planned(chosen, fleeting.ports(session, shown), is_drift=is_drift),
+        given,
+        lambda options, ports: fleet.planned(options, ports, is_drift=is_drift),
     )
     findings = {row[1] for row in found.tables[0].rows}
     if findings & {"problem", "unread"}:

@@ -1,6 +1,5 @@
 """`kplan fleet access|lint|audit|replay`: who may do what, and who did it, on Spark."""
 
-from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -66,7 +65,8 @@ def access(
     if len(words) != wanted:
         usage = "who-can OPERATION RESOURCE" if wanted > 1 else "of PRINCIPAL"
         raise UsageError(f"It is: kplan fleet access {usage}.")
-    return _told(session, (spark, run, inputs), asked)
+    fleeting.told(session, (spark, run, inputs), asked)
+    return Exit.DONE
 
 
 @verb(("kplan fleet lint", "ACLs that others cover, and those that match no topic."))
@@ -74,10 +74,7 @@ def lint(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOp
     """Find ACLs that could go without anybody noticing. Exits with 2 when there are any."""
     from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
 
-    chosen = fleeting.options(session, spark, run, inputs)
-    found = fleeting.answer(
-        session, run, lambda shown: fleet_access.linted(chosen, fleeting.ports(session, shown))
-    )
+    found = fleeting.told(session, (spark, run, inputs), fleet_access.linted)
     return Exit.CHANGES if found.tables[0].rows else Exit.DONE
 
 
@@ -106,13 +103,10 @@ def audit(
     """
     from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
 
-    if work is Work.INGEST:
-        return _told(session, (spark, run, inputs), fleet_access.ingested)
-    chosen = fleeting.options(session, spark, run, inputs)
-    found = fleeting.answer(
-        session, run, lambda shown: fleet_access.used(chosen, fleeting.ports(session, shown))
-    )
-    if removed:
+    job = fleet_access.ingested if work is Work.INGEST else fleet_access.used
+    found = fleeting.told(session, (spark, run, inputs), job)
+    if removed and work is Work.USAGE:
+        chosen = fleeting.options(session, spark, run, inputs)
         Path(removed).mkdir(parents=True, exist_ok=True)
         for name, text in fleet_access.removals(chosen, found).items():
             file = Path(removed, f"{name}.unused.tf")
@@ -142,22 +136,10 @@ def replay(
     """
     from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
 
-    chosen = fleeting.options(session, spark, run, inputs)
-    found = fleeting.answer(
+    found = fleeting.told(
         session,
-        run,
-        lambda shown: fleet_access.replay(chosen, fleeting.ports(session, shown), plans),
+        (spark, run, inputs),
+        lambda options, ports: fleet_access.replay(options, ports, plans),
     )
     is_denied = any(row[0] == "denied" for row in found.tables[0].rows)
     return Exit.REFUSED if is_denied else Exit.DONE
-
-
-def _told(
-    session: Session,
-    given: tuple[SparkOptions, RunOptions, InputOptions],
-    work: "Callable[[FleetOptions, FleetPorts], Figures]",
-) -> int:
-    spark, run, inputs = given
-    chosen = fleeting.options(session, spark, run, inputs)
-    fleeting.answer(session, run, lambda shown: work(chosen, fleeting.ports(session, shown)))
-    return Exit.DONE
