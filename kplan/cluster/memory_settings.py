@@ -8,6 +8,7 @@ from kplan.cluster.errors import client_refusal, refusal
 from kplan.cluster.faults import Call, Item
 from kplan.cluster.memory_serving import Serving, answered
 from kplan.cluster.resource_configs import FEATURES, ResourceConfig, keys_of
+from kplan.cluster.rights import needed
 from kplan.cluster.setting_specs import (
     ConfigDetail,
     ConfigResource,
@@ -25,17 +26,20 @@ from kplan.cluster.specs import ConfigEntry, ConfigSource, Verdict
 from kplan.model.errors import Unread
 from kplan.model.refusal import Refusal
 
-_OPERATIONS: Mapping[str, str] = {
-    "quotas": "DESCRIBE_CONFIGS",
-    "alter_quotas": "ALTER_CONFIGS",
-    "scram_users": "DESCRIBE",
-    "alter_scram_users": "ALTER",
-    "config_names": "DESCRIBE_CONFIGS",
-    "configs": "DESCRIBE_CONFIGS",
-    "alter_configs": "ALTER_CONFIGS",
-    "update_features": "ALTER",
-}
-"""The operation that each method takes; on the group it is about, else on the cluster."""
+_METHODS = frozenset(
+    (
+        "quotas",
+        "alter_quotas",
+        "scram_users",
+        "alter_scram_users",
+        "config_names",
+        "configs",
+        "alter_configs",
+        "update_features",
+        "group_names",
+    )
+)
+"""What is served here; a cluster without authorizer lets everybody do it."""
 
 _SOURCES = {
     ConfigScope.GROUP: ConfigSource.GROUP,
@@ -156,14 +160,12 @@ class SettingRequests(Serving):
         return contents
 
     def _barred(self, call: Call, item: Item) -> Refusal | None:
-        operation = _OPERATIONS.get(call.method)
-        if operation is None:
+        if call.method not in _METHODS:
             return super()._barred(call, item)
-        is_group = isinstance(item, ConfigResource) and item.scope is ConfigScope.GROUP
-        sort = "GROUP" if is_group else "CLUSTER"
+        operation, sort, _ = needed(call.method, item)
         if (operation, sort, "*") not in self._denied:
             return None
-        return refusal(30 if is_group else 31, f"{self._principal} needs {operation} on {sort}.")
+        return refusal(30 if sort == "GROUP" else 31, self._missing(call, item))
 
     def _details(
         self, contents: Contents, resource: ConfigResource

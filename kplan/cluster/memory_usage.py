@@ -19,6 +19,16 @@ class UsageRequests(SettingRequests):
         """Put records, groups and producers there; partitions that are left out are empty."""
         self._store.used[topic] = used
 
+    def gather(self, *groups: str) -> None:
+        """Have groups that use no topic; those that use one are there by `use`."""
+        self._store.groups.update(groups)
+
+    def group_names(self) -> frozenset[str]:
+        """Name all groups; raises Unread."""
+        self._listed(Call("group_names"), "Groups")
+        using = (each.groups or () for each in self._store.used.values())
+        return frozenset(self._store.groups).union(each.group for held in using for each in held)
+
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """Tell what stands in topics and who uses it."""
         contents, struck = self._read(Call("topic_use", tuple(sorted(names))))
@@ -49,7 +59,9 @@ class UsageRequests(SettingRequests):
             if struck.lost is not None and not struck.is_carried_out:
                 return dict.fromkeys(before, struck.lost)
             found = {
-                key: struck.refused.get(key[0]) or self._cut(key, before[key], uses[key[0]])
+                key: struck.refused.get(key[0])
+                or self._barred(call, key[0])
+                or self._cut(key, before[key], uses[key[0]])
                 for key in sorted(before)
             }
         return found if struck.lost is None else dict.fromkeys(before, struck.lost)
@@ -57,8 +69,6 @@ class UsageRequests(SettingRequests):
     def _cut(self, key: TopicPartition, offset: int, seen: TopicUse) -> int | Refusal:
         name, number = key
         held = seen.partitions.get(number)
-        if ("DELETE", "TOPIC", "*") in self._denied or name in self._hidden:
-            return refusal(29)
         if held is None or held.start is None or held.end is None:
             return refusal(3)
         if not 0 <= offset <= held.end:

@@ -190,6 +190,15 @@ class Cluster(Protocol):
         """
         ...
 
+    def group_names(self) -> frozenset[str]:
+        """Name all groups, those without members too (ListGroups at every broker).
+
+        Raises:
+            Unread: no right to describe the cluster: some would be hidden.
+
+        """
+        ...
+
     def delete_records(
         self, before: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | Refusal]:

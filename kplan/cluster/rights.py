@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from kplan.cluster.errors import Handling, handling
+from kplan.cluster.setting_specs import ConfigResource, ConfigScope
 from kplan.model.refusal import Refusal
 
 Item = TypeVar("Item")
@@ -21,17 +22,37 @@ RIGHTS: Mapping[str, tuple[str, str]] = {
     "acls": ("DESCRIBE", "CLUSTER"),
     "create_acls": ("ALTER", "CLUSTER"),
     "delete_acls": ("ALTER", "CLUSTER"),
+    "quotas": ("DESCRIBE_CONFIGS", "CLUSTER"),
     "alter_quotas": ("ALTER_CONFIGS", "CLUSTER"),
+    "scram_users": ("DESCRIBE", "CLUSTER"),
     "alter_scram_users": ("ALTER", "CLUSTER"),
+    "config_names": ("DESCRIBE_CONFIGS", "CLUSTER"),
+    "configs": ("DESCRIBE_CONFIGS", "CLUSTER"),
+    "alter_configs": ("ALTER_CONFIGS", "CLUSTER"),
     "update_features": ("ALTER", "CLUSTER"),
+    "group_names": ("DESCRIBE", "CLUSTER"),
+    "delete_records": ("DELETE", "TOPIC"),
 }
-"""The operation and the type of resource (Kafka: "Authorization and ACLs", the table)."""
+"""The operation and the type of resource (Kafka: "Authorization and ACLs", the table).
+
+Configs of a group take the operation on the group instead of the cluster.
+"""
+
+
+def needed(method: str, item: object = "") -> tuple[str, str, str]:
+    """Say which operation an item takes, on what type of resource, and on which."""
+    operation, resource_type = RIGHTS[method]
+    if isinstance(item, ConfigResource) and item.scope is ConfigScope.GROUP:
+        return operation, "GROUP", item.name
+    if resource_type == "TOPIC":
+        return operation, resource_type, str(item[0] if isinstance(item, tuple) else item)
+    return operation, resource_type, ""
 
 
 def missing_right(principal: str, method: str, item: object = "") -> str:
     """Say who lacks what; "" is a principal that cannot be told from here."""
-    operation, resource_type = RIGHTS[method]
-    on = f"TOPIC {item}" if resource_type == "TOPIC" else resource_type
+    operation, resource_type, name = needed(method, item)
+    on = f"{resource_type} {name}".rstrip()
     return f"Principal {principal or 'of this connection'} needs {operation} on {on}."
 
 

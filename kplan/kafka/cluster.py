@@ -78,6 +78,7 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "versions": (Driver.WIRE, "confluent-kafka has no such call"),
     "update_features": (Driver.WIRE, "confluent-kafka has no such call"),
     "topic_use": (Driver.WIRE, "all groups of a broker in three requests, not three each"),
+    "group_names": (Driver.WIRE, "says so where a broker does not answer"),
     "delete_records": (Driver.WIRE, "each leader is asked once, and tells partition by partition"),
     "lacks": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
 }
@@ -110,6 +111,7 @@ class KafkaCluster:
     versions            wire      confluent-kafka has no such call
     update_features     wire      confluent-kafka has no such call
     topic_use           wire      all groups of a broker in three requests, not three each
+    group_names         wire      says so where a broker does not answer
     delete_records      wire      each leader is asked once, and tells partition by partition
     lacks               wire      the versions are those of the wire driver's own connections
     =================== ========= =====================================================
@@ -229,6 +231,10 @@ class KafkaCluster:
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """Tell what stands in topics and who uses it."""
         return self._wire.topic_use(names)
+
+    def group_names(self) -> frozenset[str]:
+        """Name all groups; raises Unread."""
+        return self._wire.group_names()
 
     def delete_records(
         self, before: Mapping[TopicPartition, int]

@@ -63,12 +63,13 @@ def with_access(plan: Plan, ground: Ground, accepted: frozenset[str]) -> Plan:
         return plan
     rules = rules_of(ground)
     stages = stages_of(ground.acls, batches)
-    names = live_names(ground, {each.resource_type for each in stages.changed})
+    types = {each.resource_type for each in stages.changed}
+    names, unread = live_names(ground, types)
     former = plan.access or AccessDiff()
     shifts = (
         replace(each, provider=ground.provider) for each in access_shifts(stages, rules, names)
     )
-    unknown = (*former.unknown, *_unknown(rules, names, stages))
+    unknown = (*former.unknown, *_unknown(rules), *unread)
     diff = AccessDiff((*former.shifts, *shifts), tuple(dict.fromkeys(unknown)))
     changes = {each.identity: each for batch in batches for each in batch.changes}
     given = Guarded(stages, rules, ground.snapshot.principal, tuple(changes.values()), accepted)
@@ -100,13 +101,25 @@ def declared_after(ground: Ground, plan: Plan) -> frozenset[AclBinding]:
     ).after
 
 
-def live_names(ground: Ground, types: Collection[str]) -> Mapping[str, Collection[str]]:
-    """List the live resources of the types, as far as there are lists of them."""
+Listed = tuple[Mapping[str, Collection[str]], tuple[str, ...]]
+"""Names of live resources by type, and why a list is missing."""
+
+
+def live_names(ground: Ground, types: Collection[str]) -> Listed:
+    """Name the live resources of the types; groups are asked for only where they matter."""
     found: dict[str, Collection[str]] = {"CLUSTER": (CLUSTER_NAME,)}
+    unread: list[str] = []
     topics = ground.snapshot.readings.get("kafka_topic")
     if topics is not None:
         found["TOPIC"] = [*topics.objects, *topics.hidden]
-    return {sort: names for sort, names in found.items() if sort in types}
+    elif "TOPIC" in types:
+        unread.append("Topics could not be listed.")
+    if "GROUP" in types:
+        try:
+            found["GROUP"] = ground.cluster.group_names()
+        except ClusterError as failure:
+            unread.append(f"Which groups there are is not known. {failure.detail}")
+    return {sort: names for sort, names in found.items() if sort in types}, tuple(unread)
 
 
 def rules_of(ground: Ground) -> Rules:
@@ -165,12 +178,8 @@ def _allows_everyone(live: Mapping[str, object] | None) -> bool | None:
     return found.strip().lower() == "true" if isinstance(found, str) else None
 
 
-def _unknown(rules: Rules, names: Mapping[str, Collection[str]], stages: Stages) -> Iterable[str]:
+def _unknown(rules: Rules) -> Iterable[str]:
     if rules.super_users is None:
         yield "Super users are not known; they lose and gain nothing."
     if rules.allow_everyone is None:
         yield "Whether the brokers allow everyone what has no ACL is not known."
-    if any(each.resource_type == "TOPIC" for each in stages.changed) and "TOPIC" not in names:
-        yield "Topics could not be listed."
-    if any(each.resource_type == "GROUP" for each in stages.changed) and "GROUP" not in names:
-        yield "Groups were not listed."

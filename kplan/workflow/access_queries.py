@@ -33,12 +33,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The answer; `is_super` says that the principal is asked for nothing."""
+    """The answer; `unread` says which live resources could not be counted, and why."""
 
     question: Question
     rules: Rules
     holders: tuple[Holder, ...] = ()
     holdings: tuple[Holding, ...] = ()
+    unread: tuple[str, ...] = ()
 
     @property
     def is_super(self) -> bool:
@@ -97,8 +98,9 @@ def access(project: Project, question: Question, ports: Ports) -> Told:
         rules = rules_of(ground)
         told = Told(question, rules)
         if question.principal:
-            names = live_names(ground, OPERATIONS.keys())
-            return replace(told, holdings=holdings(question.principal, acls, rules, names))
+            names, unread = live_names(ground, OPERATIONS.keys())
+            held = holdings(question.principal, acls, rules, names)
+            return replace(told, holdings=held, unread=unread)
         return replace(told, holders=who_can(question.operation, question.resource, acls, rules))
 
 

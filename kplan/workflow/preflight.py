@@ -5,15 +5,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from kplan.cluster.port import Cluster
 from kplan.cluster.rights import RIGHTS
 from kplan.cluster.specs import Rights
+from kplan.kinds.named_config import GROUP_CONFIG
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import ClusterError
-from kplan.model.plan import Action, Change, Plan
+from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.policy.codes import SUMMARIES
 
 Right = tuple[str, str]
 """An operation and the type of the resource."""
 
 _CREATE: Right = ("CREATE", "TOPIC")
+_UNTOLD = (_CREATE, ("ALTER_CONFIGS", "GROUP"))
+"""Rights that no bit tells: brokers are asked to try."""
+
 _NAMED = 3
 """More names than these are told by what they begin with."""
 
@@ -23,8 +27,8 @@ def missing_rights(
 ) -> Mapping[Right, tuple[Change, ...]]:
     """Say which right is missing for which changes (K4-21, K4-34, K4-48; KIP-430).
 
-    The right to create a topic that is not there is told by no bit: `denied` are the changes that
-    brokers refused to try for want of a right. What cannot be told is left out.
+    `denied` are the changes that brokers refused to try for want of a right. What cannot be told is
+    left out.
     """
     needed = dict(_needed(plan))
     topics = {
@@ -38,12 +42,9 @@ def missing_rights(
     except ClusterError:
         return {}
     found = {right: _lacking(right, changes, held) for right, changes in needed.items()}
-    refused = tuple(each for each in needed.get(_CREATE, ()) if each in denied)
-    return {
-        right: changes
-        for right, changes in {**found, **({_CREATE: refused} if refused else {})}.items()
-        if changes
-    }
+    for right in _UNTOLD:
+        found[right] = tuple(each for each in needed.get(right, ()) if each in denied)
+    return {right: changes for right, changes in found.items() if changes}
 
 
 def diagnostics(
@@ -51,7 +52,11 @@ def diagnostics(
 ) -> Iterator[Diagnostic]:
     """Tell each missing right once, with the lines that need it."""
     for (operation, sort), changes in sorted(missing.items()):
-        on = sort if sort == "CLUSTER" else f"{sort} {_told([each.identity for each in changes])}"
+        on = (
+            sort
+            if sort == "CLUSTER"
+            else f"{sort} {_told(sort, [each.identity for each in changes])}"
+        )
         first = changes[0]
         yield Diagnostic(
             "KP332",
@@ -73,11 +78,17 @@ def diagnostics(
 def _needed(plan: Plan) -> Iterator[tuple[Right, tuple[Change, ...]]]:
     by_right: dict[Right, dict[int, Change]] = {}
     for batch in plan.batches:
-        right = RIGHTS.get(batch.step.name)
+        right = _right(batch)
         if right is not None:
             by_right.setdefault(right, {}).update((id(each), each) for each in batch.changes)
     for right, changes in by_right.items():
         yield right, tuple(changes.values())
+
+
+def _right(batch: Batch) -> Right | None:
+    if batch.kind == GROUP_CONFIG.name:
+        return RIGHTS[batch.step.name][0], "GROUP"
+    return RIGHTS.get(batch.step.name)
 
 
 def _lacking(right: Right, changes: Sequence[Change], held: Rights) -> tuple[Change, ...]:
@@ -101,10 +112,10 @@ def _prefix(names: Sequence[str]) -> str:
     return found[: max(found.rfind("."), found.rfind("-")) + 1]
 
 
-def _told(names: Sequence[str]) -> str:
+def _told(sort: str, names: Sequence[str]) -> str:
     if len(names) <= _NAMED:
         return ", ".join(sorted(names))
-    return f"{_prefix(names)}* ({len(names)} topics)"
+    return f"{_prefix(names)}* ({len(names)} {sort.lower()}s)"
 
 
 def _option(sort: str, names: Sequence[str]) -> str:
@@ -112,5 +123,5 @@ def _option(sort: str, names: Sequence[str]) -> str:
         return "--cluster"
     prefix = _prefix(names)
     if len(names) > 1 and prefix:
-        return f"--topic {prefix} --resource-pattern-type prefixed"
-    return " ".join(f"--topic {name}" for name in sorted(names)[:_NAMED])
+        return f"--{sort.lower()} {prefix} --resource-pattern-type prefixed"
+    return " ".join(f"--{sort.lower()} {name}" for name in sorted(names)[:_NAMED])

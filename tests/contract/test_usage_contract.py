@@ -9,9 +9,11 @@ from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import NewTopic
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
+from kplan.model.errors import Unread
 from kplan.model.refusal import Refusal
 from kplan.sandbox.record import Sandbox
 from tests.contract.clusters import made
+from tests.contract.conftest import Lacking
 
 RECORDS = 5
 
@@ -71,5 +73,35 @@ def test_records_are_deleted_partition_by_partition(cluster: Cluster, used: str)
     assert found[used, 0] == 3
     errors = {key: each.error for key, each in found.items() if isinstance(each, Refusal)}
     assert errors[used, 1] == "OFFSET_OUT_OF_RANGE"
-    assert (used, 7) in errors
+    assert errors[used, 7] == "UNKNOWN_TOPIC_OR_PARTITION"
     assert cluster.topic_use([used])[used].partitions[0].records == RECORDS - 3
+
+
+def test_records_are_deleted_at_the_leader_of_each_partition(
+    wide: Cluster, prefix: str, request: pytest.FixtureRequest
+) -> None:
+    """K201-20: three partitions that three brokers lead."""
+    topic = f"{prefix}led"
+    made(wide, NewTopic(topic, assignment=((1,), (2,), (3,))))
+    if isinstance(wide, MemoryCluster):
+        wide.use(topic, TopicUse(dict.fromkeys(range(3), PartitionUse(0, RECORDS, 1, 500, 1)), ()))
+    else:
+        sandbox: Sandbox = request.getfixturevalue("cluster3")
+        producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers})
+        for each in range(3 * RECORDS):
+            producer.produce(topic, f"value {each}", partition=each % 3)
+        assert producer.flush(20) == 0
+    wanted = {(topic, number): number + 1 for number in range(3)}
+    assert wide.delete_records(wanted) == wanted
+    found = wide.topic_use([topic])[topic].partitions
+    assert {(topic, number): each.start for number, each in found.items()} == wanted
+
+
+def test_groups_are_named_and_without_the_right_they_are_unread(
+    cluster: Cluster, used: str, prefix: str, lacking: Lacking
+) -> None:
+    """Some groups are shown to whoever may not describe the cluster: that is no list of them."""
+    assert used.startswith(prefix)
+    assert f"{prefix}group" in cluster.group_names()
+    with pytest.raises(Unread, match="needs DESCRIBE on CLUSTER"):
+        lacking(("DESCRIBE", "CLUSTER")).group_names()

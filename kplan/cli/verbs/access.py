@@ -118,6 +118,8 @@ def _told(
         answer = documents.holders_document(asked.operation, asked.resource, told.holders)
         data = documents.holders_data(asked.operation, asked.resource, told.holders)
     session.terminal.data(json_text(data) if is_json else text(answer, look))
+    for each in told.unread:
+        session.terminal.talk(f"Note: {each}")
     if told.rules.super_users is None and not is_json:
         session.terminal.talk(
             "Note: the brokers have super users, and do not tell who; name them in super_users of "

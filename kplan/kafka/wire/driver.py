@@ -152,7 +152,8 @@ class WireCluster:
         """Set and remove single quotas."""
         if not specs:
             return {}
-        return quotas.alter_quotas(self._gateway, specs, validate_only=validate_only)
+        found = quotas.alter_quotas(self._gateway, specs, validate_only=validate_only)
+        return self._named("alter_quotas", found)
 
     def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:
         """List the iterations of all SCRAM credentials; raises Unread."""
@@ -160,7 +161,8 @@ class WireCluster:
 
     def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, Verdict]:
         """Set and delete SCRAM credentials."""
-        return scram.alter_scram_users(self._gateway, specs)
+        found = scram.alter_scram_users(self._gateway, specs)
+        return self._named("alter_scram_users", found)
 
     def config_names(self, scope: ConfigScope) -> frozenset[str] | None:
         """Name all that has configs of its own in the scope; raises Unread."""
@@ -170,15 +172,17 @@ class WireCluster:
         self, resources: Collection[ConfigResource], *, broker: int | None = None
     ) -> Mapping[ConfigResource, Mapping[str, ConfigDetail] | Refusal]:
         """Read every effective config of brokers, groups and metrics subscriptions."""
-        return resource_configs.configs(self._gateway, resources, self._address, broker)
+        found = resource_configs.configs(self._gateway, resources, self._address, broker)
+        return self._named("configs", found)
 
     def alter_configs(
         self, specs: Sequence[ResourceAlteration], *, validate_only: bool = False
     ) -> Mapping[ConfigResource, Verdict]:
         """Set and reset single config keys of them."""
-        return resource_configs.alter_configs(
+        found = resource_configs.alter_configs(
             self._gateway, specs, self._address, validate_only=validate_only
         )
+        return self._named("alter_configs", found)
 
     def versions(self, *, broker: int | None = None) -> NodeVersions:
         """Tell the APIs and features that a broker offers."""
@@ -188,7 +192,8 @@ class WireCluster:
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
     ) -> Mapping[str, Verdict]:
         """Bring features of the cluster to levels."""
-        return features.update_features(self._gateway, updates, validate_only=validate_only)
+        found = features.update_features(self._gateway, updates, validate_only=validate_only)
+        return self._named("update_features", found)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """Tell what stands in topics and who uses it."""
@@ -196,14 +201,20 @@ class WireCluster:
 
         return usage.topic_use(self._gateway, names) if names else {}
 
+    def group_names(self) -> frozenset[str]:
+        """Name all groups; raises Unread."""
+        from kplan.kafka.wire import usage  # noqa: PLC0415 - as above
+
+        return usage.group_names(self._gateway, self._settings.principal)
+
     def delete_records(
         self, before: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | Refusal]:
         """Delete the records before an offset of each partition."""
-        from kplan.kafka.wire import usage  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import record_deletion  # noqa: PLC0415 - as above
 
-        timeout_ms = self._gateway.operation_timeout_ms
-        return usage.delete_records(self._gateway, before, timeout_ms) if before else {}
+        found = record_deletion.delete_records(self._gateway, before) if before else {}
+        return self._named("delete_records", found)
 
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods the cluster cannot serve."""

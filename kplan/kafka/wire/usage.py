@@ -7,20 +7,19 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
+from kplan.cluster.rights import missing_right
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicPartition, TopicUse
 from kplan.kafka.settings import Endpoint
-from kplan.kafka.wire import messages, topic_id
 from kplan.kafka.wire import usage_messages as apis
 from kplan.kafka.wire.batches import LIST_OFFSETS
 from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.leaders import leaders
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.rights import rights
 from kplan.kafka.wire.verdict import refused
-from kplan.model.errors import ClusterError
-from kplan.model.refusal import Refusal
+from kplan.model.errors import ClusterError, Unread
 
 T = TypeVar("T")
-Leaders = Mapping[Endpoint, Mapping[str, list[int]]]
 
 _EARLIEST, _LATEST, _NEWEST = -2, -1, -3
 _LIVE_STATES = frozenset(
@@ -48,37 +47,15 @@ def topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, TopicUse
 
     """
     found = Found()
-    leaders, partitions, brokers = led(gateway, names, found.problems)
-    with ThreadPoolExecutor(max(1, len(brokers)), thread_name_prefix="usage") as threads:
-        list(threads.map(lambda at: _read_leader(gateway, at, leaders[at], found), leaders))
-        groups = _groups(gateway, brokers, threads, found)
-    return {name: _use(name, partitions.get(name, ()), found, groups) for name in sorted(names)}
-
-
-def led(
-    gateway: Gateway, names: Collection[str], problems: dict[str, set[str]]
-) -> tuple[Leaders, Mapping[str, list[int]], tuple[Endpoint, ...]]:
-    """Find the leader of every partition; also the partitions of each topic, and all brokers."""
-    wanted = [
-        messages.METADATA.request.MetadataRequestTopic(topic_id=topic_id.NO_ID, name=name)
-        for name in sorted(names)
-    ]
-    request = messages.METADATA.request(topics=wanted, allow_auto_topic_creation=False)
-    answer = gateway.ask(messages.METADATA, request)
-    brokers = {each.node_id: Endpoint(each.host, each.port) for each in answer.brokers}
-    leaders: dict[Endpoint, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    partitions: dict[str, list[int]] = {}
-    for topic in answer.topics:
-        if topic.error_code:
-            problems[topic.name].add(f"the topic is not shown ({refused(topic.error_code, None)})")
-            continue
-        partitions[topic.name] = sorted(each.partition_index for each in topic.partitions)
-        for each in topic.partitions:
-            if each.leader_id in brokers:
-                leaders[brokers[each.leader_id]][topic.name].append(each.partition_index)
-            else:
-                problems[topic.name].add(f"partition {each.partition_index} has no leader")
-    return leaders, partitions, tuple(brokers.values())
+    led = leaders(gateway, names)
+    for name, why in led.refused.items():
+        found.problems[name].add(f"the topic is not shown ({why})")
+    for name, number in led.leaderless:
+        found.problems[name].add(f"partition {number} has no leader")
+    with ThreadPoolExecutor(max(1, len(led.brokers)), thread_name_prefix="usage") as threads:
+        list(threads.map(lambda at: _read_leader(gateway, at, led.at[at], found), led.at))
+        groups = _groups(gateway, led.brokers, threads, found)
+    return {name: _use(name, led.partitions.get(name, ()), found, groups) for name in sorted(names)}
 
 
 def _read_leader(
@@ -185,14 +162,30 @@ def _groups(
     return tuple(group for groups in listed for group in groups)
 
 
-def _groups_at(gateway: Gateway, at: Endpoint) -> list[Group]:
-    """Ask one coordinator about its groups: list, offsets, and members of the live ones."""
-    answer = gateway.ask(
-        apis.LIST_GROUPS, apis.LIST_GROUPS.request(states_filter=[], types_filter=[]), at=at
-    )
+def group_names(gateway: Gateway, principal: str) -> frozenset[str]:
+    """Name the groups of every broker; raises Unread, Unreachable."""
+    if "DESCRIBE" not in (rights(gateway, ()).cluster or frozenset()):
+        raise Unread(f"Groups cannot be read. {missing_right(principal, 'group_names')}")
+    found = leaders(gateway, ()).brokers
+    with ThreadPoolExecutor(max(1, len(found)), thread_name_prefix="groups") as threads:
+        try:
+            listed = list(threads.map(lambda at: _listed_at(gateway, at), found))
+        except ClusterError as failure:
+            raise Unread(f"Groups cannot be read: {failure.detail}") from failure
+    return frozenset(each.group_id for groups in listed for each in groups)
+
+
+def _listed_at(gateway: Gateway, at: Endpoint) -> list[Message]:
+    request = apis.LIST_GROUPS.request(states_filter=[], types_filter=[])
+    answer = gateway.ask(apis.LIST_GROUPS, request, at=at)
     if answer.error_code:
         raise ClusterError(f"{at}: {refused(answer.error_code, None)}")
-    states = {each.group_id: each.group_state for each in answer.groups}
+    return list(answer.groups)
+
+
+def _groups_at(gateway: Gateway, at: Endpoint) -> list[Group]:
+    """Ask one coordinator about its groups: list, offsets, and members of the live ones."""
+    states = {each.group_id: each.group_state for each in _listed_at(gateway, at)}
     if not states:
         return []
     part = apis.OFFSET_FETCH.request.OffsetFetchRequestGroup
@@ -261,49 +254,3 @@ def _group_use(topic: str, group: Group, ends: Mapping[TopicPartition, int]) -> 
     known = all(key in ends for key in keys)
     lag = sum(max(0, ends[key] - group.committed[key]) for key in keys) if known else None
     return GroupUse(group.name, group.is_live, group.members, lag)
-
-
-def delete_records(
-    gateway: Gateway, before: Mapping[TopicPartition, int], timeout_ms: int
-) -> Mapping[TopicPartition, int | Refusal]:
-    """Delete the records before an offset of each partition, at its leader; tells the new start."""
-    problems: dict[str, set[str]] = defaultdict(set)
-    leaders, _, _ = led(gateway, {name for name, _ in before}, problems)
-    found: dict[TopicPartition, int | Refusal] = {}
-    for at, topics in leaders.items():
-        mine = {
-            (name, number): before[name, number]
-            for name, numbers in topics.items()
-            for number in numbers
-            if (name, number) in before
-        }
-        if mine:
-            found |= _deleted_at(gateway, at, mine, timeout_ms)
-    lost = {key: refused(5, None) for key in before if key not in found}
-    return found | lost
-
-
-def _deleted_at(
-    gateway: Gateway, at: Endpoint, before: Mapping[TopicPartition, int], timeout_ms: int
-) -> Mapping[TopicPartition, int | Refusal]:
-    part = apis.DELETE_RECORDS.request.DeleteRecordsTopic
-    topics: dict[str, list[Message]] = defaultdict(list)
-    for (name, number), offset in sorted(before.items()):
-        row = part.DeleteRecordsPartition(partition_index=number, offset=offset)
-        topics[name].append(row)
-    request = apis.DELETE_RECORDS.request(
-        topics=[part(name=name, partitions=rows) for name, rows in topics.items()],
-        timeout_ms=timeout_ms,
-    )
-    try:
-        answer = gateway.ask(apis.DELETE_RECORDS, request, at=at)
-    except ClusterError as failure:  # the same deletion twice is one deletion
-        lost = Refusal("CLIENT_DISCONNECTED", -195, failure.detail)
-        return dict.fromkeys(before, lost)
-    return {
-        (topic.name, each.partition_index): refused(each.error_code, None)
-        if each.error_code
-        else each.low_watermark
-        for topic in answer.topics
-        for each in topic.partitions
-    }

@@ -45,13 +45,14 @@ def access_blocks(diff: AccessDiff | None) -> Iterator[Block]:
     if diff is None:
         return
     title = line(strong("Effective access:"))
+    unknown = [Row(line(faint(each))) for each in diff.unknown]
     if not diff.shifts:
-        yield Rows((Row(line("nobody gains or loses anything")),), title=title)
+        yield Rows((Row(line("nobody gains or loses anything")), *unknown), title=title)
         return
     shown = [Row(shift_line(each), _MARKS[each.effect]) for each in diff.shifts[:_MAX_SHIFTS]]
     if (more := len(diff.shifts) - _MAX_SHIFTS) > 0:
         shown.append(Row(line(faint(f"and {more:,} more; the plan as JSON has all"))))
-    yield Rows(tuple(shown), title=title)
+    yield Rows((*shown, *unknown), title=title)
 
 
 def shift_line(shift: AccessShift) -> Line:

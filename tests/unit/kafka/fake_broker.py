@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from kplan.kafka.settings import ConnectionSettings, Endpoint, Timeouts, seconds
-from kplan.kafka.wire import batches, messages
+from kplan.kafka.wire import batches, messages, usage_messages
 from kplan.kafka.wire.link import MAX_FRAME_BYTES
 from kplan.kafka.wire.messages import Api, Message
 
-APIS = (*messages.APIS, *batches.APIS)
+APIS = (*messages.APIS, *batches.APIS, usage_messages.DELETE_RECORDS)
 
 
 class Act(Enum):

@@ -11,6 +11,9 @@ from kplan.cluster.specs import ConfigEntry, ConfigSource, NewTopic
 from kplan.config.inputs import Inputs
 from kplan.model.access import Effect
 from kplan.model.refusal import Refusal
+from kplan.report.documents.plan import plan_document
+from kplan.report.formats.text import text
+from kplan.report.look import PLAIN
 from kplan.workflow.plan import Planned, plan
 from kplan.workflow.project import PlanOptions, Ports, Project
 from tests.applying import FakeClock
@@ -46,15 +49,27 @@ class Brokers(MemoryCluster):
 
 
 def planned(
-    tmp_path: Path, text: str, accepts: frozenset[str] = frozenset(), **settings: str | None
+    tmp_path: Path,
+    declared: str,
+    accepts: frozenset[str] = frozenset(),
+    cluster: Brokers | None = None,
+    **settings: str | None,
 ) -> Planned:
-    (tmp_path / "main.tf").write_text(text)
-    cluster = Brokers(1)
+    (tmp_path / "main.tf").write_text(declared)
+    cluster = cluster or Brokers(1)
     cluster.settings = {key.replace("_", "."): value for key, value in settings.items()}
     cluster.seed([NewTopic("orders", 1, 1), NewTopic("other", 1, 1)])
+    cluster.gather("billing", "billing-test", "audit")
     ports = Ports(lambda *_: cluster, Silence(), FakeClock(), lambda: NOW, lambda: False)
     project = Project(tmp_path, tmp_path / "state.json", Inputs())
     return plan(project, PlanOptions(accepts=accepts), ports)
+
+
+GROUPS = (
+    ACL.replace('"Topic"', '"Group"')
+    .replace('"orders"', '"billing"')
+    .replace("  acl_principal", '  resource_pattern_type_filter = "Prefixed"\n  acl_principal')
+)
 
 
 def codes(made: Planned) -> list[str]:
@@ -72,6 +87,38 @@ def test_a_plan_counts_the_live_topics_somebody_gains(tmp_path: Path) -> None:
 
 def test_a_plan_without_acls_says_nothing_of_access(tmp_path: Path) -> None:
     assert planned(tmp_path, 'resource "kafka_topic" "t" {\n  name = "t"\n}\n').plan.access is None
+
+
+def test_a_plan_counts_the_groups_there_are(tmp_path: Path) -> None:
+    """Issue 7, item 6: on how many existing topics and groups."""
+    made = planned(tmp_path, GROUPS)
+    assert made.plan.access is not None
+    (gained,) = made.plan.access.shifts
+    assert (gained.resource_type, gained.patterns) == ("GROUP", ("billing*",))
+    assert (gained.existing, gained.examples) == (2, ("billing", "billing-test"))
+    assert made.plan.access.unknown == ()
+
+
+def test_groups_are_listed_only_where_an_acl_on_them_changes(tmp_path: Path) -> None:
+    for declared, count in ((ACL, 0), (GROUPS, 1)):
+        cluster = Brokers(1)
+        planned(tmp_path, declared, cluster=cluster)
+        assert cluster.count("group_names") == count
+
+
+def test_groups_that_cannot_be_listed_are_unknown_and_never_none(tmp_path: Path) -> None:
+    cluster = Brokers(1)
+    cluster.refuse("COORDINATOR_NOT_AVAILABLE", call="group_names")
+    made = planned(tmp_path, GROUPS, cluster=cluster)
+    assert made.plan.access is not None
+    (gained,) = made.plan.access.shifts
+    assert gained.existing is None
+    (why,) = made.plan.access.unknown
+    assert "Which groups there are is not known" in why
+    assert "COORDINATOR_NOT_AVAILABLE" in why
+    told = text(plan_document(made.plan), PLAIN)
+    assert "how many groups is not known" in told
+    assert why in told
 
 
 def test_a_setting_that_brokers_keep_to_themselves_is_unknown(tmp_path: Path) -> None:

@@ -86,6 +86,46 @@ def test_the_right_to_change_acls_is_told(site: Site) -> None:
     assert "--cluster" in plan.diagnostics[0].hint
 
 
+SETTINGS = {
+    "ALTER_CONFIGS on CLUSTER": """
+resource "kafka_quota" "q" {
+  entity_name = "app"
+  entity_type = "user"
+  config      = { consumer_byte_rate = "1000" }
+}
+resource "kafka_broker_config" "b" {
+  config = { "log.cleaner.threads" = "2" }
+}
+""",
+    "ALTER on CLUSTER": """
+resource "kafka_user_scram_credential" "u" {
+  username        = "app"
+  scram_mechanism = "SCRAM-SHA-256"
+  password        = "secret"
+}
+""",
+    "ALTER_CONFIGS on GROUP billing": """
+resource "kafka_group_config" "g" {
+  group_id = "billing"
+  config   = { "consumer.session.timeout.ms" = "50000" }
+}
+""",
+}
+
+
+@pytest.mark.parametrize("right", SETTINGS)
+def test_the_rights_that_settings_take_are_told(site: Site, right: str) -> None:
+    """Quotas, users, configs of brokers and of groups (KIP-546, KIP-554, KIP-848)."""
+    site.write(SETTINGS[right])
+    operation, _, on = right.partition(" on ")
+    site.cluster.deny(operation, on.partition(" ")[0])
+    plan = site.plan().plan
+    assert told(plan) == [f"User:ci needs {right}."]
+    option = "--group billing" if "GROUP" in right else "--cluster"
+    assert f"--operation {operation} {option}" in plan.diagnostics[0].hint
+    assert site.apply().outcomes == ()
+
+
 def test_whoever_may_do_everything_hears_nothing(site: Site) -> None:
     site.write(TOPICS + ACL)
     assert site.plan().plan.diagnostics == ()
