@@ -4,16 +4,19 @@ Imported only where text is about to be parsed: the import costs a tenth of a se
 """
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 from hcl2 import parser as _hcl2_parser  # noqa: TID253 - this module is itself imported lazily
 from hcl2.api import parses_to_tree  # noqa: TID253
-from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from kplan.config.syntax.cachefolder import cache_folder, parser_stamp
 from kplan.config.syntax.draft import Broken, Draft
+from kplan.config.syntax.skeleton import skeleton
 from kplan.config.syntax.tokens import TOKEN
 
 # The first of these terminals that the parser could have gone on with says what is missing.
@@ -46,13 +49,29 @@ def _keep_grammar_cache() -> None:
 _keep_grammar_cache()
 
 
-def parsed(text: str, draft: Draft) -> Any:  # noqa: ANN401 - lark's tree is untyped here
+def parsed(text: str, draft: Draft) -> tuple[Any, Mapping[int, int] | Sequence[int]]:
     """Parse the rewritten text of one item.
+
+    Gives lark's tree, and what leads from the offsets of its tokens to those in the text. Texts of
+    one shape share a tree: names and numbers are to be read from the text, not from its tokens.
 
     Raises:
         Broken: the text is no HCL.
 
     """
+    outline = skeleton(text)
+    if outline is not None:
+        with suppress(UnexpectedInput):  # the text itself tells better what is wrong
+            return _tree(outline.text), outline.places
+    return _parsed(text, draft), range(len(text) + 1)
+
+
+@lru_cache(maxsize=256)
+def _tree(text: str) -> Any:  # noqa: ANN401 - lark's tree, which nobody changes
+    return parses_to_tree(text)
+
+
+def _parsed(text: str, draft: Draft) -> Any:  # noqa: ANN401 - lark's tree is untyped here
     try:
         return parses_to_tree(text)
     except UnexpectedToken as unexpected:

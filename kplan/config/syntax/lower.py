@@ -1,6 +1,6 @@
 """From python-hcl2's parse tree to kplan's syntax tree."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from kplan.config.syntax import tree as ast
@@ -13,6 +13,7 @@ from kplan.config.values.text import clean_text
 # lark's Tree and Token; the module that imports lark is the parser's wall, and lark is untyped here
 Tree: TypeAlias = Any
 Node: TypeAlias = ast.Node
+Places: TypeAlias = Mapping[int, int] | Sequence[int]
 
 _FOR = 'After { the word "for" begins a for expression.'
 _FOR_HINT = 'If it is meant as a key, write it in quotes: "for".'
@@ -21,10 +22,14 @@ _WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None}
 
 
 class Lowering:
-    """Lowers the parse of one item. Offsets of its nodes count from the item's start."""
+    """Lowers the parse of one item. Offsets of its nodes count from the item's start.
 
-    def __init__(self, draft: Draft) -> None:
+    `places` leads from the offsets of the parser's tokens to them.
+    """
+
+    def __init__(self, draft: Draft, places: Places) -> None:
         self._draft = draft
+        self._places = places
         self._kinds: Mapping[str, Callable[[Tree], Node]] = {
             "expr_term": self._term,
             "identifier": self._identifier,
@@ -87,19 +92,19 @@ class Lowering:
         attributes, blocks = self._body(body)
         return ast.Block(
             start,
-            closing.end_pos,
+            self._end(closing),
             word,
             tuple(self._label(each.children[0]) for each in labels),
-            brace.start_pos,
+            self._start(brace),
             attributes,
             blocks,
         )
 
     def _label(self, token: Any) -> ast.Label:  # noqa: ANN401 - lark's token
-        quoted = self._draft.quoted.get(token.start_pos)
+        quoted = self._draft.quoted.get(self._start(token))
         if quoted is None:
             return ast.Label(*self._span(token))
-        return ast.Label(token.start_pos, quoted.end, quoted.text or "")
+        return ast.Label(self._start(token), quoted.end, quoted.text or "")
 
     # ---- expressions
 
@@ -110,6 +115,10 @@ class Lowering:
             Broken: the parser accepts what HCL does not.
 
         """
+        if found.data not in self._kinds:  # two things in a row, and the parser takes one for a key
+            token = next(found.scan_values(lambda _: True))
+            start, end = self._start(token), self._end(token)
+            raise self._broken("KP101", start, end, "This is not expected here.")
         return self._kinds[found.data](found)
 
     def _term(self, found: Tree) -> Node:
@@ -117,13 +126,13 @@ class Lowering:
         if len(children) == 1:
             return self.node(children[0])
         inner = [each for each in children[1:-1] if each.data != "new_line_or_comment"]
-        return ast.Group(children[0].start_pos, children[-1].end_pos, self.node(inner[0]))
+        return ast.Group(self._start(children[0]), self._end(children[-1]), self.node(inner[0]))
 
     def _identifier(self, found: Tree) -> Node:
         token = found.children[0]
-        quoted = self._draft.quoted.get(token.start_pos)
+        quoted = self._draft.quoted.get(self._start(token))
         if quoted is not None:
-            return ast.Literal(token.start_pos, quoted.end, clean_text(quoted.text or ""))
+            return ast.Literal(self._start(token), quoted.end, clean_text(quoted.text or ""))
         return self._named(token)
 
     def _named(self, token: Any) -> Node:  # noqa: ANN401 - lark's token
@@ -139,22 +148,23 @@ class Lowering:
 
     def _word(self, found: Tree) -> Node:
         token = found.children[0]
-        return ast.Literal(token.start_pos, token.end_pos, _WORDS[str(token)])
+        return ast.Literal(self._start(token), self._end(token), _WORDS[str(token)])
 
     def _number(self, found: Tree) -> Node:
         token = found.children[0]
-        start, end, text = token.start_pos, token.end_pos, str(token)
+        start, end = self._start(token), self._end(token)
+        is_signed = token.startswith("-")
         try:
-            value = parse_number(text.removeprefix("-"))
+            value = parse_number(self._text(start + is_signed, end))
         except NumberError as fault:
             raise self._broken("KP101", start, end, f"{str(fault).capitalize()}.") from None
-        if not text.startswith("-"):
+        if not is_signed:
             return ast.Literal(start, end, value)
         return self._signed(start, ast.Literal(start + 1, end, value))
 
     def _tuple(self, found: Tree) -> Node:
         children = found.children
-        start, end = children[0].start_pos, children[-1].end_pos
+        start, end = self._start(children[0]), self._end(children[-1])
         quoted = self._draft.quoted.get(start)
         items = tuple(self.node(each) for each in children[1:-1] if hasattr(each, "data"))
         if quoted is None:
@@ -163,7 +173,7 @@ class Lowering:
 
     def _object(self, found: Tree) -> Node:
         children = found.children
-        start = children[0].start_pos
+        start = self._start(children[0])
         items: list[tuple[Node, Node]] = []
         last = children[0]
         for child in children[1:-1]:
@@ -174,7 +184,7 @@ class Lowering:
             last = child
         if items and self._is_for(items[0][0]):
             raise self._broken("KP101", items[0][0].start, items[0][0].end, _FOR, _FOR_HINT)
-        return ast.Object(start, children[-1].end_pos, tuple(items))
+        return ast.Object(start, self._end(children[-1]), tuple(items))
 
     def _is_for(self, key: Node) -> bool:
         return self._text(key.start, key.end) == "for"
@@ -195,7 +205,7 @@ class Lowering:
         tokens = found.children
         opening = next(at for at, each in enumerate(tokens) if str(each) == "(")
         words = [each.children[0] for each in tokens[:opening] if hasattr(each, "data")]
-        start, name_end = words[0].start_pos, words[-1].end_pos
+        start, name_end = self._start(words[0]), self._end(words[-1])
         if start in self._draft.quoted or "." in self._text(start, name_end):
             told = "Only functions can be called, by their plain names."
             raise self._broken("KP101", start, name_end, told)
@@ -208,23 +218,23 @@ class Lowering:
                 elif argument == "...":
                     is_expanding = True
         name = "::".join(self._span(each)[2] for each in words)
-        end = tokens[-1].end_pos
+        end = self._end(tokens[-1])
         return ast.Call(start, end, name, name_end, tuple(arguments), is_expanding)
 
     def _for(self, found: Tree) -> Node:
         intro, *rest = found.children[1:-1]
         names = [each.children[0] for each in intro.children if _is(each, "identifier")]
         for name in names:
-            if name.start_pos in self._draft.quoted or "." in self._span(name)[2]:
+            if self._start(name) in self._draft.quoted or "." in self._span(name)[2]:
                 told = "A for expression gives plain names, without quotes and dots."
-                raise self._broken("KP101", name.start_pos, name.end_pos, told)
+                raise self._broken("KP101", self._start(name), self._end(name), told)
         key_name, value_name = ([None] + [self._span(each)[2] for each in names])[-2:]
         collection = next(each for each in intro.children if _is_expression(each))
         values = [self.node(each) for each in rest if _is_expression(each)]
         conditions = [self.node(each.children[-1]) for each in rest if _is(each, "for_cond")]
         return ast.For(
-            found.children[0].start_pos,
-            found.children[-1].end_pos,
+            self._start(found.children[0]),
+            self._end(found.children[-1]),
             key_name,
             value_name or "",
             self.node(collection),
@@ -249,13 +259,13 @@ class Lowering:
         left = self.node(found)
         for term in reversed(terms):
             token = term.children[0].children[0]
-            operator = self._draft.signs.get(token.start_pos, str(token))
+            operator = self._draft.signs.get(self._start(token), str(token))
             right = self.node(term.children[-1])
             left = ast.Binary(left.start, right.end, left, operator, right)
         return left
 
     def _unary(self, found: Tree) -> Node:
-        return self._signed(found.children[0].start_pos, self.node(found.children[1]))
+        return self._signed(self._start(found.children[0]), self.node(found.children[1]))
 
     def _signed(self, start: int, node: Node) -> Node:
         for sign in reversed(self._draft.signs[start]):
@@ -294,12 +304,12 @@ class Lowering:
         return target
 
     def _full_splat(self, target: Node, token: Any, rest: list[Any]) -> Node:  # noqa: ANN401
-        each = self._chain(ast.Element(token.start_pos, token.end_pos), rest)
-        return ast.Splat(target.start, max(each.end, token.end_pos), target, each)
+        each = self._chain(ast.Element(self._start(token), self._end(token)), rest)
+        return ast.Splat(target.start, max(each.end, self._end(token)), target, each)
 
     def _attribute_splat(self, target: Node, token: Any, rest: list[Any]) -> Node:  # noqa: ANN401
         """`.*` takes attributes only: an index behind them is outside of it."""
-        each: Node = ast.Element(token.start_pos, token.end_pos)
+        each: Node = ast.Element(self._start(token), self._end(token))
         taken = 0
         while taken < len(rest) and _is(rest[taken], "get_attr"):
             each = self._step(each, rest[taken])
@@ -308,7 +318,7 @@ class Lowering:
             nested = rest[taken]
             told = "One .* cannot stand behind another."
             hint = "Write [*] for both."
-            raise self._broken("KP101", nested.start_pos, nested.end_pos, told, hint)
+            raise self._broken("KP101", self._start(nested), self._end(nested), told, hint)
         splat = ast.Splat(target.start, each.end, target, each)
         return self._chain(splat, rest[taken:])
 
@@ -329,15 +339,21 @@ class Lowering:
             start, end, text = self._span(step.children[1])
             return ast.Index(target.start, end, target, ast.Literal(start, end, int(text)))
         inner = next(each for each in step.children if _is_expression(each))
-        return ast.Index(target.start, step.children[-1].end_pos, target, self.node(inner))
+        return ast.Index(target.start, self._end(step.children[-1]), target, self.node(inner))
 
     # ---- text and refusals
+
+    def _start(self, token: Any) -> int:  # noqa: ANN401 - lark's token
+        return self._places[token.start_pos]
+
+    def _end(self, token: Any) -> int:  # noqa: ANN401 - lark's token
+        return self._places[token.end_pos]
 
     def _text(self, start: int, end: int) -> str:
         return self._draft.text[self._draft.base + start : self._draft.base + end]
 
     def _span(self, token: Any) -> tuple[int, int, str]:  # noqa: ANN401 - lark's token
-        start, end = token.start_pos, token.end_pos
+        start, end = self._start(token), self._end(token)
         return start, end, self._text(start, end)
 
     def _broken(self, code: str, start: int, end: int, detail: str, hint: str = "") -> Broken:

@@ -172,7 +172,8 @@ def _content(
     from kplan.config.syntax.grammar import parsed  # noqa: PLC0415 - python-hcl2 loads slowly
 
     try:
-        return Lowering(draft).content(parsed(f"{prefix}{draft.rewritten(end)}{suffix}", draft))
+        tree, places = parsed(f"{prefix}{draft.rewritten(end)}{suffix}", draft)
+        return Lowering(draft, places).content(tree)
     except RecursionError:
         start = max(draft.base, 0)
         raise Broken("KP114", start, start + 1, "This is nested too deeply.") from None
