@@ -89,9 +89,15 @@ def options(
 
 def ports(session: Session, shown: Progress) -> "FleetPorts":
     """Connect a fleet command to clusters, clock and terminal."""
-    from kplan.workflow.fleet import FleetPorts  # noqa: PLC0415 - see above
+    from kplan.cli.keeping import remote_store  # noqa: PLC0415 - see above
+    from kplan.workflow.fleet import FleetPorts  # noqa: PLC0415
 
-    return FleetPorts(partial(_connecting, session), shown, lambda: datetime.now(UTC))
+    return FleetPorts(
+        partial(_connecting, session),
+        lambda folder, inputs: remote_store(folder, inputs, session.environ),
+        shown,
+        lambda: datetime.now(UTC),
+    )
 
 
 def _connecting(

@@ -1,4 +1,4 @@
-"""Where the state of the current folder is kept, as its state block says."""
+"""Where the state of a folder is kept, as its state block says."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,32 +13,34 @@ from kplan.model.errors import ConfigError
 from kplan.state.record_store import RecordStore
 
 
-def remote_store(inputs: Inputs, environ: Mapping[str, str]) -> RecordStore | None:
+def remote_store(folder: Path, inputs: Inputs, environ: Mapping[str, str]) -> RecordStore | None:
     """Give the place on the cluster; None where the state is in a file. Nothing is asked yet.
 
     Raises:
         ConfigError: the state block, or the connection, cannot be made out.
 
     """
-    folder = Path.cwd()
     found = keeping(folder, inputs, KINDS)
     if not found.is_known:
         configuration = load(folder, inputs, KINDS)
         raise ConfigError(configuration.diagnostics, configuration.sources)
     if found.shelf is None:
         return None
-    return _opened(found.shelf, found.providers, inputs, environ)
+    return _opened(found.shelf, found.providers, (folder, inputs), environ)
 
 
 def _opened(
-    shelf: Shelf, providers: tuple[Provider, ...], inputs: Inputs, environ: Mapping[str, str]
+    shelf: Shelf,
+    providers: tuple[Provider, ...],
+    given: tuple[Path, Inputs],
+    environ: Mapping[str, str],
 ) -> RecordStore:
     from kplan.kafka.records import KafkaRecords  # noqa: PLC0415 - heavy, and only needed here
     from kplan.kafka.resolve import connection_settings  # noqa: PLC0415
 
     block = next((each for each in providers if not each.key), None)
-    resolved = connection_settings(block, environ, folder=Path.cwd())
+    resolved = connection_settings(block, environ, folder=given[0])
     if resolved.settings is None:
-        sources = load(Path.cwd(), inputs, KINDS).sources
+        sources = load(*given, KINDS).sources
         raise ConfigError(resolved.diagnostics, sources)
     return RecordStore(KafkaRecords(resolved.settings, shelf))

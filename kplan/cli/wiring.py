@@ -49,8 +49,9 @@ def project(session: Session, states: StateOptions, inputs: InputOptions | None 
         skips_foreign=options.skip_foreign,
     )
     # A file that is named on the command line is meant, whatever the state block says.
-    remote = None if states.state else cache(lambda: remote_store(given, session.environ))
-    return Project(Path.cwd(), states.path(session.environ), given, remote)
+    folder = Path.cwd()
+    remote = None if states.state else cache(lambda: remote_store(folder, given, session.environ))
+    return Project(folder, states.path(session.environ), given, remote)
 
 
 def ports(session: Session, verb: str, states: StateOptions, progress: Progress) -> Ports:

@@ -51,7 +51,8 @@ class FleetCluster:
     """One cluster. Paths are as seen from where kplan was started.
 
     It is read through `provider`, or from the file `snapshot`. `configuration` is the folder that
-    declares what should be there, `state` its state file. `audit` are authorizer logs.
+    declares what should be there, `state` its state file, which counts whatever the configuration
+    says where it `has_own_state`. `audit` are authorizer logs.
     `super_users` and `allow_everyone` are what the brokers are set to (super.users,
     allow.everyone.if.no.acl.found).
     """
@@ -62,6 +63,7 @@ class FleetCluster:
     provider: Provider | None = None
     configuration: Path | None = None
     state: Path | None = None
+    has_own_state: bool = False
     snapshot: Path | None = None
     audit: tuple[str, ...] = ()
     deadline_s: float | None = None
@@ -193,16 +195,16 @@ class _Reader:
             hint = 'Give it a provider "kafka" block, or snapshot = "FILE".'
             self._ledger.report([error("KP139", found.place, told, hint=hint)])
         configuration = self._path(found, "configuration")
-        state = self._path(found, "state")
-        if state is None and configuration is not None:
-            state = configuration / "state" / "kplan.json"
+        own_state = self._path(found, "state")
+        usual = None if configuration is None else configuration / "state" / "kplan.json"
         return FleetCluster(
             found.name,
             found.place,
             labels=self.texts(found, "labels"),
             provider=self._provider(found, blocks[0]) if blocks else None,
             configuration=configuration,
-            state=state,
+            state=own_state or usual,
+            has_own_state=own_state is not None,
             snapshot=self._path(found, "snapshot"),
             audit=tuple(_log(self._folder, each) for each in self._list(found, "audit")),
             deadline_s=self._seconds(found, "deadline_s"),

@@ -1,18 +1,23 @@
 """kplan's own planner, run where the rows are: what is declared against what is live."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kplan.fleet.doubts import asked_by, concerned, with_doubts
 from kplan.fleet.rows import Row, snapshot_of
 from kplan.kinds import KINDS
 from kplan.kinds.schema import document
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.plan import Action, Change, Plan
+from kplan.model.errors import WrongCluster
+from kplan.model.plan import Action, Change
+from kplan.model.snapshot import Snapshot
 from kplan.plan.build import build_plan
 from kplan.plan.drift import drift, unmanaged
 from kplan.plan.request import PlanRequest
+from kplan.policy.risk import with_risks
+from kplan.state.file import check_same_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -21,7 +26,8 @@ FINDINGS = (
     "cluster string, finding string, action string, kind string, address string, identity string, "
     "reason string, attributes string, risk string, count long"
 )
-"""The schema; `finding` is `change`, `drift`, `unmanaged`, `problem` or `unread`."""
+"""The schema. `finding` is `change` or `obstacle` (what `kplan plan` tells), `drift` or `hidden`
+(what `kplan drift` tells), `unmanaged`, `problem` (of a configuration or state), or `unread`."""
 
 _COLUMNS = tuple(each.split()[0] for each in FINDINGS.split(", "))
 _ROW_COLUMNS = Row._fields
@@ -73,20 +79,38 @@ def findings(rows: Iterable[Row], wanted: Wanted) -> list[dict[str, Any]]:
     snapshot = snapshot_of(held)
     if isinstance(snapshot, str):
         return [_finding(cluster, "unread", kind="*", reason=snapshot)]
-    plan = build_plan(request, snapshot, KINDS)
-    found = [_finding(cluster, "unread", kind=k, reason=r) for k, r in plan.unread.items()]
-    found += [_change(cluster, "change", each) for each in _shown(plan)]
-    found += [_change(cluster, "drift", each) for each in drift(request.state, snapshot, KINDS)]
-    found += [_problem(cluster, each) for each in plan.diagnostics if each.is_error]
-    found += [
-        _finding(cluster, "unmanaged", kind=kind, count=count)
-        for kind, count in unmanaged(request.state, snapshot).items()
-    ]
-    return found
+    try:
+        check_same_cluster(request.state, snapshot.cluster_id)
+    except WrongCluster as failure:
+        return [_finding(cluster, "problem", reason=failure.detail)]
+    return list(_told(cluster, request, with_doubts(request, snapshot, asked_by(held))))
 
 
-def _shown(plan: Plan) -> list[Change]:
-    return [each for each in plan.changes if each.action is not Action.NO_OP]
+def _told(cluster: str, request: PlanRequest, snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    own = request.state.on("")
+    plan = with_risks(build_plan(request, snapshot, KINDS))
+    for kind, reason in plan.unread.items():
+        yield _finding(cluster, "unread", kind=kind, reason=reason)
+    for change in plan.changes:
+        if change.action is not Action.NO_OP:
+            yield _change(cluster, "change", change)
+    for problem in plan.diagnostics:
+        if problem.is_error:
+            yield _obstacle(cluster, problem)
+    for change in drift(own, snapshot, KINDS):
+        yield _change(cluster, "drift", change)
+    yield from _hidden(cluster, request, snapshot)
+    for kind, count in unmanaged(own, snapshot).items():
+        yield _finding(cluster, "unmanaged", kind=kind, count=count)
+
+
+def _hidden(cluster: str, request: PlanRequest, snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    """Tell of what is declared or owned and cannot be seen: it may have drifted."""
+    for kind, meant in concerned(request).items():
+        hidden = snapshot.readings[kind].hidden if kind in snapshot.readings else {}
+        for identity in sorted(meant & hidden.keys()):
+            told = str(hidden[identity])
+            yield _finding(cluster, "hidden", kind=kind, identity=str(identity), reason=told)
 
 
 def _change(cluster: str, finding: str, change: Change) -> dict[str, Any]:
@@ -107,7 +131,7 @@ def _attributes(change: Change) -> str:
     """Write what differs as JSON `{path: [before, after]}`; what is sensitive stays out."""
     if change.before is None or change.after is None:
         whole = change.after if change.before is None else change.before
-        return json.dumps({} if whole is None else document(whole), sort_keys=True)
+        return json.dumps({} if whole is None else _open(whole, change), sort_keys=True)
     return json.dumps(
         {
             ".".join(each.path): None if each.sensitive else [each.before, each.after]
@@ -117,10 +141,22 @@ def _attributes(change: Change) -> str:
     )
 
 
-def _problem(cluster: str, found: Diagnostic) -> dict[str, Any]:
+def _open(value: object, change: Change) -> dict[str, Any]:
+    """Write a value without what nobody may see."""
+    found: dict[str, Any] = document(value)
+    for *parents, name in change.sensitive:
+        held: Any = found
+        for each in parents:
+            held = held.get(each) if isinstance(held, dict) else None
+        if isinstance(held, dict):
+            held.pop(name, None)
+    return found
+
+
+def _obstacle(cluster: str, found: Diagnostic) -> dict[str, Any]:
     address = "" if found.address is None else str(found.address)
     told = f"{found.code} {found.summary}: {found.detail}"
-    return _finding(cluster, "problem", address=address, reason=told)
+    return _finding(cluster, "obstacle", address=address, reason=told)
 
 
 def _finding(cluster: str, finding: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import document, from_document
+from kplan.kinds.schema import document, from_document, stored_document
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Broker, Live, Reading, Snapshot
@@ -35,6 +35,9 @@ NO_OBJECTS = (CLUSTER, UNREAD, HIDDEN)
 KINDS_READ = "kinds"
 """The attribute of a cluster that lists, as JSON, the kinds that were read in full: of any other
 kind nothing is known, also not that there is none."""
+ASKED = "asked"
+"""The attribute of a cluster that lists, as JSON by kind, what was asked for by name and is not
+there. What is not listed here, nor found, may also be hidden from lists."""
 EVERYTHING = "*"
 
 
@@ -54,6 +57,7 @@ def snapshot_rows(name: str, snapshot: Snapshot, about: Mapping[str, str]) -> It
     facts = {
         "cluster_id": snapshot.cluster_id,
         "principal": snapshot.principal,
+        "version": snapshot.version,
         "taken_at": snapshot.taken_at,
         "brokers": json.dumps([[b.id, b.host, b.port, b.rack] for b in snapshot.brokers]),
         KINDS_READ: _json(sorted(snapshot.readings)),
@@ -82,7 +86,7 @@ def value_row(cluster: str, kind: ResourceKind, value: object) -> Row:
 
 
 def _row(cluster: str, kind: str, known_as: tuple[str, str], value: object) -> Row:
-    found = document(value)
+    found = document(value) | stored_document(value)
     return Row(cluster, kind, *known_as, _json(found), dict(flat(found)))
 
 
@@ -126,6 +130,7 @@ def snapshot_of(rows: Iterable[Row]) -> Snapshot | str:
         unread,
         facts.get("taken_at", ""),
         facts.get("principal", ""),
+        facts.get("version", ""),
     )
 
 

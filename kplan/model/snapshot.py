@@ -54,6 +54,7 @@ class Snapshot:
     unread: Mapping[str, str] = field(default_factory=dict)
     taken_at: str = ""
     principal: str = ""
+    version: str = ""
 
     def live(self, kind: str, identity: Identity) -> Live | None:
         """Give the object, or None where a kind that was read in full does not hold it."""

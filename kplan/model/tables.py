@@ -22,9 +22,11 @@ class Figures:
 
     `lineage` names what every figure was made of: run, time of reading, version of the code.
     `notes` say what a reader must know beside the figures, such as clusters that could not be read.
+    `findings` are the sorts of findings there are, also among rows that are not shown.
     """
 
     title: str
     tables: tuple[FigureTable, ...]
     lineage: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    findings: frozenset[str] = frozenset()

@@ -9,21 +9,17 @@ from typing import TYPE_CHECKING
 
 from kplan.config.fleet_file import Fleet, FleetCluster, load_fleet
 from kplan.config.inputs import Inputs
-from kplan.config.load import Configuration, load
 from kplan.fleet import history, inventory, planning, shown
 from kplan.fleet.engine import Engine, session
 from kplan.fleet.reading import DEADLINE_S, Source
 from kplan.fleet.rows import CLUSTER, EVERYTHING, UNREAD, Row
 from kplan.fleet.saved import write_file
 from kplan.fleet.store import Run, Store
-from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
-from kplan.model.errors import ConfigError, KplanError, UsageError
-from kplan.model.state import State
+from kplan.model.errors import ConfigError, UsageError
 from kplan.model.tables import Figures, FigureTable
-from kplan.plan.request import PlanRequest
-from kplan.state.file_store import FileStore
-from kplan.workflow.plan import output_values
+from kplan.state.store import StateStore
+from kplan.workflow.fleet_wanted import Asked, asked_for, wanted
 from kplan.workflow.project import Progress
 
 if TYPE_CHECKING:
@@ -32,6 +28,9 @@ if TYPE_CHECKING:
 
 Connecting = Callable[[FleetCluster], "tuple[Callable[[], Cluster] | None, Sequence[Diagnostic]]"]
 """Works out how a cluster is reached, without reaching it; the result goes to the executors."""
+
+Keeping = Callable[[Path, Inputs], StateStore | None]
+"""Says where the state of a folder is kept; None is a file there. Raises ConfigError."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,19 +54,24 @@ class FleetPorts:
     """The outside world of a fleet command."""
 
     connecting: Connecting
+    keeping: Keeping
     progress: Progress
     now: Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A stored run open for questions. `spark` is the session that answers."""
+    """A stored run open for questions. `spark` is the session that answers.
+
+    `unread` lists what of the clusters that were asked for the run could not read.
+    """
 
     fleet: Fleet
     spark: "SparkSession"
     store: Store
     run: Run
     objects: "DataFrame"
+    unread: FigureTable
 
 
 def fleet_of(options: FleetOptions) -> Fleet:
@@ -109,7 +113,8 @@ def looked(options: FleetOptions, ports: FleetPorts) -> Iterator[Looked]:
         run = store.run(options.run)
         objects = chosen(options, store.objects(run))
         ports.progress.stage("Working on the run")
-        yield Looked(fleet, spark, store, run, objects)
+        unread = shown.table("unread", inventory.unread(objects))
+        yield Looked(fleet, spark, store, run, objects, unread)
 
 
 def chosen(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
@@ -127,7 +132,8 @@ def snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None)
     as well, for `snapshot = "FILE"`.
     """
     fleet = fleet_of(options)
-    sources = tuple(_sources(fleet, options.only, ports))
+    asked = asked_for(fleet, options, ports)
+    sources = tuple(_sources(fleet, options.only, asked, ports))
     ports.progress.stage("Starting Spark")
     with session(engine_of(fleet, options.engine)) as spark:
         from kplan.fleet.source import clusters  # noqa: PLC0415 - imports PySpark
@@ -146,7 +152,9 @@ def snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None)
     return Figures(f"Run {run.run}", tables, _lineage(run, fleet.store), _notes(tables[1]))
 
 
-def _sources(fleet: Fleet, only: Sequence[str], ports: FleetPorts) -> Iterator[Source]:
+def _sources(
+    fleet: Fleet, only: Sequence[str], asked: Asked, ports: FleetPorts
+) -> Iterator[Source]:
     problems: list[Diagnostic] = []
     found: list[Source] = []
     for each in fleet.clusters:
@@ -158,7 +166,10 @@ def _sources(fleet: Fleet, only: Sequence[str], ports: FleetPorts) -> Iterator[S
             problems.extend(told)
         deadline = each.deadline_s or DEADLINE_S
         rules = each.super_users, each.allow_everyone
-        found.append(Source(each.name, each.labels, connect, each.snapshot, deadline, *rules))
+        meant = asked.get(each.name, {})
+        found.append(
+            Source(each.name, each.labels, connect, each.snapshot, deadline, *rules, meant)
+        )
     if has_errors(problems):
         raise ConfigError(in_order(problems), fleet.sources)
     yield from found
@@ -186,23 +197,23 @@ def inventoried(options: FleetOptions, ports: FleetPorts, by: str = "", top: int
         tables = (
             shown.table("inventory", counts, options.limit),
             shown.table("largest", inventory.largest(found.objects, top), options.limit),
-            shown.table("unread", inventory.unread(found.objects), options.limit),
+            found.unread,
         )
         return figures("Inventory of the fleet", tables, found)
 
 
 def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figures:
     """Hold every cluster against its configuration (plan), or against what was applied (drift)."""
-    fleet = fleet_of(options)
-    asked = wanted(fleet, options, ports)
     with looked(options, ports) as found:
+        asked = wanted(found.fleet, options, ports, found.objects)
         everything = planning.plans(found.objects, asked).cache()
-        kinds = ("drift",) if is_drift else ("change",)
+        kinds = ("drift", "hidden") if is_drift else ("change", "obstacle")
         told = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
         if options.output:
             shown.write_out(told, options.output)
         ordered = told.drop("count").orderBy("cluster", "finding", "address")
         counts = everything.groupBy("cluster", "finding").count().orderBy("cluster", "finding")
+        sorts = frozenset(row["finding"] for row in told.select("finding").distinct().collect())
         title = "Drift of the fleet" if is_drift else "Plan of the fleet"
         tables = (
             shown.table("findings", ordered, options.limit),
@@ -215,7 +226,7 @@ def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figu
                 options.limit,
             ),
         )
-        return figures(title, tables, found)
+        return replace(figures(title, tables, found), findings=sorts)
 
 
 def changed(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
@@ -255,8 +266,7 @@ def vacuumed(options: FleetOptions, ports: FleetPorts, keep: timedelta) -> int:
 
 def figures(title: str, tables: tuple[FigureTable, ...], found: Looked) -> Figures:
     """Put tables together with where they came from, and with what could not be read."""
-    unread = shown.table("unread", inventory.unread(found.objects))
-    return Figures(title, tables, _lineage(found.run, found.store.root), _notes(unread))
+    return Figures(title, tables, _lineage(found.run, found.store.root), _notes(found.unread))
 
 
 def _lineage(run: Run, store: str) -> dict[str, str]:
@@ -276,53 +286,3 @@ def _notes(unread: FigureTable) -> tuple[str, ...]:
         else f"{cluster}: {kind} could not be read: {reason}"
         for cluster, kind, reason in unread.rows
     )
-
-
-# ---- what is wanted
-
-
-def wanted(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> planning.Wanted:
-    """Load the configuration and state of each cluster; one with errors is told by itself."""
-    requests: dict[str, PlanRequest] = {}
-    problems: dict[str, str] = {}
-    declaring = [
-        each
-        for each in fleet.clusters
-        if each.configuration is not None and (not options.only or each.name in options.only)
-    ]
-    ports.progress.stage("Reading configurations", len(declaring))
-    for each in declaring:
-        try:
-            requests[each.name] = _request(each, options.inputs)
-        except KplanError as failure:
-            problems[each.name] = "; ".join(
-                f"{told.code} {told.summary}: {told.detail}"
-                for told in failure.diagnostics
-                if told.is_error
-            )
-        ports.progress.advance()
-    return planning.Wanted(requests, problems)
-
-
-def _request(cluster: FleetCluster, inputs: Inputs) -> PlanRequest:
-    configuration = _loaded(cluster, inputs)
-    state = None if cluster.state is None else FileStore(cluster.state).read()
-    return PlanRequest(
-        resources=tuple(each for each in configuration.resources if not each.provider),
-        outputs=output_values(configuration),
-        state=state or State(""),
-        config_digest=configuration.digest,
-        moved=configuration.refactorings.moved,
-        removed=configuration.refactorings.removed,
-        imports=configuration.refactorings.imports,
-    )
-
-
-def _loaded(cluster: FleetCluster, inputs: Inputs) -> Configuration:
-    folder = cluster.configuration or Path()
-    found = load(folder, Inputs(environ=inputs.environ), KINDS)
-    if has_errors(found.diagnostics):
-        raise ConfigError(found.diagnostics, found.sources)
-    if found.lacks_data:
-        raise UsageError(f"{folder} has data sources, which plans of a fleet do not read.")
-    return found

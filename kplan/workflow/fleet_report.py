@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from kplan.fleet import audit, inventory, lint, planning, shown
 from kplan.model.errors import FleetError
 from kplan.model.tables import Figures, FigureTable
-from kplan.workflow.fleet import FleetOptions, FleetPorts, Looked, figures, fleet_of, looked, wanted
+from kplan.workflow.fleet import FleetOptions, FleetPorts, Looked, figures, looked
+from kplan.workflow.fleet_wanted import wanted
 
 if TYPE_CHECKING:
     from kplan.fleet.engine import DataFrame
@@ -16,8 +17,8 @@ _TOP = 20
 
 def fleet_report(options: FleetOptions, ports: FleetPorts) -> Figures:
     """Gather sizes, drift and risk, and what is of no use, from one run."""
-    asked = wanted(fleet_of(options), options, ports)
     with looked(options, ports) as found:
+        asked = wanted(found.fleet, options, ports, found.objects)
         tables = tuple(_tables(options, found, asked))
         return figures(f"Kafka fleet, {len(found.fleet.clusters)} clusters", tables, found)
 
@@ -27,11 +28,11 @@ def _tables(options: FleetOptions, found: Looked, asked: planning.Wanted) -> Ite
     yield shown.table("inventory", inventory.inventory(objects), limit)
     yield shown.table("largest", inventory.largest(objects, _TOP), limit)
     everything = planning.plans(objects, asked).cache()
-    told = everything.where(everything["finding"].isin("change", "drift", "problem"))
+    told = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
     counts = told.groupBy("cluster", "finding", "risk").count()
     yield shown.table("to_do", counts.orderBy("cluster", "finding", "risk"), limit)
     columns = ["cluster", "finding", "action", "address", "identity", "reason", "risk"]
-    drifted = told.where("finding <> 'change'").select(*columns)
+    drifted = told.where("finding in ('drift', 'problem')").select(*columns)
     yield shown.table("drift", drifted.orderBy("cluster", "address"), limit)
     yield shown.table("idle_acls", lint.findings(objects), limit)
     history = _history(found)

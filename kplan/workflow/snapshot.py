@@ -42,6 +42,7 @@ def read_snapshot(
         readings={name: each for name, each in found.items() if isinstance(each, Reading)},
         unread={name: each for name, each in found.items() if isinstance(each, str)},
         principal=description.principal,
+        version=description.version,
     )
 
 

@@ -192,10 +192,11 @@ def _planned(session: Session, given: fleeting.Given, *, is_drift: bool) -> int:
         given,
         lambda options, ports: fleet.planned(options, ports, is_drift=is_drift),
     )
-    findings = {row[1] for row in found.tables[0].rows}
-    if findings & {"problem", "unread"}:
+    if "drift" in found.findings:  # as `kplan drift`: what is known to have changed comes first
+        return Exit.CHANGES
+    if found.findings & {"hidden", "obstacle", "problem", "unread"}:
         return Exit.ERROR
-    return Exit.CHANGES if findings else _read_in_full(found)
+    return Exit.CHANGES if found.findings else Exit.DONE
 
 
 def _read_in_full(found: "Figures") -> int:

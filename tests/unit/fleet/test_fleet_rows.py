@@ -152,7 +152,8 @@ def test_the_drift_of_a_fleet_is_that_of_each_cluster() -> None:
         owned={each.address: each for each in (owned("a", 3), owned("b", 1), owned("gone", 1))},
     )
     request = PlanRequest((), {}, state)
-    rows = read()
+    asked = {"kafka_topic": {Identity("a"), Identity("b"), Identity("gone")}}
+    rows = read_rows(Source("eu", {}, memory, wanted=asked))
     found = findings(rows, Wanted({"eu": request}))
     snapshot = snapshot_of(rows)
     assert not isinstance(snapshot, str)

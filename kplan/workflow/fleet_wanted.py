@@ -1,0 +1,161 @@
+"""What is declared and owned on each cluster of a fleet."""
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kplan.cluster.specs import ClusterDescription
+from kplan.config.data import NotHere
+from kplan.config.fleet_file import Fleet, FleetCluster
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration, load
+from kplan.fleet.doubts import concerned
+from kplan.fleet.planning import Wanted
+from kplan.fleet.rows import Row, snapshot_of
+from kplan.kinds import KINDS
+from kplan.model.errors import FleetError, KplanError, Unread
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Reading, Snapshot
+from kplan.plan.request import PlanRequest
+from kplan.state.journal import fold
+from kplan.workflow.acl_order import adds_first
+from kplan.workflow.opened import loaded, state_of
+from kplan.workflow.plan import output_values
+from kplan.workflow.project import Project
+
+if TYPE_CHECKING:
+    from kplan.fleet.engine import DataFrame
+    from kplan.workflow.fleet import FleetOptions, FleetPorts
+
+Asked = dict[str, dict[str, set[Identity]]]
+"""What is asked for by name: for each cluster by kind."""
+
+
+def asked_for(fleet: Fleet, options: "FleetOptions", ports: "FleetPorts") -> Asked:
+    """List what is declared or owned on each cluster, for a run to ask for it by name.
+
+    What cannot be made out yet is left out: `kplan fleet plan` tells why.
+    """
+    found: Asked = {}
+    for each in _declaring(fleet, options, ports):
+        project = _project(each, options.inputs, ports)
+        try:
+            configuration = load(project.folder, project.inputs, KINDS)
+            found[each.name] = concerned(_request(project, configuration))
+        except KplanError:
+            continue
+    return found
+
+
+def wanted(
+    fleet: Fleet, options: "FleetOptions", ports: "FleetPorts", objects: "DataFrame"
+) -> Wanted:
+    """Load the configuration and state of each cluster; one with errors is told by itself.
+
+    Data sources are answered from the rows of the run, so that a plan is about one moment.
+    """
+    requests: dict[str, PlanRequest] = {}
+    problems: dict[str, str] = {}
+    for each in _declaring(fleet, options, ports):
+        project = _project(each, options.inputs, ports)
+        try:
+            configuration = loaded(project)
+            if configuration.lacks_data:
+                configuration = loaded(project, _RunReader(_seen(objects, each.name)))
+            requests[each.name] = _request(project, configuration)
+        except KplanError as failure:
+            problems[each.name] = "; ".join(
+                f"{told.code} {told.summary}: {told.detail}"
+                for told in failure.diagnostics
+                if told.is_error
+            )
+    return Wanted(requests, problems)
+
+
+def _declaring(
+    fleet: Fleet, options: "FleetOptions", ports: "FleetPorts"
+) -> Iterator[FleetCluster]:
+    chosen = [
+        each
+        for each in fleet.clusters
+        if each.configuration is not None and (not options.only or each.name in options.only)
+    ]
+    ports.progress.stage("Reading configurations", len(chosen))
+    for each in chosen:
+        yield each
+        ports.progress.advance()
+
+
+def _project(cluster: FleetCluster, inputs: Inputs, ports: "FleetPorts") -> Project:
+    """Give the project that `kplan plan` would find in the folder of the cluster."""
+    folder = cluster.configuration or Path()
+    own = Inputs(environ=inputs.environ, skips_foreign=inputs.skips_foreign)
+    remote = None if cluster.has_own_state else cache(lambda: ports.keeping(folder, own))
+    return Project(folder, cluster.state or folder, own, remote)
+
+
+def _request(project: Project, configuration: Configuration) -> PlanRequest:
+    state = state_of(project)
+    journal = project.store.journal()
+    if journal is not None:
+        state, _ = fold(state, journal)
+    return PlanRequest(
+        resources=tuple(each for each in configuration.resources if not each.provider),
+        outputs=output_values(configuration),
+        state=state,
+        config_digest=configuration.digest,
+        adds_first=adds_first(configuration),
+        moved=configuration.refactorings.moved,
+        removed=configuration.refactorings.removed,
+        imports=configuration.refactorings.imports,
+    )
+
+
+def _seen(objects: "DataFrame", name: str) -> Callable[[], Snapshot]:
+    """Bring the rows of one cluster over, when they are first needed."""
+    found: list[Snapshot] = []
+
+    def seen() -> Snapshot:
+        if not found:
+            own = objects.where(objects["cluster"] == name).select(*Row._fields)
+            snapshot = snapshot_of(Row(*each) for each in own.toLocalIterator())
+            if isinstance(snapshot, str):
+                raise FleetError(f"Its data sources cannot be answered: {snapshot}")
+            found.append(snapshot)
+        return found[0]
+
+    return seen
+
+
+@dataclass(frozen=True, slots=True)
+class _RunReader:
+    """Answers data sources from what a run knows of the cluster."""
+
+    seen: Callable[[], Snapshot]
+
+    def describe(self, provider: str) -> ClusterDescription:
+        """Say what the cluster is."""
+        snapshot = self._of(provider)
+        return ClusterDescription(
+            snapshot.cluster_id, snapshot.brokers, snapshot.principal, snapshot.version
+        )
+
+    def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> Reading:
+        """Give objects by name; None stands for all there are. Raises Unread."""
+        snapshot = self._of(provider)
+        if kind not in snapshot.readings:
+            raise Unread(f"{kind}: {snapshot.unread.get(kind, 'the run does not speak of it')}")
+        reading = snapshot.readings[kind]
+        if names is None:
+            return reading
+        return Reading(
+            {name: each for name, each in reading.objects.items() if name in names},
+            {name: each for name, each in reading.hidden.items() if name in names},
+        )
+
+    def _of(self, provider: str) -> Snapshot:
+        if provider:
+            raise NotHere(f"The run knows nothing of the connection {provider}.")
+        return self.seen()
