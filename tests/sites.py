@@ -46,6 +46,9 @@ class Quiet:
     def advance(self, done: int = 1) -> None:
         """Hear it."""
 
+    def tasks(self, done: int, total: int) -> None:
+        """Hear it."""
+
     def note(self, text: str) -> None:
         """Remember it."""
         self.notes.append(text)

@@ -64,6 +64,12 @@ class Bars:
         """Move the bar."""
         self._rich.advance(self._task, done)
 
+    def tasks(self, done: int, total: int) -> None:
+        """Set the bar, and take it away where there is nothing to count."""
+        for task in self._rich.tasks:
+            if task.id == self._task:  # rich's own update would stop the clock at the last one
+                task.total, task.completed = total or None, done
+
     def note(self, text: str) -> None:
         """Write one line above the bar."""
         self._console.print(text, soft_wrap=True)

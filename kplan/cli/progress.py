@@ -24,6 +24,10 @@ class Progress(Protocol):
         """Count finished items of the stage."""
         ...
 
+    def tasks(self, done: int, total: int) -> None:
+        """Say how far the stage is: `done` of `total`, or nothing where there are 0."""
+        ...
+
     def note(self, text: str) -> None:
         """Say one line."""
         ...
@@ -74,6 +78,10 @@ class Lines:
     def advance(self, done: int = 1) -> None:
         """Count finished items of the stage."""
         self._done += done
+
+    def tasks(self, done: int, total: int) -> None:
+        """Keep how far the stage is for the next sign of life."""
+        self._done, self._total = done, total
 
     def note(self, text: str) -> None:
         """Write one line."""

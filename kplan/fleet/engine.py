@@ -1,15 +1,19 @@
 """One Spark session per command: on this machine, on a cluster, or through Spark Connect."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kplan.fleet.jvm import find_java, gateway
+from kplan.fleet.watching import Told, drop, watched
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:
@@ -39,8 +43,10 @@ class Engine:
 
 
 @contextmanager
-def session(engine: Engine) -> Iterator["SparkSession"]:
+def session(engine: Engine, told: Told | None = None) -> Iterator["SparkSession"]:
     """Open a session, and end it with everything that was started for it.
+
+    `told` hears how far its tasks are. An interrupt ends the jobs that are at work.
 
     Raises:
         FleetError: PySpark or Java is missing, or Spark does not answer.
@@ -55,9 +61,32 @@ def session(engine: Engine) -> Iterator["SparkSession"]:
             java = find_java(os.environ)
             found = stack.enter_context(gateway(java, home, options, os.environ))
             spark = _joined(found, options, own_python=engine.is_here)
-        stack.callback(spark.stop)
+        stack.push(_Ending(spark, is_remote=bool(engine.remote)).end)
+        if told is not None:
+            stack.enter_context(watched(spark, told, is_remote=bool(engine.remote)))
         with _complaining():
             yield spark
+
+
+@dataclass(frozen=True, slots=True)
+class _Ending:
+    """How a session ends."""
+
+    spark: "SparkSession"
+    is_remote: bool
+
+    def end(
+        self,
+        kind: type[BaseException] | None,
+        failure: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the session; after an interrupt its jobs first."""
+        del failure, trace
+        if kind is None or issubclass(kind, Exception):
+            self.spark.stop()
+        else:
+            drop(self.spark, is_remote=self.is_remote)
 
 
 @contextmanager
@@ -138,6 +167,7 @@ def _joined(
     if own_python and "PYSPARK_PYTHON" not in os.environ:
         given["PYSPARK_PYTHON"] = sys.executable
     os.environ.update(given)
+    listener = signal.getsignal(signal.SIGINT)
     try:
         conf = SparkConf().setAll(list(options.items()))
         context = SparkContext.getOrCreate(conf)
@@ -148,6 +178,8 @@ def _joined(
     finally:
         for name in given:
             os.environ.pop(name, None)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, listener)  # Spark has put its own in its place
 
 
 def _connected(engine: Engine) -> "SparkSession":

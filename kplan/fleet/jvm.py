@@ -12,13 +12,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from kplan.model.errors import FleetError
 from kplan.sandbox.java import OLDEST, Java, version_of
 
 STARTS_IN_S = 180.0
+ENDS_IN_S = 10.0
 _POLL_S = 0.05
 _LAST_LINES = 15
 
@@ -147,10 +148,12 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
-        process.wait(timeout=10)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=ENDS_IN_S)
+    finally:  # also when a second signal comes
+        if process.poll() is None:
+            process.kill()
+            process.wait()
 
 
 def words(options: Sequence[str]) -> dict[str, str]:

@@ -37,6 +37,27 @@ def test_slow_work_gives_signs_of_life() -> None:
     assert err.getvalue().startswith("Applying... [00m00s elapsed, 2 of 5]\n")
 
 
+def test_tasks_are_counted_in_signs_of_life_and_on_a_screen() -> None:
+    err = io.StringIO()
+    lines = Lines(Terminal({}, stderr=err), heartbeat_s=0.01)
+    with lines.running():
+        lines.stage("Reading")
+        lines.tasks(3, 8)
+        while "elapsed" not in err.getvalue():
+            time.sleep(0.005)
+    assert "3 of 8" in err.getvalue()
+    screen = Screen()
+    with progress(Terminal({"TERM": "xterm", "COLUMNS": "100"}, stderr=screen)) as shown:
+        shown.stage("Reading")
+        shown.tasks(3, 8)
+        time.sleep(0.15)
+        shown.tasks(0, 0)
+        time.sleep(0.15)
+    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue()).split("\r")
+    assert any("3/8" in each for each in drawn)
+    assert "/" not in [each for each in drawn if "Reading" in each][-1]
+
+
 def test_nothing_is_told_while_a_person_thinks() -> None:
     err = io.StringIO()
     lines = Lines(Terminal({}, stderr=err), heartbeat_s=0.005)

@@ -1,0 +1,90 @@
+"""How far Spark's tasks are, for whoever waits for them, and an end to them when nobody does."""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Told = Callable[[int, int], None]
+"""Is told how many tasks of the jobs at work are done, and how many there are; 0 of 0: none."""
+
+POLL_S = 0.25
+GIVES_UP_S = 5.0
+
+
+@contextmanager
+def watched(spark: "SparkSession", told: Told, *, is_remote: bool) -> Iterator[None]:
+    """Tell of the tasks of a session as long as this lasts.
+
+    A Spark of our own is asked again and again; a Connect server tells of its own accord.
+    """
+    ended = threading.Event()
+    if is_remote:
+        handler = _handler(told)
+        spark.registerProgressHandler(handler)
+        try:
+            yield
+        finally:
+            spark.removeProgressHandler(handler)
+        return
+    thread = threading.Thread(target=_poll, args=(spark, told, ended), name="tasks", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(GIVES_UP_S)
+
+
+def _handler(told: Told) -> Callable[..., None]:
+    def handler(*, stages: Iterable[Any] | None, done: bool, **_: object) -> None:
+        known = () if done else tuple(stages or ())
+        told(sum(s.num_completed_tasks for s in known), sum(s.num_tasks for s in known))
+
+    return handler
+
+
+def _poll(spark: "SparkSession", told: Told, ended: threading.Event) -> None:
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
+
+    with suppress(Py4JError, OSError):  # Spark has ended before us
+        while not ended.wait(POLL_S):
+            told(*tasks(spark))
+
+
+def tasks(spark: "SparkSession") -> tuple[int, int]:
+    """Count the tasks of the jobs at work: done, and in all."""
+    tracker = spark.sparkContext.statusTracker()
+    jobs = [tracker.getJobInfo(each) for each in tracker.getActiveJobsIds()]
+    numbers = {stage for job in jobs if job is not None for stage in job.stageIds}
+    stages = [found for each in sorted(numbers) if (found := tracker.getStageInfo(each))]
+    return sum(s.numCompletedTasks for s in stages), sum(s.numTasks for s in stages)
+
+
+def drop(spark: "SparkSession", *, is_remote: bool) -> None:
+    """End a session at once, with all that it does.
+
+    Another thread asks a Spark of our own: the one that was interrupted may have an answer waiting
+    on its line to it, and would take that for the answer to this.
+    """
+    if is_remote:
+        spark.interruptAll()
+        spark.stop()
+        return
+    thread = threading.Thread(target=_drop, args=(spark,), name="drop", daemon=True)
+    thread.start()
+    thread.join(GIVES_UP_S)
+
+
+def _drop(spark: "SparkSession") -> None:
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
+
+    with suppress(Py4JError, OSError):
+        context = spark.sparkContext
+        context.cancelAllJobs()
+        # It prints a traceback when Java ends before it.
+        context._accumulatorServer.shutdown()  # noqa: SLF001 - nothing public stops it alone
+        spark.stop()

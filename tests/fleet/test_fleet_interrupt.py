@@ -1,0 +1,56 @@
+"""Progress and interrupts of a real kplan with a Spark of its own."""
+
+import signal
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.fleet.connect import QUICK
+from tests.fleet.screens import PATIENCE_S, Screen, children, is_alive
+
+pytestmark = pytest.mark.spark
+
+SETTINGS = tuple(f"-conf={key}={value}" for key, value in QUICK.items())
+FLEET = """
+cluster "silent" {{
+  provider "kafka" {{
+    bootstrap_servers = ["127.0.0.1:{port}"]
+    tls_enabled       = false
+    timeout           = 300
+  }}
+  deadline_s = 300
+}}
+"""
+
+
+@pytest.fixture
+def silent() -> Iterator[int]:
+    """Listen as a broker that takes connections and then says nothing."""
+    with closing(socket.create_server(("127.0.0.1", 0), backlog=50)) as listener:
+        port: int = listener.getsockname()[1]
+        yield port
+
+
+def test_tasks_are_shown_and_an_interrupt_leaves_no_process_behind(
+    tmp_path: Path, silent: int
+) -> None:
+    (tmp_path / "fleet.hcl").write_text(FLEET.format(port=silent), encoding="utf-8")
+    screen = Screen(tmp_path, "fleet", "snapshot", *SETTINGS)
+    assert screen.shows("Reading 1 clusters.* 0/1 "), screen.text
+    time.sleep(1)  # the task is with its worker
+    started = children(screen.process.pid)
+    assert len(started) >= 2, "Java, and a Python that reads"
+    screen.process.send_signal(signal.SIGINT)
+    assert screen.ended() == 128 + signal.SIGINT, screen.text
+    assert "Interrupted." in screen.text
+    assert "Traceback" not in screen.text
+    assert "WARN" not in screen.text
+    deadline = time.monotonic() + PATIENCE_S
+    while any(map(is_alive, started)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not [each for each in started if is_alive(each)]
+    assert not list((tmp_path / "fleet").glob("runs/*")), "the run that broke off does not count"
