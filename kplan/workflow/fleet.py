@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kplan.config.fleet_file import Fleet, FleetCluster, load_fleet
 from kplan.config.inputs import Inputs
@@ -49,13 +49,21 @@ class FleetOptions:
     engine: Engine = field(default_factory=Engine)
 
 
+class FleetProgress(Progress, Protocol):
+    """Where a fleet command tells how far it is: its stage, and the tasks of Spark in it."""
+
+    def tasks(self, done: int, total: int) -> None:
+        """Say how far the stage is: `done` of `total`, or nothing where there are 0."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class FleetPorts:
     """The outside world of a fleet command."""
 
     connecting: Connecting
     keeping: Keeping
-    progress: Progress
+    progress: FleetProgress
     now: Callable[[], datetime]
 
 
@@ -108,7 +116,7 @@ def looked(options: FleetOptions, ports: FleetPorts) -> Iterator[Looked]:
     """Open a stored run; raises ConfigError, UsageError and FleetError."""
     fleet = fleet_of(options)
     ports.progress.stage("Starting Spark")
-    with session(engine_of(fleet, options.engine)) as spark:
+    with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
         store = Store(spark, fleet.store)
         run = store.run(options.run)
         objects = chosen(options, store.objects(run))
@@ -135,7 +143,7 @@ def snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None)
     asked = asked_for(fleet, options, ports)
     sources = tuple(_sources(fleet, options.only, asked, ports))
     ports.progress.stage("Starting Spark")
-    with session(engine_of(fleet, options.engine)) as spark:
+    with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
         from kplan.fleet.source import clusters  # noqa: PLC0415 - imports PySpark
 
         ports.progress.stage(f"Reading {len(sources)} clusters")
@@ -260,7 +268,7 @@ def remembered(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
 def vacuumed(options: FleetOptions, ports: FleetPorts, keep: timedelta) -> int:
     """Remove old runs and what broken ones left; returns how many went."""
     fleet = fleet_of(options)
-    with session(engine_of(fleet, options.engine)) as spark:
+    with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
         return Store(spark, fleet.store).vacuum(keep, ports.now())
 
 

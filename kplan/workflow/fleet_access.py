@@ -78,13 +78,12 @@ def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
             "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
         )
     ports.progress.stage("Starting Spark")
-    with session(engine_of(fleet, options.engine)) as spark:
+    with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
         store = Store(spark, fleet.store)
-        ports.progress.stage("Reading logs", len(logging))
         for each in logging:
+            ports.progress.stage(f"Reading logs of {each.name}")
             _check_there(each.name, each.audit)
             store.append_audit(audit.parsed(audit.lines(spark, each.name, each.audit)))
-            ports.progress.advance()
         counts = store.audit().groupBy("cluster").sum("count").orderBy("cluster")
         tables = (
             shown.table("requests", counts.toDF("cluster", "requests"), options.limit),
