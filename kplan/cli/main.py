@@ -2,24 +2,37 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 
 from kplan.model.version import VERSION
 
 _VERSION_WORDS = (["-version"], ["--version"], ["-v"])
+_VERSIONS_WORDS = (["version"], ["version", "-json"], ["version", "--json"])
 
 
 def main() -> None:
     """Run the command line of this process, and end it."""
     args = sys.argv[1:]
-    if args in _VERSION_WORDS:  # before anything slow is imported
+    if said := _said_at_once(args):
         with suppress(OSError):  # nobody reads
-            os.write(1, f"kplan {VERSION}\n".encode())
+            os.write(1, said.encode())
         return
     _open_closed_streams()
     from kplan.cli.run import run  # noqa: PLC0415 - as above
 
     sys.exit(run(args, os.environ))
+
+
+def _said_at_once(args: Sequence[str]) -> str:
+    """Give the answer to what needs nothing that is slow to import, "" for all else."""
+    if args in _VERSION_WORDS:
+        return f"kplan {VERSION}\n"
+    if args in _VERSIONS_WORDS:
+        from kplan.cli.versions import versions  # noqa: PLC0415 - only then
+
+        return versions(is_json=len(args) > 1)
+    return ""
 
 
 def _open_closed_streams() -> None:

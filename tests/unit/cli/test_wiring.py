@@ -70,7 +70,7 @@ def test_the_process_ends_with_the_code_of_the_run(
     monkeypatch.setattr(sys, "argv", ["kplan", "-version"])
     main.main()
     assert capfd.readouterr().out == f"kplan {VERSION}\n"
-    monkeypatch.setattr(sys, "argv", ["kplan", "version"])
+    monkeypatch.setattr(sys, "argv", ["kplan", "version", "-no-color"])
     with pytest.raises(SystemExit) as ended:
         main.main()
     assert ended.value.code == 0
