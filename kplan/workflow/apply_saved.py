@@ -7,11 +7,13 @@ from pathlib import Path
 from kplan.cluster.errors import CLIENT_STALE, client_refusal
 from kplan.kinds import KINDS
 from kplan.model.connection import connection_name
+from kplan.model.diagnostic import in_order
 from kplan.model.errors import PolicyDenied, StalePlan, WrongCluster
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Change, Plan, Reason
 from kplan.model.policy import Standing
 from kplan.model.state import State
+from kplan.policy.blast import threshold_problems
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
 from kplan.workflow.clusters import read_clusters, wanted_identities
@@ -130,11 +132,13 @@ def _rebound(saved: SavedPlan, found: Opened, on_stale: OnStale) -> tuple[Planne
 
 
 def _policed(made: Planned, options: PlanOptions, ports: Ports) -> Planned:
-    """Ask the policies of today about what they let through when the plan was made."""
+    """Hold it against the policies and thresholds of today, whatever let it through before."""
     policies = _with_overrides(made.plan, options.policies)
     former = made.plan
     kept = tuple(each for each in former.violations if each.standing is Standing.REFUSED)
-    plan = replace(former, violations=kept)
+    problems = threshold_problems(former, options.max_dangerous, options.max_change_pct)
+    told = in_order([*former.diagnostics, *problems])
+    plan = replace(former, violations=kept, diagnostics=told)
     hearing = Hearing(made.configuration, made.snapshots)
     plan, configuration = policed(plan, hearing, policies, ports)
     return replace(made, plan=plan, configuration=configuration)
