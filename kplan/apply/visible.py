@@ -49,7 +49,7 @@ def _pause_s(waited_s: float) -> float:
 
 def _brokers(means: Means) -> tuple[int, ...]:
     try:
-        return tuple(broker.id for broker in means.cluster.describe().brokers)
+        return means.cluster.describe().witnesses or (-1,)
     except ClusterError:
         return (-1,)  # nobody to ask now: stays unverified
 

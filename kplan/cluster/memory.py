@@ -8,6 +8,7 @@ from kplan.cluster.contents import Answer, Contents, HeldTopic
 from kplan.cluster.errors import refusal
 from kplan.cluster.faults import Call
 from kplan.cluster.lag import Lag
+from kplan.cluster.memory_quorum import QuorumRequests
 from kplan.cluster.memory_serving import CLUSTER_NAME, answered
 from kplan.cluster.memory_usage import UsageRequests
 from kplan.cluster.names import topic_name_fault
@@ -32,7 +33,7 @@ KAFKA_INTERNAL = frozenset(("__consumer_offsets", "__transaction_state", "__shar
 """Topics that Kafka itself marks internal."""
 
 
-class MemoryCluster(UsageRequests):
+class MemoryCluster(UsageRequests, QuorumRequests):
     """One administrator's connection to a cluster in memory.
 
     Implements the `Cluster` port; every fault that `Faults` offers can be asked of it, and `calls`

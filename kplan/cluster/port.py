@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from kplan.cluster.quorum import Quorum
 from kplan.cluster.setting_specs import (
     ConfigDetail,
     ConfigResource,
@@ -64,6 +65,11 @@ class Cluster(Protocol):
 
         `broker` asks that very broker. An unknown name is answered UNKNOWN_TOPIC_OR_PARTITION, one
         that is hidden from us TOPIC_AUTHORIZATION_FAILED. Nothing is ever created by asking.
+
+        Raises:
+            Unlisted: a controller is asked, which lists none. It tells that a named topic is there,
+                with an assignment of no partition, as it does not know them either.
+
         """
         ...
 
@@ -205,6 +211,22 @@ class Cluster(Protocol):
         """Delete the records before an offset of each partition (DeleteRecords, KIP-107).
 
         Each leader is asked about its own. Tells the first offset that is left.
+        """
+        ...
+
+    def quorum(self) -> Quorum:
+        """Tell who leads the metadata of the cluster, and how far all others are (DescribeQuorum).
+
+        Raises:
+            Unread: no right to describe the cluster.
+
+        """
+        ...
+
+    def unregister_broker(self, broker: int) -> Verdict:
+        """Take a broker out of the cluster (UnregisterBroker, KIP-631), also one that runs.
+
+        Replicas that are assigned to it stay so.
         """
         ...
 

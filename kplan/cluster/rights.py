@@ -31,6 +31,8 @@ RIGHTS: Mapping[str, tuple[str, str]] = {
     "alter_configs": ("ALTER_CONFIGS", "CLUSTER"),
     "update_features": ("ALTER", "CLUSTER"),
     "group_names": ("DESCRIBE", "CLUSTER"),
+    "quorum": ("DESCRIBE", "CLUSTER"),
+    "unregister_broker": ("ALTER", "CLUSTER"),
     "delete_records": ("DELETE", "TOPIC"),
 }
 """The operation and the type of resource (Kafka: "Authorization and ACLs", the table).

@@ -137,15 +137,19 @@ class FeatureUpdate:
 class Lack:
     """An API that a method of the port takes and the cluster does not offer so.
 
-    Ranges of versions are inclusive; `offered` is None where there is none at all.
+    Ranges of versions are inclusive; `offered` is None where there is none at all. `reason` says
+    why where it is not for the versions.
     """
 
     api: str
     needed: tuple[int, int]
     offered: tuple[int, int] | None
+    reason: str = ""
 
     def __str__(self) -> str:
         """Say what is needed and what is offered."""
+        if self.reason:
+            return self.reason
         offers = "offers none" if self.offered is None else f"offers {_versions(*self.offered)}"
         return f"kplan needs {self.api} in {_versions(*self.needed)}; the cluster {offers}"
 

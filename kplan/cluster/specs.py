@@ -12,13 +12,47 @@ Assignment = tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Direct:
+    """Controllers that are asked with the brokers left out (KIP-919).
+
+    `controllers` are all that are registered, whether they run or not; `active` is the id of the
+    one that decides, None during an election. Nothing may be changed unless `is_allowed`. `served`
+    says in words what controllers can be asked to change.
+    """
+
+    controllers: tuple[Broker, ...]
+    active: int | None
+    is_allowed: bool = False
+    served: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ClusterDescription:
-    """Who answers. `principal` is how the cluster sees us, "" where that cannot be told."""
+    """Who answers. `principal` is how the cluster sees us, "" where that cannot be told.
+
+    Where controllers are asked directly, nothing is known of brokers.
+    """
 
     cluster_id: str
     brokers: tuple[Broker, ...]
     principal: str = ""
     version: str = ""
+    direct: Direct | None = None
+
+    @property
+    def nodes(self) -> tuple[Broker, ...]:
+        """The live brokers, or the controllers in their place."""
+        return self.brokers if self.direct is None else self.direct.controllers
+
+    @property
+    def witnesses(self) -> tuple[int, ...]:
+        """Ids of the nodes that have to show what was changed: all live brokers.
+
+        Of controllers it is the active one: others may be down, and follow when they are back.
+        """
+        if self.direct is None:
+            return tuple(each.id for each in self.brokers)
+        return () if self.direct.active is None else (self.direct.active,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from kplan.cluster.port import Cluster
+from kplan.cluster.quorum import Quorum
 from kplan.cluster.rights import named
 from kplan.cluster.setting_specs import (
     ConfigDetail,
@@ -35,6 +37,7 @@ from kplan.cluster.specs import (
 from kplan.cluster.usage import TopicPartition, TopicUse
 from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.settings import ConnectionSettings
+from kplan.kafka.wire.direct import ControllerCluster
 from kplan.kafka.wire.driver import WireCluster
 from kplan.model.refusal import Refusal
 
@@ -80,6 +83,8 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "topic_use": (Driver.WIRE, "all groups of a broker in three requests, not three each"),
     "group_names": (Driver.WIRE, "says so where a broker does not answer"),
     "delete_records": (Driver.WIRE, "each leader is asked once, and tells partition by partition"),
+    "quorum": (Driver.WIRE, "confluent-kafka has no such call"),
+    "unregister_broker": (Driver.WIRE, "confluent-kafka has no such call"),
     "lacks": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
 }
 """The driver of each method, and why."""
@@ -113,6 +118,8 @@ class KafkaCluster:
     topic_use           wire      all groups of a broker in three requests, not three each
     group_names         wire      says so where a broker does not answer
     delete_records      wire      each leader is asked once, and tells partition by partition
+    quorum              wire      confluent-kafka has no such call
+    unregister_broker   wire      confluent-kafka has no such call
     lacks               wire      the versions are those of the wire driver's own connections
     =================== ========= =====================================================
 
@@ -242,6 +249,14 @@ class KafkaCluster:
         """Delete the records before an offset of each partition."""
         return self._wire.delete_records(before)
 
+    def quorum(self) -> Quorum:
+        """Tell who leads the metadata of the cluster; raises Unread."""
+        return self._wire.quorum()
+
+    def unregister_broker(self, broker: int) -> Verdict:
+        """Take a broker out of the cluster."""
+        return self._wire.unregister_broker(broker)
+
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods the cluster cannot serve."""
         return self._wire.lacks(methods)
@@ -263,16 +278,21 @@ class KafkaCluster:
             return self._confluent
 
 
-def open_cluster(settings: ConnectionSettings) -> KafkaCluster:
+def open_cluster(settings: ConnectionSettings) -> Cluster:
     """Connect, and find out at once whether we are let in.
+
+    Where controllers are to be asked (KIP-919) the wire driver carries all requests: librdkafka
+    cannot talk to them.
 
     Raises:
         Unreachable: nobody answers.
         AuthError: TLS or the login failed.
-        Unsupported: it is too old, or no broker.
+        WrongEndpoint: a broker was given as a controller, or the other way round.
+        Unsupported: it is too old.
 
     """
-    cluster = KafkaCluster(settings)
+    cluster: Cluster
+    cluster = ControllerCluster(settings) if settings.is_direct else KafkaCluster(settings)
     try:
         cluster.describe()
     except BaseException:

@@ -68,7 +68,9 @@ class Tls:
 class ConnectionSettings:
     """All that is needed to connect.
 
-    `librdkafka` holds settings that concern only librdkafka, under its own names.
+    With `bootstrap_controllers` controllers are asked, and no broker at all (KIP-919); they may be
+    changed something only where `allows_direct`. `librdkafka` holds settings that concern only
+    librdkafka, under its own names.
     """
 
     bootstrap_servers: tuple[Endpoint, ...]
@@ -77,6 +79,13 @@ class ConnectionSettings:
     timeouts: Timeouts = Timeouts()
     client_id: str = "kplan"
     librdkafka: Mapping[str, str] = field(default_factory=dict, repr=False)
+    bootstrap_controllers: tuple[Endpoint, ...] = ()
+    allows_direct: bool = False
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether controllers are asked instead of brokers."""
+        return bool(self.bootstrap_controllers)
 
     @property
     def security_protocol(self) -> str:

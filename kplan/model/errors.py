@@ -8,6 +8,8 @@
         AuthError           TLS or SASL refused us (exit 7 in detail)
         Unsupported         the cluster lacks an API
         Unread              a kind could not be read in full
+          Unlisted          only what is asked for by name can be read
+        WrongEndpoint       a controller where a broker was meant, or the other way round
       StateError
         StateLocked         another run holds the lock (exit 6 in detail)
         StateCorrupt        the file is empty, cut, foreign or damaged
@@ -110,6 +112,17 @@ class Unread(ClusterError):  # noqa: N818
 
     code = "KP914"
     summary = "The cluster could not be read in full"
+
+
+class Unlisted(Unread):
+    """What is asked cannot list a kind; what is asked for by name can be read."""
+
+
+class WrongEndpoint(ClusterError):  # noqa: N818 - a state of the configuration
+    """A controller answers where a broker was meant, or a broker where a controller was."""
+
+    code = "KP915"
+    summary = "The address is of another sort of node"
 
 
 class StateError(KplanError):

@@ -31,7 +31,7 @@ def _problems(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
                 Severity.ERROR,
                 SUMMARIES["KP229"],
                 f"{lack}. {count} of the planned changes take it.",
-                "kplan cluster versions tells what the brokers offer.",
+                "" if lack.reason else "kplan cluster versions tells what the brokers offer.",
                 first.address,
                 first.declared_at,
             )

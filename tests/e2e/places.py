@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from kplan.kafka.cluster import KafkaCluster, open_cluster
+from kplan.cluster.port import Cluster
+from kplan.kafka.cluster import open_cluster
 from kplan.kafka.resolve import connection_settings
 from kplan.model.refusal import Refusal
 from tests.e2e.commands import Ran, kplan
@@ -87,14 +88,14 @@ class Place:
         if state.exists() and '"address"' in state.read_text(encoding="utf-8"):
             self.ran("destroy", "-auto-approve")
 
-    def cluster(self) -> KafkaCluster:
+    def cluster(self) -> Cluster:
         """Connect as kplan does; the caller closes."""
         settings = connection_settings(None, self.env, folder=self.folder).settings
         assert settings is not None
         return open_cluster(settings)
 
 
-def config_of(cluster: KafkaCluster, topic: str, key: str) -> str | None:
+def config_of(cluster: Cluster, topic: str, key: str) -> str | None:
     """Give the value of a topic's config key."""
     found = cluster.topic_configs([topic])[topic]
     assert not isinstance(found, Refusal)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from kplan.cluster.port import Cluster
 from kplan.cluster.specs import AclBinding, TopicRef
-from kplan.kafka.cluster import KafkaCluster, open_cluster
+from kplan.kafka.cluster import open_cluster
 from kplan.sandbox.record import Sandbox, properties_file
 from tests.contract.clusters import settings_of
 from tests.e2e.places import Place, until
@@ -26,7 +27,7 @@ resource "kafka_topic" "t" {{
 
 
 @pytest.fixture
-def admin(sasl_broker: Sandbox) -> Iterator[KafkaCluster]:
+def admin(sasl_broker: Sandbox) -> Iterator[Cluster]:
     with closing(open_cluster(settings_of(sasl_broker, "admin"))) as cluster:
         before, acls = set(cluster.topics()), cluster.acls()
         yield cluster
@@ -40,7 +41,7 @@ def place(tmp_path: Path, sasl_broker: Sandbox) -> Place:
     return Place(tmp_path, {"KPLAN_COMMAND_CONFIG": str(file)}, TOPICS)
 
 
-def granted(admin: KafkaCluster, place: Place, *operations: str) -> None:
+def granted(admin: Cluster, place: Place, *operations: str) -> None:
     bindings = [
         AclBinding("TOPIC", f"{place.prefix}.", "PREFIXED", "User:ci", "*", each, "ALLOW")
         for each in operations
@@ -53,7 +54,7 @@ def unwrapped(told: str) -> str:
     return " ".join(told.replace("│", " ").split())
 
 
-def test_the_right_to_create_is_told_at_plan(admin: KafkaCluster, place: Place) -> None:
+def test_the_right_to_create_is_told_at_plan(admin: Cluster, place: Place) -> None:
     """K4-21, S23."""
     granted(admin, place, "DESCRIBE")
     told = unwrapped(place.ran("plan", code=1).err)
@@ -64,7 +65,7 @@ def test_the_right_to_create_is_told_at_plan(admin: KafkaCluster, place: Place) 
 
 
 def test_the_right_to_delete_is_told_before_anything_is_deleted(
-    admin: KafkaCluster, place: Place
+    admin: Cluster, place: Place
 ) -> None:
     """K4-34, K201-18: a delete cannot be validated, but the right to it is told."""
     granted(admin, place, "CREATE", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
@@ -79,7 +80,7 @@ def test_the_right_to_delete_is_told_before_anything_is_deleted(
     assert len([name for name in admin.topics() if name.startswith(place.prefix)]) == 4
 
 
-def test_hidden_topics_are_not_taken_for_absent_ones(admin: KafkaCluster, place: Place) -> None:
+def test_hidden_topics_are_not_taken_for_absent_ones(admin: Cluster, place: Place) -> None:
     """K4-34, trap 7."""
     granted(admin, place, "CREATE", "DESCRIBE", "DESCRIBE_CONFIGS")
     place.run("apply", "-auto-approve")

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
+from kplan.cluster.quorum import Quorum
 from kplan.cluster.rights import Answer, Item, named
 from kplan.cluster.setting_specs import (
     ConfigDetail,
@@ -215,6 +216,19 @@ class WireCluster:
 
         found = record_deletion.delete_records(self._gateway, before) if before else {}
         return self._named("delete_records", found)
+
+    def quorum(self) -> Quorum:
+        """Tell who leads the metadata of the cluster; raises Unread."""
+        from kplan.kafka.wire import quorum  # noqa: PLC0415 - few commands ask
+
+        return quorum.quorum(self._gateway)
+
+    def unregister_broker(self, broker: int) -> Verdict:
+        """Take a broker out of the cluster."""
+        from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
+
+        found = {str(broker): quorum.unregister_broker(self._gateway, broker)}
+        return self._named("unregister_broker", found)[str(broker)]
 
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods the cluster cannot serve."""

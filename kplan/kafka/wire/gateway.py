@@ -1,31 +1,40 @@
 """Whom to ask, and what a broken connection means for reads and for writes."""
 
+import time
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_refusal
 from kplan.kafka.settings import ConnectionSettings, Endpoint
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.active import active, is_not_controller
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.diagnosis import refused_request
 from kplan.kafka.wire.link import Broken, Deadline, TimedOut
 from kplan.kafka.wire.messages import Api, Message
 from kplan.kafka.wire.pool import Pool
-from kplan.model.errors import Unreachable
+from kplan.model.errors import Unreachable, Unsupported
 from kplan.model.refusal import Refusal
 
 Answer = TypeVar("Answer")
+
+_ELECTION_S = 20.0
+"""How long a change looks for the active controller: an election took 2 s where it was measured."""
+
+_PAUSE_S = 0.2
 
 
 class Gateway:
     """Asks the cluster: any bootstrap server that answers, the same one as long as it does.
 
-    Staying with one broker makes what it has told us consistent: others may lag behind.
+    Staying with one node makes what it has told us consistent: others may lag behind. Where
+    controllers are asked directly (KIP-919), that one is the active controller once it is known.
     """
 
     def __init__(self, settings: ConnectionSettings) -> None:
         self._settings = settings
         self._pool = Pool(settings)
+        self._bootstrap = settings.bootstrap_controllers or settings.bootstrap_servers
         self._home: Endpoint | None = None
         self._learned: tuple[Endpoint, ...] = ()
 
@@ -72,14 +81,38 @@ class Gateway:
     ) -> Answer | Refusal:
         """Ask one node, `at` or any, for a change, once: brokers forward it (KIP-590).
 
-        It is never asked a second time: without an answer the refusal says that the outcome is in
-        doubt, also where nothing can have been sent.
+        It is asked a second time only where the answer was that another node is the controller,
+        which has changed nothing: that node is then asked, for 20 s at most. Without an answer the
+        refusal says that the outcome is in doubt, also where nothing can have been sent.
 
         Raises:
             AuthError: a node refused us; nothing was sent.
             Unsupported: the node does not speak the API; nothing was sent.
 
         """
+        answer = self._written(question, at)
+        until = Deadline.after(min(_ELECTION_S, self._settings.timeouts.request_s))
+        while at is None and is_not_controller(answer) and until.is_ahead:
+            time.sleep(_PAUSE_S)
+            self._follow()
+            answer = self._written(question, None)
+        return answer
+
+    def _follow(self) -> None:
+        """Turn to the node that is said to be the active controller."""
+        try:
+            said = self.controller()
+        except (Unreachable, Unsupported):
+            return
+        self._home = said or self._home
+
+    def controller(self) -> Endpoint | None:
+        """Ask where the active controller listens, None where none is known; raises as `read`."""
+        return self.read(lambda node, left: active(node, left, is_direct=self._settings.is_direct))
+
+    def _written(
+        self, question: Callable[[Connection, Deadline], Answer], at: Endpoint | None
+    ) -> Answer | Refusal:
         timeouts = self._settings.timeouts
         deadline = Deadline.after(timeouts.request_s + timeouts.grace_s)
         failures: list[Unreachable] = []
@@ -103,9 +136,13 @@ class Gateway:
         """Write with one request; raises as `write`."""
         return self.write(lambda node, deadline: node.ask(api, request, deadline), at=at)
 
-    def learn(self, endpoints: Iterable[Endpoint]) -> None:
-        """Remember where brokers listen, for when no bootstrap server answers any more."""
+    def learn(self, endpoints: Iterable[Endpoint], home: Endpoint | None = None) -> None:
+        """Remember where nodes listen, for when no bootstrap server answers any more.
+
+        With `home`, ask that one first.
+        """
         self._learned = tuple(endpoints)
+        self._home = home or self._home
 
     def close(self) -> None:
         """Close all connections; whoever waits for an answer gets none."""
@@ -132,7 +169,7 @@ class Gateway:
 
     def _candidates(self) -> tuple[Endpoint, ...]:
         home = (self._home,) if self._home else ()
-        return tuple(dict.fromkeys((*home, *self._settings.bootstrap_servers, *self._learned)))
+        return tuple(dict.fromkeys((*home, *self._bootstrap, *self._learned)))
 
 
 def _nobody(failures: list[Unreachable]) -> Unreachable:

@@ -56,6 +56,11 @@ class Deadline:
         """Set a nearer deadline; never one beyond this."""
         return Deadline(min(self.at_s, time.monotonic() + span_s))
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether there is time left."""
+        return time.monotonic() < self.at_s
+
     def left_s(self) -> float:
         """Tell the time left.
 

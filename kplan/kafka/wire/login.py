@@ -10,7 +10,7 @@ from kplan.kafka.wire.link import Broken, Deadline, Link, TlsFailed, dial
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.sasl import log_in
 from kplan.kafka.wire.tls import secured, tls_failure
-from kplan.model.errors import Unreachable
+from kplan.model.errors import WrongEndpoint
 
 UNSUPPORTED_VERSION = 35
 _REAUTHENTICATE_AT = 0.85  # of the life of a login, as Kafka's own client does
@@ -25,14 +25,15 @@ def opened(
     """Open a connection that may be asked anything.
 
     Raises:
-        Unreachable: nobody listens, or not a Kafka broker.
+        Unreachable: nobody listens, or not a Kafka node.
+        WrongEndpoint: it is a controller and no broker, or the other way round.
         AuthError: TLS or SASL refused us.
         Broken: the other side went away, or did not understand us.
 
     """
     connection = introduced(endpoint, settings.client_id, context, deadline)
     try:
-        _refuse_controller(connection)
+        _check_sort(connection, is_direct=settings.is_direct)
         if settings.sasl is not None:
             lifetime_s = log_in(connection, settings.sasl, deadline)
             connection.expires_at_s = time.monotonic() + lifetime_s * _REAUTHENTICATE_AT
@@ -42,12 +43,21 @@ def opened(
     return connection
 
 
-def _refuse_controller(connection: Connection) -> None:
-    """Tell a KRaft controller by what it does not serve (KIP-919)."""
-    if messages.METADATA.key not in connection.versions:
-        raise Unreachable(
+def _check_sort(connection: Connection, *, is_direct: bool) -> None:
+    """Tell brokers and KRaft controllers apart by what only brokers serve (KIP-919)."""
+    is_broker = messages.METADATA.key in connection.versions
+    if is_broker and is_direct:
+        raise WrongEndpoint(
+            f"{connection.endpoint} is a broker; a controller was expected "
+            "(MISMATCHED_ENDPOINT_TYPE).",
+            hint="Give addresses of controllers, those of the listeners in "
+            "controller.listener.names; or ask brokers with bootstrap_servers.",
+        )
+    if not is_broker and not is_direct:
+        raise WrongEndpoint(
             f"{connection.endpoint} is a controller, not a broker.",
-            hint="Give addresses of brokers in bootstrap_servers.",
+            hint="Give addresses of brokers in bootstrap_servers. Where none is up: "
+            "-bootstrap-controller, or bootstrap_controllers.",
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from kplan.cluster.specs import Rights
 from kplan.kafka.wire import messages, topic_id
+from kplan.kafka.wire.active import CONTROLLERS
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.link import Deadline
@@ -52,6 +53,16 @@ def _rights(node: Connection, deadline: Deadline, topics: Collection[str]) -> Ri
                 on_topics[each.name] = operations(bits_of)
     # No bit at all is the answer to those who may not describe the cluster: it tells nothing.
     return Rights(operations(bits) if bits else None, on_topics)
+
+
+def rights_at_controllers(gateway: Gateway) -> Rights:
+    """Ask controllers what we may do on the cluster; topics they leave out. Raises as `rights`."""
+    request = messages.DESCRIBE_CLUSTER.request(
+        include_cluster_authorized_operations=True, endpoint_type=CONTROLLERS
+    )
+    answer = gateway.ask(messages.DESCRIBE_CLUSTER, request)
+    bits = None if answer.error_code else answer.authorized_operations
+    return Rights(operations(bits) if bits else None)
 
 
 def operations(bits: Collection[int]) -> frozenset[str]:

@@ -10,11 +10,17 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from kplan.kafka.settings import ConnectionSettings, Endpoint, Timeouts, seconds
-from kplan.kafka.wire import batches, messages, usage_messages
+from kplan.kafka.wire import batches, messages, quorum_messages, usage_messages
 from kplan.kafka.wire.link import MAX_FRAME_BYTES
 from kplan.kafka.wire.messages import Api, Message
 
-APIS = (*messages.APIS, *batches.APIS, usage_messages.DELETE_RECORDS)
+APIS = (
+    *messages.APIS,
+    *batches.APIS,
+    usage_messages.DELETE_RECORDS,
+    quorum_messages.DESCRIBE_QUORUM,
+    quorum_messages.UNREGISTER_BROKER,
+)
 
 
 class Act(Enum):

@@ -17,7 +17,7 @@ from kplan.kafka.settings import ConnectionSettings, Endpoint, Timeouts, seconds
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.kafka.wire.messages import Message
-from kplan.model.errors import AuthError, ClusterError, Unreachable, Unsupported
+from kplan.model.errors import AuthError, ClusterError, Unreachable, Unsupported, WrongEndpoint
 from kplan.model.refusal import Refusal
 from tests.unit.kafka.fake_broker import Act, FakeBroker, described, fake_broker, settings_for
 
@@ -204,7 +204,7 @@ def test_a_controller_is_told_from_a_broker() -> None:
     """K919-05."""
     with (
         fake_broker(frozenset({messages.METADATA.key})) as controller,
-        pytest.raises(Unreachable, match="is a controller, not a broker"),
+        pytest.raises(WrongEndpoint, match="is a controller, not a broker"),
     ):
         preflight(settings_for(controller.endpoint))
 

@@ -1,0 +1,32 @@
+"""The quorum of controllers that keeps the metadata of a cluster (KIP-595)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Follower:
+    """A node that copies the metadata: a voter, or a broker as an observer.
+
+    `behind` is how many records it lacks of what the leader has; `fetched_ms` and `caught_up_ms`
+    are how long ago it fetched last, and last had everything. None: not told (KIP-836), as for a
+    voter that has not been heard of.
+    """
+
+    id: int
+    end_offset: int
+    behind: int
+    fetched_ms: int | None = None
+    caught_up_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quorum:
+    """Who leads, and how far the others are. `addresses` are those of controllers, where told."""
+
+    leader: int
+    epoch: int
+    high_watermark: int
+    voters: tuple[Follower, ...]
+    observers: tuple[Follower, ...]
+    addresses: Mapping[int, str] = field(default_factory=dict)

@@ -1,0 +1,140 @@
+"""Controllers asked directly, with the brokers left out (KIP-919): what they serve, and no more."""
+
+import time
+from collections.abc import Collection, Mapping, Sequence
+
+from kplan.cluster.errors import CLIENT_INVALID, client_refusal
+from kplan.cluster.setting_specs import (
+    ConfigDetail,
+    ConfigResource,
+    ConfigScope,
+    Lack,
+    QuotaEntity,
+    ResourceAlteration,
+    ScramUser,
+)
+from kplan.cluster.specs import (
+    ClusterDescription,
+    Direct,
+    Rights,
+    TopicDescription,
+    Verdict,
+)
+from kplan.kafka.settings import Endpoint
+from kplan.kafka.wire import brokers, capabilities, resource_configs, rights
+from kplan.kafka.wire.driver import WireCluster
+from kplan.kafka.wire.link import Deadline
+from kplan.model.errors import ClusterError, Unlisted, Unread
+from kplan.model.refusal import Refusal
+
+CHANGES: Mapping[str, str] = {
+    "create_acls": "ACLs",
+    "delete_acls": "ACLs",
+    "alter_topic_configs": "configs of topics that are there",
+    "alter_configs": "configs of all brokers together, of groups and of metrics subscriptions",
+    "update_features": "features",
+    "unregister_broker": "the registration of brokers",
+}
+"""Methods of the port that change something and that controllers serve, with what they change.
+
+Left out is what cannot be read back there, so that nobody could tell what it would change: topics
+have no layout, quotas and credentials are not told (decision 0035).
+"""
+
+SERVED = ", ".join(dict.fromkeys(CHANGES.values()))
+"""What controllers can be asked to change, in words."""
+
+_ELECTION_S = 20.0
+_PAUSE_S = 0.2
+_ASK_BROKERS = "Ask brokers for it, with bootstrap_servers."
+
+
+class ControllerCluster(WireCluster):
+    """A real cluster whose controllers are asked, those of the connection that answer.
+
+    Requests go to the active controller: what it has told is what counts, and it shows at once
+    what was changed.
+    """
+
+    def describe(self) -> ClusterDescription:
+        """Tell cluster id, release, principal and controllers; waits while one is elected."""
+        deadline = Deadline.after(min(_ELECTION_S, self._settings.timeouts.request_s))
+        found, active = brokers.describe_controllers(self._gateway)
+        while active is None and deadline.is_ahead:
+            time.sleep(_PAUSE_S)
+            found, active = brokers.describe_controllers(self._gateway)
+        cluster_id, nodes, release = found
+        if active is None:
+            known = ", ".join(f"{each.id} at {each.host}:{each.port}" for each in nodes)
+            raise ClusterError(
+                f"The cluster has no active controller. Registered are {known}.",
+                hint="A majority of them has to run.",
+            )
+        self._addresses = {each.id: Endpoint(each.host, each.port) for each in nodes}
+        self._gateway.learn(self._addresses.values(), self._addresses.get(active))
+        direct = Direct(nodes, active, self._settings.allows_direct, SERVED)
+        return ClusterDescription(cluster_id, (), self._settings.principal, release, direct)
+
+    def rights(self, topics: Collection[str]) -> Rights:  # noqa: ARG002 - not told by controllers
+        """Tell what we may do on the cluster."""
+        return rights.rights_at_controllers(self._gateway)
+
+    def topics(
+        self, names: Collection[str] | None = None, *, broker: int | None = None
+    ) -> Mapping[str, TopicDescription | Refusal]:
+        """Tell which of the named topics are there; their layout is not told."""
+        if names is None:
+            raise Unlisted("A controller does not list topics.", hint=_ASK_BROKERS)
+        return {
+            name: each if isinstance(each, Refusal) else TopicDescription(name, "", ())
+            for name, each in self.topic_configs(names, broker=broker).items()
+        }
+
+    def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:  # noqa: ARG002
+        """Refuse: controllers take quotas, and do not tell which there are (K919-16)."""
+        raise Unread("A controller does not tell the quotas.", hint=_ASK_BROKERS)
+
+    def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:  # noqa: ARG002
+        """Refuse: they offer DescribeUserScramCredentials, and answer -1 (measured on 4.3)."""
+        raise Unread("A controller does not tell the SCRAM credentials.", hint=_ASK_BROKERS)
+
+    def configs(
+        self, resources: Collection[ConfigResource], *, broker: int | None = None
+    ) -> Mapping[ConfigResource, Mapping[str, ConfigDetail] | Refusal]:
+        """Read configs; those of a single broker are known to that broker alone (K919-15)."""
+        known = {str(each) for each in self._known()}
+        foreign = [each for each in resources if _is_one(each) and each.name not in known]
+        untold = client_refusal(
+            CLIENT_INVALID, "A controller does not tell the configs of a single broker."
+        )
+        told = super().configs([each for each in resources if each not in foreign], broker=broker)
+        return {**dict.fromkeys(foreign, untold), **told}
+
+    def alter_configs(
+        self, specs: Sequence[ResourceAlteration], *, validate_only: bool = False
+    ) -> Mapping[ConfigResource, Verdict]:
+        """Set and reset keys, all through the active controller."""
+        found = resource_configs.alter_configs(
+            self._gateway, specs, lambda _: None, validate_only=validate_only
+        )
+        return self._named("alter_configs", found)
+
+    def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
+        """Tell which of these methods are not served directly (K919-12)."""
+        left_out = {name: _left_out(name) for name in sorted(set(methods) - CHANGES.keys())}
+        return {**super().lacks(set(methods) & CHANGES.keys()), **left_out}
+
+    def _known(self) -> Mapping[int, Endpoint]:
+        if not self._addresses:
+            self.describe()
+        return self._addresses
+
+
+def _left_out(method: str) -> Lack:
+    api = capabilities.TAKES.get(method)
+    reason = f"This takes a broker; asked directly, controllers change {SERVED}"
+    return Lack(api.name if api else method, (0, 0), None, reason)
+
+
+def _is_one(resource: ConfigResource) -> bool:
+    return resource.scope is ConfigScope.BROKER and bool(resource.name)

@@ -1,0 +1,1 @@
+"""Definitions of messages that kafka-python does not ship, in the form of Kafka's own."""
