@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kplan.cluster.faults import Item
+from kplan.cluster.reassignments import Moving
 from kplan.cluster.resource_configs import FINALIZED
 from kplan.cluster.setting_specs import ConfigResource, QuotaEntity, ScramUser
 from kplan.cluster.specs import AclBinding, Assignment, Verdict
+from kplan.cluster.usage import TopicPartition
 from kplan.model.snapshot import Broker
 
 Key = TypeVar("Key", bound=Item)
@@ -38,7 +40,8 @@ class HeldCredential:
 class Contents:
     """All objects at one moment. A write makes new contents, so that an old view stays as it was.
 
-    `made` counts the topics ever created; topic ids follow from it.
+    `made` counts the topics ever created; topic ids follow from it. `moves` holds what is being
+    moved, with how many lists it still takes; `leaders` those that came about by elections.
     """
 
     topics: Mapping[str, HeldTopic] = field(default_factory=dict)
@@ -48,6 +51,8 @@ class Contents:
     scram: Mapping[ScramUser, HeldCredential] = field(default_factory=dict)
     configs: Mapping[ConfigResource, Mapping[str, str]] = field(default_factory=dict)
     features: Mapping[str, int] = field(default_factory=lambda: dict(FINALIZED))
+    moves: Mapping[TopicPartition, tuple[Moving, int]] = field(default_factory=dict)
+    leaders: Mapping[TopicPartition, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

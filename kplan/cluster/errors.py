@@ -167,6 +167,20 @@ _ROWS = (
         "Replicas of the topic are being moved.",
         "Apply again when the move has ended.",
     ),
+    KafkaError(
+        80,
+        "PREFERRED_LEADER_NOT_AVAILABLE",
+        Handling.REJECTED,
+        "The first replica is not in sync, or its broker is down.",
+        "Elect again when it has caught up.",
+    ),
+    KafkaError(
+        83,
+        "ELIGIBLE_LEADERS_NOT_AVAILABLE",
+        Handling.REJECTED,
+        "No replica that could lead is there.",
+        "Bring one of the partition's brokers back.",
+    ),
     KafkaError(84, "ELECTION_NOT_NEEDED", Handling.CONVERGED, "The leader is the right one."),
     KafkaError(
         85, "NO_REASSIGNMENT_IN_PROGRESS", Handling.CONVERGED, "There is nothing to cancel."

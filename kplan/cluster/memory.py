@@ -9,8 +9,8 @@ from kplan.cluster.errors import refusal
 from kplan.cluster.faults import Call
 from kplan.cluster.lag import Lag
 from kplan.cluster.memory_quorum import QuorumRequests
+from kplan.cluster.memory_moves import MoveRequests, in_sync_of, leader_of, with_leaders
 from kplan.cluster.memory_serving import CLUSTER_NAME, answered
-from kplan.cluster.memory_usage import UsageRequests
 from kplan.cluster.names import topic_name_fault
 from kplan.cluster.specs import (
     AclBinding,
@@ -33,7 +33,7 @@ KAFKA_INTERNAL = frozenset(("__consumer_offsets", "__transaction_state", "__shar
 """Topics that Kafka itself marks internal."""
 
 
-class MemoryCluster(UsageRequests, QuorumRequests):
+class MemoryCluster(MoveRequests, QuorumRequests):
     """One administrator's connection to a cluster in memory.
 
     Implements the `Cluster` port; every fault that `Faults` offers can be asked of it, and `calls`
@@ -93,6 +93,7 @@ class MemoryCluster(UsageRequests, QuorumRequests):
             site = self._store.site
             stopped = frozenset(brokers or (each.id for each in site.brokers))
             self._store.site = replace(site, fenced=site.fenced | stopped)
+            self._commit(with_leaders(self._store.contents, self._store.site.fenced))
 
     def come_back(self) -> None:
         """Start every broker again."""
@@ -236,12 +237,15 @@ class MemoryCluster(UsageRequests, QuorumRequests):
         if held is None:
             return _unknown(name)
         fenced = self._store.site.fenced
+        keys = [(name, number) for number in range(len(held.assignment))]
         return TopicDescription(
             name,
             held.topic_id,
             held.assignment,
             is_internal=name in KAFKA_INTERNAL,
             leaderless=sum(1 for replicas in held.assignment if fenced.issuperset(replicas)),
+            leaders=tuple(leader_of(contents, key, fenced) for key in keys),
+            in_sync=tuple(in_sync_of(contents, key, fenced) for key in keys),
         )
 
     def _effective(self, held: HeldTopic) -> Mapping[str, ConfigEntry]:

@@ -32,6 +32,7 @@ class Store:
     has_authorizer: bool = True
     lags: list[Lag] = field(default_factory=list)
     used: dict[str, TopicUse] = field(default_factory=dict)
+    move_lists: int = 1
     groups: set[str] = field(default_factory=set)
     lock: RLock = field(default_factory=RLock)
 

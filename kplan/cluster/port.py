@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from kplan.cluster.quorum import Quorum
+from kplan.cluster.reassignments import Election, Moving, Targets
 from kplan.cluster.setting_specs import (
     ConfigDetail,
     ConfigResource,
@@ -211,6 +212,62 @@ class Cluster(Protocol):
         """Delete the records before an offset of each partition (DeleteRecords, KIP-107).
 
         Each leader is asked about its own. Tells the first offset that is left.
+        """
+        ...
+
+    def quorum(self) -> Quorum:
+        """Tell who leads the metadata of the cluster, and how far all others are (DescribeQuorum).
+
+        Raises:
+            Unread: no right to describe the cluster.
+
+        """
+        ...
+
+    def unregister_broker(self, broker: int) -> Verdict:
+        """Take a broker out of the cluster (UnregisterBroker, KIP-631), also one that runs.
+
+        Replicas that are assigned to it stay so.
+        """
+        ...
+
+    def reassignments(
+        self, partitions: Collection[TopicPartition] | None = None
+    ) -> Mapping[TopicPartition, Moving]:
+        """List the partitions whose replicas are being moved (ListPartitionReassignments, KIP-455).
+
+        None asks for all of them. What is not moving is left out.
+
+        Raises:
+            Unread: no right to describe the cluster.
+
+        """
+        ...
+
+    def reassign(self, targets: Targets) -> Mapping[TopicPartition, Verdict]:
+        """Begin to move replicas, or with None go back (AlterPartitionReassignments, KIP-455).
+
+        A success says that it was begun. Cancelling what does not move is refused with 85.
+        """
+        ...
+
+    def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
+        """Tell the bytes that each broker holds of each partition (DescribeLogDirs).
+
+        Brokers that do not answer are left out.
+
+        Raises:
+            Unread: no right to describe the cluster.
+
+        """
+        ...
+
+    def elect_leaders(
+        self, partitions: Collection[TopicPartition] | None, election: Election
+    ) -> Mapping[TopicPartition, Verdict]:
+        """Elect leaders (ElectLeaders, KIP-460); None is all partitions that need it.
+
+        One whose leader is the right one is refused with 84 where it is named.
         """
         ...
 

@@ -65,13 +65,18 @@ class Rights:
 
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
-    """A topic as brokers serve it. `leaderless` counts partitions without a leader."""
+    """A topic as brokers serve it. `leaderless` counts partitions without a leader.
+
+    `leaders` (-1 where there is none) and `in_sync` are in order of partition, as `assignment` is.
+    """
 
     name: str
     topic_id: str
     assignment: Assignment
     is_internal: bool = False
     leaderless: int = 0
+    leaders: tuple[int, ...] = ()
+    in_sync: Assignment = ()
 
 
 class ConfigSource(StrEnum):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.quorum import Quorum
+from kplan.cluster.reassignments import Election, Moving, Targets
 from kplan.cluster.rights import named
 from kplan.cluster.setting_specs import (
     ConfigDetail,
@@ -85,6 +86,12 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "delete_records": (Driver.WIRE, "each leader is asked once, and tells partition by partition"),
     "quorum": (Driver.WIRE, "confluent-kafka has no such call"),
     "unregister_broker": (Driver.WIRE, "confluent-kafka has no such call"),
+    "reassignments": (Driver.WIRE, "confluent-kafka has no such call"),
+    "reassign": (Driver.WIRE, "confluent-kafka has no such call"),
+    "replica_sizes": (Driver.WIRE, "confluent-kafka has no such call"),
+    "elect_leaders": (Driver.WIRE, "tells partition by partition, also where all are asked for"),
+    "quorum": (Driver.WIRE, "confluent-kafka has no such call"),
+    "unregister_broker": (Driver.WIRE, "confluent-kafka has no such call"),
     "lacks": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
 }
 """The driver of each method, and why."""
@@ -118,6 +125,12 @@ class KafkaCluster:
     topic_use           wire      all groups of a broker in three requests, not three each
     group_names         wire      says so where a broker does not answer
     delete_records      wire      each leader is asked once, and tells partition by partition
+    quorum              wire      confluent-kafka has no such call
+    unregister_broker   wire      confluent-kafka has no such call
+    reassignments       wire      confluent-kafka has no such call
+    reassign            wire      confluent-kafka has no such call
+    replica_sizes       wire      confluent-kafka has no such call
+    elect_leaders       wire      tells partition by partition, also where all are asked for
     quorum              wire      confluent-kafka has no such call
     unregister_broker   wire      confluent-kafka has no such call
     lacks               wire      the versions are those of the wire driver's own connections
@@ -248,6 +261,34 @@ class KafkaCluster:
     ) -> Mapping[TopicPartition, int | Refusal]:
         """Delete the records before an offset of each partition."""
         return self._wire.delete_records(before)
+
+    def quorum(self) -> Quorum:
+        """Tell who leads the metadata of the cluster; raises Unread."""
+        return self._wire.quorum()
+
+    def unregister_broker(self, broker: int) -> Verdict:
+        """Take a broker out of the cluster."""
+        return self._wire.unregister_broker(broker)
+
+    def reassignments(
+        self, partitions: Collection[TopicPartition] | None = None
+    ) -> Mapping[TopicPartition, Moving]:
+        """List the partitions whose replicas are being moved; raises Unread."""
+        return self._wire.reassignments(partitions)
+
+    def reassign(self, targets: Targets) -> Mapping[TopicPartition, Verdict]:
+        """Begin to move replicas, or go back."""
+        return self._wire.reassign(targets)
+
+    def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
+        """Tell the bytes that each broker holds of each partition; raises Unread."""
+        return self._wire.replica_sizes(topics)
+
+    def elect_leaders(
+        self, partitions: Collection[TopicPartition] | None, election: Election
+    ) -> Mapping[TopicPartition, Verdict]:
+        """Elect leaders."""
+        return self._wire.elect_leaders(partitions, election)
 
     def quorum(self) -> Quorum:
         """Tell who leads the metadata of the cluster; raises Unread."""

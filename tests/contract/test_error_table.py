@@ -65,6 +65,8 @@ NOT_ON_A_HEALTHY_BROKER: Mapping[str, str] = {
     "COORDINATOR_NOT_AVAILABLE": "only in the moments after a coordinator moved",
     "NOT_COORDINATOR": "only in the moments after a coordinator moved",
     "REASSIGNMENT_IN_PROGRESS": "KRaft controllers let a topic grow while its replicas move",
+    "PREFERRED_LEADER_NOT_AVAILABLE": "only with the broker of a preferred replica down",
+    "ELIGIBLE_LEADERS_NOT_AVAILABLE": "only with every broker of a partition down",
     "FEATURE_UPDATE_FAILED": "only when the controller cannot write",
     "UNKNOWN_CONTROLLER_ID": "only while controllers register",
 }

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from kplan.cluster.setting_specs import Lack
-from kplan.kafka.wire import messages
+from kplan.kafka.wire import messages, moves_messages
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import Api
 
@@ -25,6 +25,9 @@ TAKES: Mapping[str, Api] = {
     "configs": messages.DESCRIBE_CONFIGS,
     "alter_configs": messages.ALTER_CONFIGS,
     "update_features": messages.UPDATE_FEATURES,
+    "reassign": moves_messages.REASSIGN,
+    "reassignments": moves_messages.REASSIGNMENTS,
+    "elect_leaders": moves_messages.ELECT,
 }
 """Methods that depend on an API; those that are left out work everywhere, or say what they can."""
 

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
 from kplan.cluster.quorum import Quorum
+from kplan.cluster.reassignments import Election, Moving, Targets
 from kplan.cluster.rights import Answer, Item, named
 from kplan.cluster.setting_specs import (
     ConfigDetail,
@@ -216,6 +217,50 @@ class WireCluster:
 
         found = record_deletion.delete_records(self._gateway, before) if before else {}
         return self._named("delete_records", found)
+
+    def quorum(self) -> Quorum:
+        """Tell who leads the metadata of the cluster; raises Unread."""
+        from kplan.kafka.wire import quorum  # noqa: PLC0415 - few commands ask
+
+        return quorum.quorum(self._gateway)
+
+    def unregister_broker(self, broker: int) -> Verdict:
+        """Take a broker out of the cluster."""
+        from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
+
+        found = {str(broker): quorum.unregister_broker(self._gateway, broker)}
+        return self._named("unregister_broker", found)[str(broker)]
+
+    def reassignments(
+        self, partitions: Collection[TopicPartition] | None = None
+    ) -> Mapping[TopicPartition, Moving]:
+        """List the partitions whose replicas are being moved; raises Unread."""
+        from kplan.kafka.wire import moves  # noqa: PLC0415 - few commands ask
+
+        return moves.reassignments(self._gateway, partitions)
+
+    def reassign(self, targets: Targets) -> Mapping[TopicPartition, Verdict]:
+        """Begin to move replicas, or go back."""
+        from kplan.kafka.wire import moves  # noqa: PLC0415 - as above
+
+        return self._named("reassign", moves.reassign(self._gateway, targets) if targets else {})
+
+    def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
+        """Tell the bytes that each broker holds of each partition; raises Unread."""
+        from kplan.kafka.wire import moves  # noqa: PLC0415 - as above
+
+        return moves.replica_sizes(self._gateway, topics) if topics else {}
+
+    def elect_leaders(
+        self, partitions: Collection[TopicPartition] | None, election: Election
+    ) -> Mapping[TopicPartition, Verdict]:
+        """Elect leaders."""
+        from kplan.kafka.wire import moves  # noqa: PLC0415 - as above
+
+        if partitions is not None and not partitions:
+            return {}
+        found = moves.elect_leaders(self._gateway, partitions, election)
+        return self._named("elect_leaders", found)
 
     def quorum(self) -> Quorum:
         """Tell who leads the metadata of the cluster; raises Unread."""

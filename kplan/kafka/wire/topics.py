@@ -47,4 +47,6 @@ def _described(topic: Message) -> TopicDescription | Refusal:
         assignment=tuple(tuple(each.replica_nodes) for each in partitions),
         is_internal=topic.is_internal,
         leaderless=sum(each.leader_id < 0 for each in partitions),
+        leaders=tuple(each.leader_id for each in partitions),
+        in_sync=tuple(tuple(each.isr_nodes) for each in partitions),
     )
