@@ -50,10 +50,17 @@ def _findings(change: Change) -> Iterator[Finding]:
 
 def _topic_finding(change: Change, attribute: AttributeChange) -> Iterator[Finding]:
     match attribute.path:
+        case ("partitions",) if _is_compacted(change.before):
+            yield (
+                Risk.DANGEROUS,
+                "KP2207 the latest record of a key stays behind in its old partition",
+            )
         case ("partitions",):
             yield Risk.REVIEW, "KP2203 keys go to other partitions than before"
-        case ("config", "retention.ms" | "retention.bytes") if _shrinks(attribute):
-            yield Risk.DANGEROUS, f"KP2102 {attribute.path[1]} shrinks: older records are deleted"
+        case ("config", "retention.ms" | "retention.bytes" as key) if _shrinks(attribute):
+            yield Risk.DANGEROUS, f"KP2102 {key} shrinks: older records are deleted"
+        case ("config", "retention.ms" | "retention.bytes" as key) if attribute.after is None:
+            yield Risk.UNKNOWN, f"KP2102 {key} is the broker's then: older records may be deleted"
         case ("config", "cleanup.policy"):
             yield Risk.REVIEW, "KP2204 cleanup.policy decides which records are deleted"
         case ("config", "min.insync.replicas") if _starves(change, attribute):
@@ -74,6 +81,10 @@ def _acl_findings(change: Change, before: Acl) -> Iterator[Finding]:
             Risk.REVIEW,
             f"KP2303 {before.acl_principal} is without it for the moment between two requests",
         )
+
+
+def _is_compacted(value: object) -> bool:
+    return isinstance(value, Topic) and "compact" in value.config.get("cleanup.policy", "")
 
 
 def _shrinks(attribute: AttributeChange) -> bool:

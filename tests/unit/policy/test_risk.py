@@ -1,12 +1,23 @@
 """How much a reviewer should worry."""
 
+import inspect
+import re
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from kplan.kinds.acl import Acl
+from kplan.kinds.broker_config import BrokerConfig
+from kplan.kinds.feature import Feature
+from kplan.kinds.quota import Quota
+from kplan.kinds.scram import Credential
 from kplan.kinds.topic import Topic
-from kplan.model.plan import Change, Risk
+from kplan.model.plan import Action, AttributeChange, Change, Risk
+from kplan.model.resource import Identity
+from kplan.policy import blast, risk, setting_risk
 from kplan.policy.risk import with_risks
-from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
+from tests.values import acl, address, owned, plan_of, resource, snapshot, state, topic
 
 ORDERS = "kafka_topic.orders"
 
@@ -23,10 +34,16 @@ def judged(before: Topic | Acl, after: Topic | Acl | None) -> Change:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "risk", "code"),
+    ("before", "after", "worst", "code"),
     [
         (topic(), None, Risk.DANGEROUS, "KP2101"),
         (topic(), topic(partitions=6), Risk.REVIEW, "KP2203"),
+        (topic(config={"cleanup.policy": "compact,delete"}),
+         topic(config={"cleanup.policy": "compact,delete"}, partitions=6),
+         Risk.DANGEROUS, "KP2207"),
+        (topic(config={"retention.ms": "-1"}), topic(), Risk.UNKNOWN, "KP2102"),
+        (topic(config={"retention.bytes": "9"}), topic(config={"retention.bytes": "8"}),
+         Risk.DANGEROUS, "KP2102"),
         (topic(config={"retention.ms": "9"}), topic(config={"retention.ms": "8"}),
          Risk.DANGEROUS, "KP2102"),
         (topic(config={"retention.ms": "-1"}), topic(config={"retention.ms": "8"}),
@@ -45,13 +62,73 @@ def judged(before: Topic | Acl, after: Topic | Acl | None) -> Change:
     ],
 )  # fmt: skip
 def test_a_change_is_as_risky_as_the_worst_of_what_it_does(
-    before: Topic | Acl, after: Topic | Acl | None, risk: Risk, code: str
+    before: Topic | Acl, after: Topic | Acl | None, worst: Risk, code: str
 ) -> None:
-    change = judged(before, after)
-    assert change.risk is risk
-    assert [note[:6] for note in change.notes] == ([code] if code else [])
+    found = judged(before, after)
+    assert found.risk is worst
+    assert [note[:6] for note in found.notes] == ([code] if code else [])
 
 
 def test_creating_is_safe() -> None:
     plan = with_risks(plan_of([resource(ORDERS, topic())], state(), snapshot()))
     assert [each.risk for each in plan.changes] == [Risk.SAFE]
+
+
+def change(before: object, after: object, **config: tuple[str | None, str | None]) -> Change:
+    """Change an object, with its attributes below `config` from one value to another."""
+    at = address("kafka_quota.q")
+    action = Action.CREATE if before is None else Action.DELETE if after is None else Action.UPDATE
+    attributes = tuple(AttributeChange(("config", key), *values) for key, values in config.items())
+    return Change(at, at.kind, Identity("q"), action, before, after, attributes)
+
+
+LIMITED = Quota("user", "app", config={"rate": "9"})
+USER = Credential("app", "SCRAM-SHA-256")
+
+
+@pytest.mark.parametrize(
+    ("given", "worst", "codes"),
+    [
+        (replace(change(acl(), acl(acl_operation="Write")), action=Action.REPLACE, adds_first=True),
+         Risk.SAFE, ["KP2304"]),
+        (change(LIMITED, None), Risk.REVIEW, ["KP2401"]),
+        (change(None, LIMITED), Risk.SAFE, []),
+        (change(None, Quota("user", config={"rate": "9"})), Risk.REVIEW, ["KP2402"]),
+        (change(LIMITED, LIMITED, rate=("9", "8")), Risk.REVIEW, ["KP2403"]),
+        (change(LIMITED, LIMITED, rate=(None, "8")), Risk.REVIEW, ["KP2403"]),
+        (change(LIMITED, LIMITED, rate=("8", "9")), Risk.SAFE, []),
+        (change(LIMITED, LIMITED, rate=("8", None)), Risk.SAFE, []),
+        (change(USER, None), Risk.REVIEW, ["KP2411"]),
+        (change(USER, USER), Risk.REVIEW, ["KP2412"]),
+        (change(None, USER), Risk.SAFE, []),
+        (change(BrokerConfig(), BrokerConfig(config={"log.cleaner.threads": "2"})),
+         Risk.REVIEW, ["KP2421"]),
+        (change(BrokerConfig(), BrokerConfig(config={"unclean.leader.election.enable": "TRUE"})),
+         Risk.DANGEROUS, ["KP2421", "KP2422"]),
+        (change(BrokerConfig(), BrokerConfig(config={"unclean.leader.election.enable": "false"})),
+         Risk.REVIEW, ["KP2421"]),
+        (change(BrokerConfig(config={"log.retention.ms": "9"}),
+                BrokerConfig(config={"log.retention.ms": "8"})),
+         Risk.DANGEROUS, ["KP2421", "KP2423"]),
+        (change(BrokerConfig(config={"log.retention.ms": "9"}),
+                BrokerConfig(config={"log.retention.ms": "9", "log.cleaner.threads": "2"})),
+         Risk.REVIEW, ["KP2421"]),
+        (change(Feature("group.version", 0), Feature("group.version", 1)),
+         Risk.REVIEW, ["KP2431"]),
+    ],
+)  # fmt: skip
+def test_settings_and_swaps_have_their_risks(given: Change, worst: Risk, codes: list[str]) -> None:
+    plan = with_risks(replace(plan_of([], state(), snapshot()), changes=(given,)))
+    (found,) = plan.changes
+    assert found.risk is worst
+    assert [note[:6] for note in found.notes] == codes
+
+
+def test_every_code_of_a_risk_is_shown_by_a_test_here_or_of_what_is_destroyed() -> None:
+    """Issue 7, item 7: a class and a code on every change."""
+    folder = Path(__file__).parent
+    shown = "".join((folder / name).read_text() for name in ("test_risk.py", "test_blast.py"))
+    sources = "".join(inspect.getsource(each) for each in (risk, setting_risk, blast))
+    codes = set(re.findall(r"KP2\d{3}", sources))
+    assert len(codes) > 20
+    assert sorted(each for each in codes if each not in shown) == []
