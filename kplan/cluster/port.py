@@ -271,22 +271,6 @@ class Cluster(Protocol):
         """
         ...
 
-    def quorum(self) -> Quorum:
-        """Tell who leads the metadata of the cluster, and how far all others are (DescribeQuorum).
-
-        Raises:
-            Unread: no right to describe the cluster.
-
-        """
-        ...
-
-    def unregister_broker(self, broker: int) -> Verdict:
-        """Take a broker out of the cluster (UnregisterBroker, KIP-631), also one that runs.
-
-        Replicas that are assigned to it stay so.
-        """
-        ...
-
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods of the port the cluster cannot serve, and why (KIP-97)."""
         ...

@@ -90,8 +90,6 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "reassign": (Driver.WIRE, "confluent-kafka has no such call"),
     "replica_sizes": (Driver.WIRE, "confluent-kafka has no such call"),
     "elect_leaders": (Driver.WIRE, "tells partition by partition, also where all are asked for"),
-    "quorum": (Driver.WIRE, "confluent-kafka has no such call"),
-    "unregister_broker": (Driver.WIRE, "confluent-kafka has no such call"),
     "lacks": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
 }
 """The driver of each method, and why."""
@@ -131,8 +129,6 @@ class KafkaCluster:
     reassign            wire      confluent-kafka has no such call
     replica_sizes       wire      confluent-kafka has no such call
     elect_leaders       wire      tells partition by partition, also where all are asked for
-    quorum              wire      confluent-kafka has no such call
-    unregister_broker   wire      confluent-kafka has no such call
     lacks               wire      the versions are those of the wire driver's own connections
     =================== ========= =====================================================
 
@@ -289,14 +285,6 @@ class KafkaCluster:
     ) -> Mapping[TopicPartition, Verdict]:
         """Elect leaders."""
         return self._wire.elect_leaders(partitions, election)
-
-    def quorum(self) -> Quorum:
-        """Tell who leads the metadata of the cluster; raises Unread."""
-        return self._wire.quorum()
-
-    def unregister_broker(self, broker: int) -> Verdict:
-        """Take a broker out of the cluster."""
-        return self._wire.unregister_broker(broker)
 
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods the cluster cannot serve."""

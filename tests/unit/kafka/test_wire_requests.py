@@ -120,7 +120,14 @@ def test_topics_are_listed_in_order_with_leaders_counted_and_never_created() -> 
     assert (request.topics, request.allow_auto_topic_creation) == (None, False)
     assert list(found) == ["__c", "a", "b"]
     assert refusal_of(found["a"])[0] == "TOPIC_AUTHORIZATION_FAILED"
-    assert found["b"] == TopicDescription("b", WRITTEN_ID, ((1, 2), (1, 3)), leaderless=1)
+    assert found["b"] == TopicDescription(
+        "b",
+        WRITTEN_ID,
+        ((1, 2), (1, 3)),
+        leaderless=1,
+        leaders=(1, -1),
+        in_sync=((1,), (1,)),
+    )
     internal = found["__c"]
     assert isinstance(internal, TopicDescription)
     assert internal.is_internal
