@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kplan.fleet.access import REQUEST, acls_of, matching
+from kplan.fleet.inventory import use_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -113,27 +114,116 @@ def last_used(used: "DataFrame") -> "DataFrame":
 def unused_acls(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     """List the ACLs that no request of the log ever met: cluster, identity, principal, ...
 
-    A Deny counts as used when a request met it, too.
+    A Deny counts as used when a request met it, too. Of clusters whose log tells nothing that was
+    allowed nothing is known: brokers leave that out as they come.
     """
-    acls = acls_of(objects)
+    acls = acls_of(objects).join(_heard(used), "cluster", "left_semi")
     met = matching(used, acls).select("cluster", "identity").distinct()
     return acls.join(met, ["cluster", "identity"], "left_anti").orderBy("cluster", "identity")
 
 
 def unused_topics(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
-    """List the topics that nobody read or wrote in the time of the log: cluster, topic."""
+    """List the topics that nobody uses.
+
+    Out: cluster, topic, evidence, records, bytes, groups (with offsets, without members).
+    `evidence` is `log`: nobody read or wrote it in the time of the log, nothing in it is younger,
+    and no group with members has offsets in it; or `offsets`, of clusters whose log tells nothing
+    that was allowed: there is no record in it, and no group has offsets in it.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     is_data = F.col("operation").isin("READ", "WRITE") & F.col("is_allowed")
     touched = used.where(is_data & (F.col("resource_type") == "TOPIC")).select(
         "cluster", F.col("resource_name").alias("topic")
     )
-    topics = objects.where(F.col("kind") == "kafka_topic").select(
+    is_own = F.col("identity").startswith("__")  # of Kafka or its tools
+    topics = objects.where((F.col("kind") == "kafka_topic") & ~is_own).select(
         "cluster", F.col("identity").alias("topic")
     )
-    return topics.join(touched.distinct(), ["cluster", "topic"], "left_anti").orderBy(
-        "cluster", "topic"
+    known = (
+        topics.join(touched.distinct(), ["cluster", "topic"], "left_anti")
+        .join(use_of(objects), ["cluster", "topic"], "left")
+        .join(F.broadcast(_heard(used)), "cluster", "left")
     )
+    by_log = (
+        F.col("since").isNotNull()
+        & (F.coalesce("live_groups", F.lit("")) == "")
+        & (F.coalesce("newest_ms", F.lit(0)) < F.unix_millis("since"))
+    )
+    by_offsets = F.col("since").isNull() & (F.col("records") == 0) & (F.col("groups") == "")
+    evidence = F.when(by_log, F.lit("log")).when(by_offsets, F.lit("offsets"))
+    return (
+        known.withColumn("evidence", evidence)
+        .where("evidence is not null")
+        .select("cluster", "topic", "evidence", "records", "bytes", "groups")
+        .orderBy("cluster", "topic")
+    )
+
+
+def candidates(objects: "DataFrame", acls: "DataFrame", topics: "DataFrame") -> "DataFrame":
+    """Give the rows of unused ACLs and topics, in order of cluster, kind and identity."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    place = ["cluster", "kind", "identity"]
+    unused = acls.select("cluster", F.lit("kafka_acl").alias("kind"), "identity").unionByName(
+        topics.select(
+            "cluster", F.lit("kafka_topic").alias("kind"), F.col("topic").alias("identity")
+        )
+    )
+    return objects.join(unused, place, "left_semi").orderBy(*place)
+
+
+def by_source(used: "DataFrame") -> "DataFrame":
+    """Count the requests of each log: cluster, source, requests, first_at, last_at."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return (
+        used.groupBy("cluster", "source")
+        .agg(F.sum("count").alias("requests"), *_from_to())
+        .orderBy("cluster", "source")
+    )
+
+
+def counted(lines_: "DataFrame") -> "DataFrame":
+    """Count the lines that are none of the authorizer's: cluster, source, lines."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    found = lines_.groupBy("cluster", "source").agg(F.count(F.lit(1)).alias("lines"))
+    return found.orderBy("cluster", "source")
+
+
+def heard(used: "DataFrame") -> dict[str, str]:
+    """Say, for the lineage of figures, of which logs they were made."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    logs = F.countDistinct("cluster", "source").alias("logs")
+    row = used.agg(
+        logs, F.coalesce(F.sum("count"), F.lit(0)).alias("requests"), *_from_to()
+    ).first()
+    found = row.asDict() if row else {}
+    return {
+        "logs": str(found.get("logs", 0)),
+        "requests": str(found.get("requests", 0)),
+        "requests_from": str(found.get("first_at") or ""),
+        "requests_to": str(found.get("last_at") or ""),
+    }
+
+
+def _from_to() -> "tuple[Column, Column]":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    form = "yyyy-MM-dd'T'HH:mm:ss'Z'"
+    return (
+        F.date_format(F.min("first_at"), form).alias("first_at"),
+        F.date_format(F.max("last_at"), form).alias("last_at"),
+    )
+
+
+def _heard(used: "DataFrame") -> "DataFrame":
+    """List the clusters whose log tells what was allowed: cluster, since."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return used.where("is_allowed").groupBy("cluster").agg(F.min("first_at").alias("since"))
 
 
 def _between(text: "Column", before: str, after: str) -> "Column":

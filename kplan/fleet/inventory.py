@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from kplan.fleet.rows import CLUSTER, NO_OBJECTS, UNREAD
+from kplan.fleet.rows import CLUSTER, GROUP, NO_OBJECTS, UNREAD, USE
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 LABEL = "label."
 
@@ -13,8 +13,9 @@ LABEL = "label."
 def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
     """Count objects by cluster, or by the value of the label `by`.
 
-    Out: group, clusters, unread_clusters, topics, partitions, replicas, acls, principals, others.
-    A cluster without the label is in the group "".
+    Out: group, clusters, unread_clusters, topics, partitions, replicas, acls, principals, others,
+    groups (consumer groups), records, bytes (of one replica each), unsized (topics whose size is
+    not known). A cluster without the label is in the group "".
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
@@ -35,6 +36,10 @@ def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
             F.count_if(acl).alias("acls"),
             F.countDistinct(F.when(acl, F.col("attributes")["acl_principal"])).alias("principals"),
             F.count_if(other).alias("others"),
+            F.count_if(F.col("kind") == GROUP).alias("groups"),
+            F.coalesce(F.sum(_used("records")), F.lit(0)).alias("records"),
+            F.coalesce(F.sum(_used("bytes")), F.lit(0)).alias("bytes"),
+            (F.count_if(topic) - F.count(_used("bytes"))).alias("unsized"),
         )
         .orderBy("group")
     )
@@ -53,22 +58,55 @@ def grouped(objects: "DataFrame", by: str) -> "DataFrame":
 
 
 def largest(objects: "DataFrame", top: int) -> "DataFrame":
-    """List the topics with the most replicas: cluster, topic, partitions, replicas."""
+    """List the topics with the most bytes, or else replicas.
+
+    Out: cluster, topic, partitions, replicas, bytes (of one replica each), records, groups.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     partitions = F.col("attributes")["partitions"].cast("long")
     copies = F.col("attributes")["replication_factor"].cast("long")
+    topics = objects.where(F.col("kind") == "kafka_topic").select(
+        "cluster",
+        F.col("identity").alias("topic"),
+        partitions.alias("partitions"),
+        (partitions * copies).alias("replicas"),
+    )
     return (
-        objects.where(F.col("kind") == "kafka_topic")
-        .select(
-            "cluster",
-            F.col("identity").alias("topic"),
-            partitions.alias("partitions"),
-            (partitions * copies).alias("replicas"),
-        )
-        .orderBy(F.desc("replicas"), "cluster", "topic")
+        topics.join(use_of(objects).drop("newest_ms", "live_groups"), ["cluster", "topic"], "left")
+        .orderBy(F.desc_nulls_last("bytes"), F.desc("replicas"), "cluster", "topic")
         .limit(top)
     )
+
+
+def use_of(objects: "DataFrame") -> "DataFrame":
+    """List what is known of the use of topics; null is not known.
+
+    Out: cluster, topic, bytes, records, newest_ms, groups, live_groups (names, in order).
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    told = F.from_json(F.col("attributes")["groups"], "array<array<string>>")
+    live = F.filter(told, lambda each: each[1] == "true")
+    names = (
+        F.concat_ws(", ", F.array_sort(F.transform(each, lambda one: one[0])))
+        for each in (told, live)
+    )
+    groups, live_groups = (F.when(told.isNotNull(), each) for each in names)
+    return objects.where(F.col("kind") == USE).select(
+        "cluster",
+        F.col("identity").alias("topic"),
+        *(_used(name).alias(name) for name in ("bytes", "records", "newest_ms")),
+        groups.alias("groups"),
+        live_groups.alias("live_groups"),
+    )
+
+
+def _used(name: str) -> "Column":
+    """Give a figure of a row of kind `use`."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.when(F.col("kind") == USE, F.col("attributes")[name].cast("long"))
 
 
 def unread(objects: "DataFrame") -> "DataFrame":

@@ -14,6 +14,7 @@ from pathlib import Path
 from kplan.cluster.port import Cluster
 from kplan.fleet.rows import ASKED, CLUSTER, Row, snapshot_rows, unread_cluster
 from kplan.fleet.saved import read_file
+from kplan.fleet.use import use_rows
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.model.errors import KplanError, Unread, Unsupported
@@ -81,7 +82,11 @@ def _attempted(source: Source, opened: list[Cluster]) -> Sequence[Row]:
             opened.append(cluster)
             found = _snapshot(cluster, source.wanted)
             about = {**source.about, ASKED: _absent(found, source.wanted)}
-            return tuple(snapshot_rows(source.name, found, about))
+            topics = found.readings.get("kafka_topic", Reading({})).objects
+            return (
+                *snapshot_rows(source.name, found, about),
+                *use_rows(source.name, cluster, topics),
+            )
     except KplanError as failure:
         told = f"{failure.summary}: {failure.detail}" if failure.detail else failure.summary
         return unread_cluster(source.name, told, source.about)

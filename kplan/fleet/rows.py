@@ -5,7 +5,8 @@ object as JSON under the attribute names of its kind, or null for what is no kin
 holds the same flat (`config.retention.ms`), for jobs that go by attribute. A cluster as a whole has
 a row of kind `cluster`, with its labels. What could not be read is a row of kind `unread`: its
 identity is the kind, or `*` for everything, and it says why. An object that the cluster would not
-show is a row of kind `hidden`.
+show is a row of kind `hidden`. What stands in a topic and who uses it is a row of kind `use`, a
+consumer group one of kind `group`.
 """
 
 import json
@@ -31,7 +32,9 @@ OBJECTS = (
 CLUSTER = "cluster"
 UNREAD = "unread"
 HIDDEN = "hidden"
-NO_OBJECTS = (CLUSTER, UNREAD, HIDDEN)
+USE = "use"
+GROUP = "group"
+NO_OBJECTS = (CLUSTER, UNREAD, HIDDEN, USE, GROUP)
 KINDS_READ = "kinds"
 """The attribute of a cluster that lists, as JSON, the kinds that were read in full: of any other
 kind nothing is known, also not that there is none."""

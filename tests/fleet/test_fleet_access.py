@@ -47,6 +47,10 @@ def about(cluster: str, *, everyone: str = "false") -> Row:
     return Row(cluster, "cluster", f"id-{cluster}", attributes=found)
 
 
+def listed(found: "DataFrame", *names: str) -> list[tuple[object, ...]]:
+    return [tuple(each) for each in found.select(*names).collect()]
+
+
 def acl(
     name: str,
     principal: str = "User:a",
@@ -225,7 +229,8 @@ def used_by(spark: "SparkSession", *asked: tuple[str, str, str]) -> "DataFrame":
     names = ["cluster", "principal", "host", "operation", "resource_type", "resource_name"]
     schema = [*names, "is_allowed", "request", "count", "last_at"]
     found = spark.createDataFrame(rows, schema)
-    return found.withColumn("last_at", found["last_at"].cast("timestamp"))
+    at = found["last_at"].cast("timestamp")
+    return found.withColumns({"last_at": at, "first_at": at})
 
 
 def test_what_nobody_used_is_found(spark: "SparkSession", objects: Make) -> None:
@@ -236,7 +241,7 @@ def test_what_nobody_used_is_found(spark: "SparkSession", objects: Make) -> None
         ]
     )
     used = used_by(spark, ("User:a", "READ", "orders"))
-    assert [each.topic for each in unused_topics(found, used).collect()] == ["old"]
+    assert listed(unused_topics(found, used), "topic", "evidence") == [("old", "log")]
     left = [(each.resource_name, each.principal) for each in unused_acls(found, used).collect()]
     assert sorted(left) == [("old", "User:a"), ("orders", "User:z")]
     (last,) = last_used(used).collect()
@@ -245,6 +250,46 @@ def test_what_nobody_used_is_found(spark: "SparkSession", objects: Make) -> None
         "READ",
         "2026-11-01T10:00:00Z",
     )
+
+
+OCTOBER, DECEMBER = "1790000000000", "1796000000000"
+
+
+def use(name: str, cluster: str, groups: str = "[]", **told: str) -> Row:
+    return Row(cluster, "use", name, attributes={"groups": groups, **told})
+
+
+def test_a_topic_that_offsets_show_in_use_is_no_candidate(
+    spark: "SparkSession", objects: Make
+) -> None:
+    """The log of `us` tells nothing that was allowed: there only what stands in topics counts."""
+    live, idle = '[["g", true, 3]]', '[["g", false, null]]'
+    told = {
+        "eu": {
+            "written": use("written", "eu", newest_ms=DECEMBER),
+            "read": use("read", "eu", live, newest_ms=OCTOBER),
+            "left": use("left", "eu", idle, newest_ms=OCTOBER, records="5", bytes="70"),
+            "unknown": None,
+        },
+        "us": {
+            "empty": use("empty", "us", records="0"),
+            "held": use("held", "us", idle, records="0"),
+            "full": use("full", "us", records="1"),
+            "unknown": None,
+        },
+    }
+    rows = [about("eu"), about("us"), row(acl("full"), "us"), row(acl("left"))]
+    rows += [topic(name, cluster) for cluster, each in told.items() for name in each]
+    rows += [row for each in told.values() for row in each.values() if row]
+    used = used_by(spark, ("User:a", "READ", "orders"))
+    found = unused_topics(objects(rows), used)
+    columns = ("cluster", "topic", "evidence", "records", "bytes", "groups")
+    assert listed(found, *columns) == [
+        ("eu", "left", "log", 5, 70, "g"),
+        ("eu", "unknown", "log", None, None, None),
+        ("us", "empty", "offsets", 0, None, ""),
+    ]
+    assert listed(unused_acls(objects(rows), used), "cluster") == [("eu",)]
 
 
 def test_acls_that_do_nothing_are_found_with_what_covers_them(objects: Make) -> None:

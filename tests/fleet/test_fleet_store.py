@@ -36,6 +36,15 @@ def acl(principal: str, on: str = "eu") -> Row:
     return Row(on, "kafka_acl", f"acl|{principal}", "", "{}", {"acl_principal": principal})
 
 
+def use(name: str, on: str = "eu", **told: str) -> Row:
+    groups = '[["h", true, 0], ["g", false, null]]'
+    return Row(on, "use", name, attributes={"groups": groups, **told})
+
+
+def group(name: str, on: str) -> Row:
+    return Row(on, "group", name)
+
+
 def down(on: str = "eu", kind: str = "*") -> Row:
     return Row(on, "unread", kind, attributes={"reason": "nobody answers"})
 
@@ -155,10 +164,17 @@ def test_two_runs_are_compared_attribute_by_attribute(objects: Make) -> None:
 def test_the_inventory_counts_by_cluster_and_by_label(objects: Make) -> None:
     rows = [
         *(cluster("eu", team="x"), topic("a"), topic("b", partitions=5), acl("User:a")),
+        *(use("a", bytes="700", records="9"), use("b", unread="no right"), group("g", "eu")),
         *(cluster("us", team="x"), topic("a", "us"), acl("User:a", "us")),
         *(cluster("ap", team="y"), down("ap")),
     ]
     names = ("group", "clusters", "unread_clusters", "topics", "partitions", "replicas", "acls")
+    sizes = ("group", "groups", "records", "bytes", "unsized", "others")
+    assert listed(inventory(objects(rows)), *sizes) == [
+        ("ap", 0, 0, 0, 0, 0),
+        ("eu", 1, 9, 700, 1, 0),
+        ("us", 0, 0, 0, 1, 0),
+    ]
     assert listed(inventory(objects(rows)), *names) == [
         ("ap", 1, 1, 0, 0, 0, 0),
         ("eu", 1, 0, 2, 8, 16, 1),
@@ -168,5 +184,7 @@ def test_the_inventory_counts_by_cluster_and_by_label(objects: Make) -> None:
         ("x", 2, 0, 3, 11, 22, 2),
         ("y", 1, 1, 0, 0, 0, 0),
     ]
-    assert listed(largest(objects(rows), 1), "cluster", "topic", "replicas") == [("eu", "b", 10)]
+    assert listed(largest(objects(rows), 1), "topic", "bytes", "groups") == [("a", 700, "g, h")]
+    in_order = largest(objects(rows), 2).select("topic", "replicas").collect()
+    assert tuple(in_order[1]) == ("b", 10)
     assert listed(unread(objects(rows)), "cluster", "kind") == [("ap", "*")]

@@ -7,6 +7,7 @@ import pytest
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
 from kplan.fleet.planning import Wanted, findings
 from kplan.fleet.reading import Source, read_rows
 from kplan.fleet.rows import Row, snapshot_of
@@ -42,6 +43,27 @@ def test_a_cluster_is_read_with_all_kinds_and_its_labels() -> None:
     assert topics["a"].attributes["config.retention.ms"] == "5"
     assert topics["a"].uid
     assert sum(row.kind == "kafka_acl" for row in rows) == 1
+
+
+def test_what_stands_in_topics_and_who_uses_it_is_read() -> None:
+    cluster = memory()
+    parts = {0: PartitionUse(5, 25, 1_000, 700, 1), 1: PartitionUse(0, 4, 2_000, 30, 0)}
+    groups = (GroupUse("live", True, 1, 3), GroupUse("left", False))
+    cluster.use("a", TopicUse(parts, groups))
+    cluster.use("b", TopicUse(unread=("sizes: no right",)))
+    cluster.gather("idle")
+    rows = read(cluster)
+    used = {row.identity: dict(row.attributes) for row in rows if row.kind == "use"}
+    assert used["a"] == {
+        "records": "24",
+        "bytes": "730",
+        "newest_ms": "2000",
+        "producers": "1",
+        "groups": '[["live", true, 3], ["left", false, null]]',
+    }
+    assert used["b"]["unread"] == "sizes: no right"
+    assert "groups" not in used["b"]
+    assert [row.identity for row in rows if row.kind == "group"] == ["idle", "left", "live"]
 
 
 def test_a_snapshot_is_the_same_after_it_was_rows() -> None:
