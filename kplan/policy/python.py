@@ -6,10 +6,12 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.policy import (
     Effect,
@@ -171,6 +173,8 @@ def _made(
             instance = Adapted(instance, file.stem)
         if callable(configure := getattr(instance, "configure", None)):
             configure(dict(settings))
+        if idle := _judging_nothing(instance):
+            return Loaded(diagnostics=(_unusable(str(file), idle),))
         return Loaded((_policy(instance, file, source),), told)
     except _RAISED as raised:
         return Loaded(diagnostics=(_unusable(str(file), _said(raised), _place(raised, str(file))),))
@@ -203,6 +207,20 @@ def _methods(instance: Any) -> Mapping[tuple[Operation, str], str]:  # noqa: ANN
             if name.startswith(prefix):
                 found[operation, f"kafka_{name.removeprefix(prefix)}"] = name
     return found
+
+
+def _judging_nothing(instance: Any) -> str:  # noqa: ANN401 - as above
+    """Find a method whose name is that of no operation or kind: it would never be asked."""
+    names = {
+        f"{prefix}{kind.name.removeprefix('kafka_')}" for prefix in _PREFIXES for kind in KINDS
+    }
+    names.add(_RECORDS)
+    for name in dir(instance):
+        if name.startswith("validate_") and name not in names:
+            near = get_close_matches(name, names, n=1)
+            meant = f"; did you mean {near[0]}" if near else ""
+            return f"{name} would judge nothing{meant}"
+    return ""
 
 
 def _line(instance: Any) -> int:  # noqa: ANN401 - as above

@@ -120,6 +120,21 @@ def test_deletes_and_acls_have_methods_of_their_own(site: Site) -> None:
     assert sorted(each.message for each in plan.violations) == ["keep t: 3", "no Read"]
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("validate_creat_topic", "; did you mean validate_create_topic"),
+        ("validate_create_user", "; did you mean validate_create_"),
+        ("validate_x", ""),
+    ],
+)
+def test_a_method_that_would_never_be_asked_is_told(site: Site, name: str, meant: str) -> None:
+    plan = planned(site, f"class P:\n    def {name}(self, request, cluster): pass\n")
+    (problem,) = plan.diagnostics
+    assert problem.is_error
+    assert f"{name} would judge nothing{meant}" in problem.detail
+
+
 def test_configure_and_close_are_called_once_even_after_an_error(site: Site) -> None:
     """K201-02."""
     log = site.folder / "log"
