@@ -1,0 +1,287 @@
+"""Where replicas of a topic go: the same every time, with as few of them moved as can be."""
+
+from collections import Counter, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from zlib import crc32
+
+from kplan.cluster.specs import Assignment
+from kplan.model.snapshot import Broker
+
+RACK_AWARE, BALANCED_LEADERS, IN_RACK = "rack-aware", "balanced-leaders", "in-rack"
+STATIC = "static"
+STRATEGIES = (RACK_AWARE, BALANCED_LEADERS, IN_RACK, STATIC)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How many partitions of how many replicas; "" is the strategy that moves nothing else."""
+
+    topic: str
+    partitions: int
+    factor: int
+    strategy: str = ""
+
+
+class Unplaceable(Exception):  # noqa: N818 - a fact of the cluster
+    """The brokers that are there cannot hold the topic so. The text says why."""
+
+
+def placed(wish: Wish, brokers: Sequence[Broker], current: Assignment = ()) -> Assignment:
+    """Place the replicas of a topic whose partitions stand at `current`; no partition goes away.
+
+    Brokers that hold replicas and are not among `brokers` are down: what they have stays, and they
+    get nothing. Placing what was placed changes nothing.
+
+    Raises:
+        Unplaceable: there are too few brokers.
+
+    """
+    racks = {each.id: each.rack for each in brokers}
+    room = _room(racks) if wish.strategy == IN_RACK else len(racks)
+    if wish.factor > room:
+        where = "one rack" if wish.strategy == IN_RACK else "the cluster"
+        raise Unplaceable(f"{wish.factor} replicas are wanted, and {where} has {room} brokers.")
+    layout = _Layout(wish, racks, [list(each) for each in current])
+    for number in range(max(wish.partitions, len(current))):
+        layout.fit(number)
+    if wish.strategy in {RACK_AWARE, IN_RACK}:
+        layout.even_out()
+    if wish.strategy:
+        layout.rotate_leaders()
+    if wish.strategy == BALANCED_LEADERS:
+        layout.bring_leaders()
+    return tuple(tuple(each) for each in layout.rows)
+
+
+def _room(racks: dict[int, str]) -> int:
+    return max(Counter(rack or str(broker) for broker, rack in racks.items()).values(), default=0)
+
+
+@dataclass(slots=True)
+class _Layout:
+    """The replicas of every partition, while they are being placed."""
+
+    wish: Wish
+    racks: dict[int, str]
+    rows: list[list[int]]
+    ring: list[int] = field(default_factory=list)
+    places: dict[int, int] = field(default_factory=dict)
+    load: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Order brokers so that neighbours stand in different racks, from a place of the topic."""
+        members: dict[str, list[int]] = {}
+        for broker in sorted(self.racks):
+            members.setdefault(self.racks[broker], []).append(broker)
+        depth = max(map(len, members.values()), default=0)
+        in_turn = [
+            each[at] for at in range(depth) for _, each in sorted(members.items()) if at < len(each)
+        ]
+        first = crc32(self.wish.topic.encode()) % max(1, len(in_turn))
+        self.ring = in_turn[first:] + in_turn[:first]
+        self.places = {broker: place for place, broker in enumerate(self.ring)}
+        self.load = dict.fromkeys(self.ring, 0)
+        for each in chain.from_iterable(self.rows):
+            self._count(each, 1)
+
+    def fit(self, number: int) -> None:
+        """Give a partition as many replicas as are wanted, where the strategy wants them."""
+        while number >= len(self.rows):
+            self.rows.append([])
+        row = self.rows[number]
+        if self.wish.strategy == IN_RACK:
+            self._into_rack(row)
+        while len(row) > self.wish.factor:
+            gone = self._dispensable(row)
+            row.remove(gone)
+            self._count(gone, -1)
+        while len(row) < self.wish.factor:
+            row.append(self._best(number, row))
+            self._count(row[-1], 1)
+        if self.wish.strategy == RACK_AWARE:
+            while (swap := self._swap_of_racks(number, row)) is not None:
+                self._replace(row, *swap)
+
+    def even_out(self) -> None:
+        """Move single replicas from brokers that have more to those that have less."""
+        while (move := self._evening()) is not None:
+            number, out, into = move
+            self._replace(self.rows[number], out, into)
+
+    def rotate_leaders(self) -> None:
+        """Let brokers lead equally many partitions, as far as their replicas let them."""
+        while (path := self._handing_over()) is not None:
+            for number, leader in path:
+                row = self.rows[number]
+                row.remove(leader)
+                row.insert(0, leader)
+
+    def bring_leaders(self) -> None:
+        """Move replicas to brokers that lead too little."""
+        while (move := self._bringing()) is not None:
+            number, out, into = move
+            row = self.rows[number]
+            self._replace(row, out, into)
+            row.remove(into)
+            row.insert(0, into)
+            self.rotate_leaders()
+
+    def _rack(self, broker: int) -> str:
+        """Tell the rack; brokers without one, and those that are down, are one each."""
+        return self.racks.get(broker) or f"\0{broker}"
+
+    def _count(self, broker: int, more: int) -> None:
+        """Count the replicas of a broker; those of one that is down are nobody's concern."""
+        if broker in self.load:
+            self.load[broker] += more
+
+    def _replace(self, row: list[int], out: int, into: int) -> None:
+        row[row.index(out)] = into
+        self._count(out, -1)
+        self._count(into, 1)
+
+    def _led(self) -> dict[int, int]:
+        led = dict.fromkeys(self.ring, 0)
+        for row in self.rows:
+            if row and row[0] in led:
+                led[row[0]] += 1
+        return led
+
+    def _turn(self, number: int, broker: int) -> int:
+        """Tell how far in the ring a broker is, which begins one further for each partition."""
+        return (self.places[broker] - number) % len(self.ring)
+
+    def _best(self, number: int, row: list[int]) -> int:
+        """Choose who gets one more replica: another rack, then the least loaded, then in turn."""
+        used = Counter(self._rack(each) for each in row)
+
+        def place(broker: int) -> tuple[int, int, int]:
+            return used[self._rack(broker)], self.load[broker], self._turn(number, broker)
+
+        free = [each for each in self.ring if each not in row]
+        if self.wish.strategy == IN_RACK:
+            rack = self._rack(row[0]) if row else self._next_rack()
+            free = [each for each in free if self._rack(each) == rack]
+        return min(free, key=place)
+
+    def _next_rack(self) -> str:
+        """Choose the rack of a new partition: the one with the fewest, of those with the room."""
+        size = Counter(self._rack(each) for each in self.ring)
+        held = Counter(self._rack(row[0]) for row in self.rows if row)
+        roomy = [each for each in size if size[each] >= self.wish.factor]
+        order = [self._rack(each) for each in self.ring]
+        return min(roomy, key=lambda each: (held[each], order.index(each)))
+
+    def _into_rack(self, row: list[int]) -> None:
+        """Drop replicas that stand in another rack than most of their partition do."""
+        if not row or any(each not in self.racks for each in row):
+            return
+        size = Counter(self._rack(each) for each in self.ring)
+        held = Counter(self._rack(each) for each in row)
+        roomy = [rack for rack in held if size[rack] >= self.wish.factor]
+        home = max(roomy, key=lambda each: held[each], default=None)
+        for each in [each for each in row if self._rack(each) != home]:
+            row.remove(each)
+            self._count(each, -1)
+
+    def _dispensable(self, row: list[int]) -> int:
+        """Choose whose replica goes: one whose rack has another, then the most loaded, the last."""
+        used = Counter(self._rack(each) for each in row)
+        keeps_leader = row[1:] or row
+        return max(
+            keeps_leader,
+            key=lambda each: (used[self._rack(each)], self.load.get(each, 0), row.index(each)),
+        )
+
+    def _swap_of_racks(self, number: int, row: list[int]) -> tuple[int, int] | None:
+        """Find a replica whose rack has another, and a broker in a rack that has none."""
+        used = Counter(self._rack(each) for each in row)
+        doubled = [each for each in row if used[self._rack(each)] > 1]
+        free = [each for each in self.ring if not used[self._rack(each)]]
+        if not doubled or not free:
+            return None
+        into = min(free, key=lambda each: (self.load[each], self._turn(number, each)))
+        return max(doubled, key=lambda each: (self.load.get(each, 0), row.index(each))), into
+
+    def _evening(self) -> tuple[int, int, int] | None:
+        """Find the move of one replica that evens the loads out most."""
+        for out in sorted(self.load, key=lambda each: (-self.load[each], self.places[each])):
+            for into in sorted(self.load, key=lambda each: (self.load[each], self.places[each])):
+                if self.load[out] - self.load[into] < 2:  # noqa: PLR2004 - one more is as even as can be
+                    break
+                for number in self._holding(out, into):
+                    return number, out, into
+        return None
+
+    def _holding(self, out: int, into: int) -> Iterator[int]:
+        """List partitions whose replica may go from one broker to the other, followers first."""
+        fits = [
+            number
+            for number, row in enumerate(self.rows)
+            if out in row and into not in row and self._may_go(row, out, into)
+        ]
+        yield from sorted(fits, key=lambda number: self.rows[number][0] == out)
+
+    def _may_go(self, row: list[int], out: int, into: int) -> bool:
+        others = {self._rack(each) for each in row if each != out}
+        if self.wish.strategy == IN_RACK:
+            return self._rack(out) == self._rack(into)
+        return self._rack(into) not in others or self._rack(out) in others
+
+    def _handing_over(self) -> list[tuple[int, int]] | None:
+        """Find partitions to be led by others, so that the one who leads most leads one less."""
+        led = self._led()
+        for start in sorted(led, key=lambda each: (-led[each], self.places[each])):
+            if (path := self._path(start, led)) is not None:
+                return path
+        return None
+
+    def _path(self, start: int, led: dict[int, int]) -> list[tuple[int, int]] | None:
+        """Search, nearest first, for a broker that leads at least two less than `start`."""
+        came: dict[int, tuple[int, int]] = {}
+        queue = deque([start])
+        while queue:
+            leader = queue.popleft()
+            for number, row in enumerate(self.rows):
+                if row[0] != leader:
+                    continue
+                for other in row[1:]:
+                    if other in came or other == start or other not in led:
+                        continue
+                    came[other] = (number, leader)
+                    if led[other] <= led[start] - 2:
+                        return _walked(came, start, other)
+                    queue.append(other)
+        return None
+
+    def _bringing(self) -> tuple[int, int, int] | None:
+        """Find a partition of a broker that leads too much, to be led by one that leads least."""
+        led = self._led()
+        if not led:
+            return None
+        into = min(led, key=lambda each: (led[each], self.places[each]))
+        out_of = [each for each in led if led[each] - led[into] >= 2]  # noqa: PLR2004 - as above
+        for leader in sorted(out_of, key=lambda each: (-led[each], self.places[each])):
+            for number, row in enumerate(self.rows):
+                if row[0] == leader and into not in row:
+                    rest = row[1:] or row
+                    out = max(
+                        rest,
+                        key=lambda each: (self._suits(row, each, into), self.load.get(each, 0)),
+                    )
+                    return number, out, into
+        return None
+
+    def _suits(self, row: list[int], out: int, into: int) -> bool:
+        return out in self.racks and self._may_go(row, out, into)
+
+
+def _walked(came: dict[int, tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+    path: list[tuple[int, int]] = []
+    while end != start:
+        number, before = came[end]
+        path.append((number, end))
+        end = before
+    return path
