@@ -1,32 +1,11 @@
-"""How kplan proves who it is by SASL: one value per mechanism, listed in `MECHANISMS`."""
+"""How kplan proves who it is by SASL: one value per mechanism.
+
+`principal` is how an authorizer sees us, unless the brokers map names (KIP-12); "" where it cannot
+be told from here.
+"""
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Protocol
-
-
-class Mechanism(Protocol):
-    """A SASL mechanism with what it needs to log in.
-
-    To add one: a frozen dataclass here, its place in `MECHANISMS`, and its exchange in
-    `wire/messages.py` where kafka-python's class takes other arguments than name and password.
-    """
-
-    name: ClassVar[str]
-
-    @property
-    def username(self) -> str:
-        """The name to log in with."""
-        ...
-
-    @property
-    def password(self) -> str:
-        """The secret to log in with."""
-        ...
-
-    @property
-    def principal(self) -> str:
-        """How an authorizer sees us, unless the brokers map names (KIP-12)."""
-        ...
+from typing import ClassVar, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +50,61 @@ class ScramSha512:
         return f"User:{self.username}"
 
 
+@dataclass(frozen=True, slots=True)
+class ClientCredentials:
+    """SASL/OAUTHBEARER (KIP-255) with a token that an OAuth endpoint gives for a client (KIP-768).
+
+    `scope` is separated by blanks, `ca` is PEM text ("": the system's), `extensions` go to the
+    brokers along with the token (KIP-342). `subject_claim` holds our name in a token.
+    """
+
+    name: ClassVar[str] = "OAUTHBEARER"
+    token_url: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    scope: str = ""
+    ca: str = field(default="", repr=False)
+    extensions: tuple[tuple[str, str], ...] = ()
+    subject_claim: str = "sub"
+    is_url_encoded: bool = False
+
+    @property
+    def principal(self) -> str:
+        """Not known before there is a token."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class AwsMskIam:
+    """SASL/OAUTHBEARER with a token that AWS credentials sign, as Amazon MSK takes it for IAM.
+
+    Where nothing else is given, the credentials are those that AWS's own settings tell.
+    """
+
+    name: ClassVar[str] = "OAUTHBEARER"
+    region: str
+    profile: str = ""
+    role_arn: str = ""
+    access_key: str = ""
+    secret_key: str = field(default="", repr=False)
+    session_token: str = field(default="", repr=False)
+
+    @property
+    def principal(self) -> str:
+        """Brokers know an identity of AWS by a name that it does not know itself."""
+        return ""
+
+
+PasswordMechanism: TypeAlias = Plain | ScramSha256 | ScramSha512
+TokenMechanism: TypeAlias = ClientCredentials | AwsMskIam
+Mechanism: TypeAlias = PasswordMechanism | TokenMechanism
+
 MECHANISMS: tuple[type[Plain] | type[ScramSha256] | type[ScramSha512], ...] = (
     Plain,
     ScramSha256,
     ScramSha512,
 )
-"""Every mechanism that works."""
+"""Every mechanism that takes a name and a password."""
 
-NOT_YET = ("OAUTHBEARER", "AWS_MSK_IAM", "GSSAPI")
+NOT_YET = ("GSSAPI",)
 """Mechanisms of Kafka that are recognised, and refused with a plain word."""

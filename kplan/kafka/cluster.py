@@ -172,21 +172,21 @@ class KafkaCluster:
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
         """Create topics."""
         found = self._writer().create_topics(specs)
-        return named("create_topics", found, self._settings.principal)
+        return named("create_topics", found, self._wire.principal)
 
     def create_partitions(
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
     ) -> Mapping[str, Verdict]:
         """Grow topics."""
         found = self._writer().create_partitions(specs, validate_only=validate_only)
-        return named("create_partitions", found, self._settings.principal)
+        return named("create_partitions", found, self._wire.principal)
 
     def alter_topic_configs(
         self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
     ) -> Mapping[str, Verdict]:
         """Set and reset single config keys of topics."""
         found = self._writer().alter_topic_configs(specs, validate_only=validate_only)
-        return named("alter_topic_configs", found, self._settings.principal)
+        return named("alter_topic_configs", found, self._wire.principal)
 
     def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
         """Delete topics, by topic id where one is given."""
@@ -303,7 +303,9 @@ class KafkaCluster:
         with self._lock:
             if self._confluent is None:
                 settings = librdkafka_settings(self._settings)
-                self._confluent = ConfluentCluster(settings, self._settings.timeouts)
+                self._confluent = ConfluentCluster(
+                    settings, self._settings.timeouts, self._wire.tokens
+                )
             return self._confluent
 
 

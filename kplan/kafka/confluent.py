@@ -27,6 +27,7 @@ from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, Verdi
 from kplan.kafka.librdkafka import LOG
 from kplan.kafka.sendable import alteration_fault, growth_fault, repeated, topic_fault
 from kplan.kafka.settings import LONGEST_S, Timeouts
+from kplan.kafka.tokens import Tokens
 from kplan.kafka.wire.verdict import refused
 from kplan.model.errors import ClusterError
 from kplan.model.refusal import Refusal
@@ -58,15 +59,18 @@ class ConfluentCluster:
     several threads.
     """
 
-    def __init__(self, settings: Mapping[str, str], timeouts: Timeouts) -> None:
-        """Make the client, which connects on its own.
+    def __init__(
+        self, settings: Mapping[str, str], timeouts: Timeouts, tokens: Tokens | None = None
+    ) -> None:
+        """Make the client, which connects on its own; with tokens where it logs in by them.
 
         Raises:
             ClusterError: librdkafka does not take one of the settings.
 
         """
         try:
-            self._admin: AdminClient | None = AdminClient(dict(settings), logger=LOG)
+            bearer = {"oauth_cb": _bearer(tokens, timeouts)} if tokens else {}
+            self._admin: AdminClient | None = AdminClient({**settings, **bearer}, logger=LOG)  # type: ignore[dict-item] # it takes functions too
         except KafkaException as failure:
             raise ClusterError(
                 f"librdkafka does not take the settings: {_error(failure).str()}.",
@@ -136,6 +140,17 @@ class ConfluentCluster:
             closed = client_refusal(CLIENT_DISCONNECTED, "Nothing was sent: we have closed.")
             return verdicts | dict.fromkeys(fine, closed)
         return verdicts | _sent(admin, fine, send)
+
+
+def _bearer(tokens: Tokens, timeouts: Timeouts) -> Callable[[str], tuple[object, ...]]:
+    """Hand a token to librdkafka whenever it wants one (KIP-255)."""
+
+    def bearer(_: str) -> tuple[object, ...]:
+        token = tokens.current(timeouts.connect_s)
+        name = token.principal.removeprefix("User:")
+        return token.text, token.expires_at_s, name, dict(token.extensions)
+
+    return bearer
 
 
 def _sent(

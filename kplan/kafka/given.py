@@ -17,10 +17,10 @@ from kplan.kafka.keys import (
     REFUSED,
     SILENT_PREFIXES,
     UNUSED,
-    UNUSED_ARGUMENTS,
     VARIABLES,
     Setting,
 )
+from kplan.kafka.pem import NotPem, pem_text
 from kplan.kafka.properties import properties
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.source import SourceRange
@@ -60,6 +60,14 @@ class Given:
     folder: Path = Path()
     subject: SourceRange | None = None
 
+    @property
+    def text(self) -> str:
+        """The value as it would stand in a file."""
+        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+
+
+_FLAGS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+
 
 @dataclass(slots=True)
 class Gathered:
@@ -82,6 +90,21 @@ class Gathered:
         is_empty = given.value is None or given.value in ("", [], ())
         if not is_empty or (setting is Setting.HOST_CHECK and given.value == ""):
             self.settings.setdefault(setting, []).append(given)
+
+    def pem(self, given: Given) -> str:
+        """Read what is PEM text or the path of a file with it; "" with a problem noted."""
+        try:
+            return pem_text(given.text, given.folder)
+        except NotPem as failure:
+            self.report("KP304", given, f"{given.name}: {failure}", failure.hint)
+            return ""
+
+    def flag(self, given: Given) -> bool:
+        """Read a yes or no; no with a problem noted."""
+        value = _FLAGS.get(given.text.lower())
+        if value is None:
+            self.report("KP302", given, f'"{given.name}" is true or false.')
+        return bool(value)
 
     def report(self, code: str, given: Given | None, detail: str, hint: str = "") -> None:
         """Note a problem."""
@@ -121,7 +144,7 @@ def _take_arguments(found: Gathered, block: ProviderBlock, folder: Path) -> None
             _take_config(found, given)
         elif setting := ARGUMENTS.get(name):
             found.keep(setting, given)
-        elif name not in ARGUMENTS and not name.startswith(UNUSED_ARGUMENTS):
+        elif name not in ARGUMENTS:
             _report_unknown(found, given, "argument", ARGUMENTS)
 
 

@@ -22,6 +22,22 @@ class Setting(StrEnum):
     USERNAME = "SASL user name"
     PASSWORD = "SASL password"  # noqa: S105
     LOGIN = "JAAS login"
+    TOKEN_URL = "URL of a token endpoint"  # noqa: S105
+    TOKEN_CA = "certificate authority of the token endpoint"  # noqa: S105
+    OAUTH_CLIENT = "OAuth client id"
+    OAUTH_SECRET = "OAuth client secret"  # noqa: S105
+    SCOPES = "OAuth scopes"
+    EXTENSIONS = "SASL extensions"
+    GRANT = "OAuth grant type"
+    SUBJECT_CLAIM = "claim of the subject"
+    URL_ENCODED = "encoding of the OAuth client"
+    AWS_REGION = "AWS region"
+    AWS_PROFILE = "AWS profile"
+    AWS_ROLE = "AWS role"
+    AWS_ACCESS_KEY = "AWS access key"
+    AWS_SECRET_KEY = "AWS secret key"  # noqa: S105
+    AWS_TOKEN = "AWS session token"  # noqa: S105
+    AWS_OTHER = "another setting of AWS"
     TIMEOUT_S = "timeout in seconds"
     TIMEOUT_MS = "timeout in milliseconds"
     CONNECT_TIMEOUT_MS = "connection timeout in milliseconds"
@@ -46,10 +62,21 @@ ARGUMENTS: Mapping[str, Setting | None] = {
     "config": None,
     "kafka_version": None,
     "properties_file": None,
+    "sasl_aws_access_key": Setting.AWS_ACCESS_KEY,
+    "sasl_aws_container_authorization_token_file": Setting.AWS_OTHER,
+    "sasl_aws_container_credentials_full_uri": Setting.AWS_OTHER,
+    "sasl_aws_creds_debug": None,
+    "sasl_aws_external_id": Setting.AWS_OTHER,
+    "sasl_aws_profile": Setting.AWS_PROFILE,
+    "sasl_aws_region": Setting.AWS_REGION,
+    "sasl_aws_role_arn": Setting.AWS_ROLE,
+    "sasl_aws_secret_key": Setting.AWS_SECRET_KEY,
+    "sasl_aws_shared_config_files": Setting.AWS_OTHER,
+    "sasl_aws_token": Setting.AWS_TOKEN,
     "sasl_mechanism": Setting.MECHANISM,
-    "sasl_oauth_scopes": None,
+    "sasl_oauth_scopes": Setting.SCOPES,
     "sasl_password": Setting.PASSWORD,
-    "sasl_token_url": None,
+    "sasl_token_url": Setting.TOKEN_URL,
     "sasl_username": Setting.USERNAME,
     "super_users": None,
     "skip_tls_verify": Setting.SKIP_VERIFY,
@@ -59,23 +86,31 @@ ARGUMENTS: Mapping[str, Setting | None] = {
 """Arguments of Terraform's `provider "kafka"` block, and some of our own: acl_order, config and
 properties_file.
 
-None: read elsewhere, or of use only with a mechanism that is refused. Versions are negotiated, so
-`kafka_version` is of no use.
+None: read elsewhere, or of no use. Versions are negotiated, so `kafka_version` is of none.
 """
-
-UNUSED_ARGUMENTS = "sasl_aws_"
-"""How arguments begin that are of use only with AWS's mechanism, which is refused by name."""
 
 KEYS: Mapping[str, Setting] = {
     "bootstrap.servers": Setting.SERVERS,
     "client.id": Setting.CLIENT_ID,
     "default.api.timeout.ms": Setting.TIMEOUT_MS,
     "enable.ssl.certificate.verification": Setting.VERIFY,
+    "https.ca.location": Setting.TOKEN_CA,
+    "https.ca.pem": Setting.TOKEN_CA,
     "metadata.broker.list": Setting.SERVERS,
     "request.timeout.ms": Setting.TIMEOUT_MS,
     "sasl.jaas.config": Setting.LOGIN,
     "sasl.mechanism": Setting.MECHANISM,
     "sasl.mechanisms": Setting.MECHANISM,
+    "sasl.oauthbearer.client.credentials.client.id": Setting.OAUTH_CLIENT,
+    "sasl.oauthbearer.client.credentials.client.secret": Setting.OAUTH_SECRET,
+    "sasl.oauthbearer.client.id": Setting.OAUTH_CLIENT,
+    "sasl.oauthbearer.client.secret": Setting.OAUTH_SECRET,
+    "sasl.oauthbearer.extensions": Setting.EXTENSIONS,
+    "sasl.oauthbearer.grant.type": Setting.GRANT,
+    "sasl.oauthbearer.header.urlencode": Setting.URL_ENCODED,
+    "sasl.oauthbearer.scope": Setting.SCOPES,
+    "sasl.oauthbearer.sub.claim.name": Setting.SUBJECT_CLAIM,
+    "sasl.oauthbearer.token.endpoint.url": Setting.TOKEN_URL,
     "sasl.password": Setting.PASSWORD,
     "sasl.username": Setting.USERNAME,
     "security.protocol": Setting.PROTOCOL,
@@ -115,6 +150,7 @@ LIBRDKAFKA = _words(
 
 REFUSED = _words(
     """
+    sasl.oauthbearer.config sasl.oauthbearer.metadata.authentication.type
     security.providers ssl.ca.certificate.stores ssl.cipher.suites ssl.crl.location
     ssl.curves.list ssl.engine.factory.class ssl.engine.id ssl.engine.location
     ssl.keymanager.algorithm ssl.provider ssl.providers ssl.sigalgs.list ssl.trustmanager.algorithm
@@ -123,15 +159,16 @@ REFUSED = _words(
 """Settings that change whom we trust: not honoured by both drivers, so not taken in silence."""
 
 SILENT_PREFIXES = (
-    "https.ca.",
     "sasl.kerberos.",
     "sasl.login.",
-    "sasl.oauthbearer.",
+    "sasl.oauthbearer.assertion.",
+    "sasl.oauthbearer.jwt.",
+    "sasl.oauthbearer.method",
     "ssl.keystore.type",
     "ssl.truststore.type",
 )
-"""Settings that mean nothing without a mechanism that is refused by name; the form of a store is
-seen from the store."""
+"""Settings that mean nothing without a mechanism or a grant that is refused by name, or that say
+how a client does what kplan does itself; the form of a store is seen from the store."""
 
 UNUSED = _words(
     """
@@ -154,7 +191,11 @@ UNUSED = _words(
     queue.buffering.backpressure.threshold queue.buffering.max.kbytes
     queue.buffering.max.messages queue.buffering.max.ms queued.max.messages.kbytes
     queued.min.messages receive.buffer.bytes reconnect.backoff.jitter.ms request.required.acks
-    retries sasl.client.callback.handler.class send.buffer.bytes session.timeout.ms
+    retries sasl.client.callback.handler.class sasl.oauthbearer.clock.skew.seconds
+    sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer
+    sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
+    sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
+    sasl.oauthbearer.scope.claim.name send.buffer.bytes session.timeout.ms
     socket.blocking.max.ms socket.connection.setup.timeout.max.ms ssl.enabled.protocols
     ssl.keystore.password ssl.protocol ssl.secure.random.implementation ssl.truststore.password
     sticky.partitioning.linger.ms topic.metadata.refresh.fast.cnt transaction.timeout.ms
@@ -165,8 +206,11 @@ UNUSED = _words(
 
 VARIABLES: Mapping[str, Setting] = {
     "KPLAN_BOOTSTRAP_SERVERS": Setting.SERVERS,
+    "KPLAN_SASL_AWS_REGION": Setting.AWS_REGION,
     "KPLAN_SASL_MECHANISM": Setting.MECHANISM,
+    "KPLAN_SASL_OAUTH_SCOPES": Setting.SCOPES,
     "KPLAN_SASL_PASSWORD": Setting.PASSWORD,
+    "KPLAN_SASL_TOKEN_URL": Setting.TOKEN_URL,
     "KPLAN_SASL_USERNAME": Setting.USERNAME,
     "KPLAN_TLS_CA_CERT": Setting.CA,
     "KPLAN_TLS_CLIENT_CERT": Setting.CERTIFICATE,
@@ -180,6 +224,7 @@ VARIABLES: Mapping[str, Setting] = {
     "KAFKA_CLIENT_KEY": Setting.KEY,
     "KAFKA_CLIENT_KEY_PASSPHRASE": Setting.KEY_PASSWORD,
     "KAFKA_ENABLE_TLS": Setting.TLS,
+    "KAFKA_SASL_IAM_AWS_REGION": Setting.AWS_REGION,
     "KAFKA_SASL_MECHANISM": Setting.MECHANISM,
     "KAFKA_SASL_PASSWORD": Setting.PASSWORD,
     "KAFKA_SASL_USERNAME": Setting.USERNAME,

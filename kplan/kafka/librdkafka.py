@@ -2,6 +2,7 @@
 
 import logging
 
+from kplan.kafka.auth import AwsMskIam, ClientCredentials, Mechanism
 from kplan.kafka.settings import ConnectionSettings, Tls
 
 LOG = logging.getLogger("kplan.kafka.librdkafka")
@@ -21,12 +22,21 @@ def librdkafka_settings(settings: ConnectionSettings) -> dict[str, str]:
     if settings.tls is not None:
         written |= _tls(settings.tls)
     if settings.sasl is not None:
-        written |= {
-            "sasl.mechanism": settings.sasl.name,
-            "sasl.username": settings.sasl.username,
-            "sasl.password": settings.sasl.password,
-        }
+        written |= _login(settings.sasl)
     return written
+
+
+def _login(mechanism: Mechanism) -> dict[str, str]:
+    """Write how to log in; tokens are handed over when librdkafka asks for one."""
+    match mechanism:
+        case ClientCredentials() | AwsMskIam():
+            return {"sasl.mechanism": mechanism.name}
+        case _:
+            return {
+                "sasl.mechanism": mechanism.name,
+                "sasl.username": mechanism.username,
+                "sasl.password": mechanism.password,
+            }
 
 
 def _within(span_s: float, least_ms: int, most_ms: int) -> str:

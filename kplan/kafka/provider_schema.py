@@ -24,13 +24,22 @@ PROVIDER: Mapping[str, Attribute] = {
     ),
     "kafka_version": Attribute("Accepted for Terraform's sake; kplan asks the brokers."),
     "properties_file": Attribute("Java properties file with connection settings."),
+    "sasl_aws_access_key": Attribute("Access key of AWS, where not AWS's own settings count."),
+    "sasl_aws_profile": Attribute("Profile in AWS's own settings."),
+    "sasl_aws_region": Attribute("Region of the MSK cluster; their names tell it too."),
+    "sasl_aws_role_arn": Attribute("Role of AWS to take on."),
+    "sasl_aws_secret_key": Attribute("Secret key of AWS.", is_sensitive=True),
+    "sasl_aws_token": Attribute("Session token of AWS, with temporary keys.", is_sensitive=True),
     "sasl_mechanism": Attribute(
-        "How to log in.", choices=("plain", "scram-sha256", "scram-sha512")
+        "How to log in.",
+        choices=("plain", "scram-sha256", "scram-sha512", "oauthbearer", "aws-iam"),
     ),
-    "sasl_oauth_scopes": Attribute("Of use only with OAuth, which is refused.", "list(string)"),
-    "sasl_password": Attribute("Password for SASL.", is_sensitive=True),
-    "sasl_token_url": Attribute("Of use only with OAuth, which is refused."),
-    "sasl_username": Attribute("User name for SASL."),
+    "sasl_oauth_scopes": Attribute("Scopes to ask a token for.", "list(string)"),
+    "sasl_password": Attribute(
+        "Password for SASL; with oauthbearer the secret of the client.", is_sensitive=True
+    ),
+    "sasl_token_url": Attribute("Where to ask for tokens, with oauthbearer."),
+    "sasl_username": Attribute("User name for SASL; with oauthbearer the id of the client."),
     "skip_tls_verify": Attribute("Trust any certificate. For trying only.", "bool"),
     "super_users": Attribute(
         "Principals in super.users of the brokers, which do not tell: as in User:admin.",
@@ -39,4 +48,4 @@ PROVIDER: Mapping[str, Attribute] = {
     "timeout": Attribute("Seconds to wait for an answer; more than 0.", "number"),
     "tls_enabled": Attribute("Whether to use TLS.", "bool"),
 }
-"""Arguments by name; the provider's own ones for AWS, which are refused, are left out."""
+"""Arguments by name; those of the provider that kplan does not hand to AWS are left out."""

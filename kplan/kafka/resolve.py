@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from kplan.kafka.auth import MECHANISMS, NOT_YET, Mechanism
 from kplan.kafka.given import Gathered, Given, ProviderBlock, Rank, gather
 from kplan.kafka.keys import Setting
-from kplan.kafka.pem import NotPem, certificates, pem_text, private_key
-from kplan.kafka.properties import Login, jaas_login
+from kplan.kafka.logins import NAMELESS, mechanism, mechanism_name
+from kplan.kafka.pem import certificates, private_key
 from kplan.kafka.settings import (
     ConnectionSettings,
     Endpoint,
@@ -51,10 +50,10 @@ def connection_settings(
     settings = ConnectionSettings(
         bootstrap_servers=servers,
         tls=_tls(found) if _is_tls(found) else None,
-        sasl=_sasl(found) if _is_sasl(found) else None,
+        sasl=mechanism(found, servers) if _is_sasl(found) else None,
         timeouts=_timeouts(found),
-        client_id=_text(client_id[1]) if client_id else "kplan",
-        librdkafka={key: _text(given) for key, given in sorted(found.librdkafka.items())},
+        client_id=client_id[1].text if client_id else "kplan",
+        librdkafka={key: given.text for key, given in sorted(found.librdkafka.items())},
     )
     diagnostics = in_order(found.diagnostics)
     return Resolved(None if has_errors(diagnostics) else settings, diagnostics)
@@ -99,7 +98,7 @@ def _protocol(found: Gathered) -> str:
     nearest = found.nearest(Setting.PROTOCOL)
     if nearest is None:
         return ""
-    name = _text(nearest[1]).upper()
+    name = nearest[1].text.upper()
     if name not in _PROTOCOLS:
         known = ", ".join(_PROTOCOLS)
         found.report("KP302", nearest[1], f'"{name}" is no security protocol.', f"One of {known}.")
@@ -114,15 +113,15 @@ def _is_tls(found: Gathered) -> bool:
         material = found.nearest(Setting.CA, Setting.CERTIFICATE, Setting.KEYSTORE)
         return material is not None or (servers is not None and servers[1].rank is Rank.ARGUMENT)
     if said[0] is Setting.TLS:
-        return _flag(found, said[1])
+        return found.flag(said[1])
     return _protocol(found).endswith("SSL")
 
 
 def _tls(found: Gathered) -> Tls:
     identity = found.nearest(Setting.CERTIFICATE, Setting.KEYSTORE)
-    chain = _pem(found, identity[1]) if identity else ""
+    chain = found.pem(identity[1]) if identity else ""
     given_key = found.nearest(Setting.KEY)
-    key = private_key(_pem(found, given_key[1]) if given_key else chain)
+    key = private_key(found.pem(given_key[1]) if given_key else chain)
     if bool(chain) != bool(key):
         have, lack = ("certificate", "key") if chain else ("key", "certificate")
         found.report(
@@ -134,35 +133,27 @@ def _tls(found: Gathered) -> Tls:
     authority = found.nearest(Setting.CA)
     password = found.nearest(Setting.KEY_PASSWORD)
     return Tls(
-        ca=_pem(found, authority[1]) if authority else "",
+        ca=found.pem(authority[1]) if authority else "",
         certificate=certificates(chain),
         key=key,
-        key_password=_text(password[1]) if password else "",
+        key_password=password[1].text if password else "",
         is_verified=_is_verified(found),
         is_host_checked=_is_host_checked(found),
     )
-
-
-def _pem(found: Gathered, given: Given) -> str:
-    try:
-        return pem_text(_text(given), given.folder)
-    except NotPem as failure:
-        found.report("KP304", given, f"{given.name}: {failure}", failure.hint)
-        return ""
 
 
 def _is_verified(found: Gathered) -> bool:
     said = found.nearest(Setting.SKIP_VERIFY, Setting.VERIFY)
     if said is None:
         return True
-    return _flag(found, said[1]) is (said[0] is Setting.VERIFY)
+    return found.flag(said[1]) is (said[0] is Setting.VERIFY)
 
 
 def _is_host_checked(found: Gathered) -> bool:
     said = found.nearest(Setting.HOST_CHECK)
     if said is None:
         return True
-    name = _text(said[1]).lower()
+    name = said[1].text.lower()
     if name not in {"https", "none", ""}:
         found.report("KP302", said[1], f'"{said[1].name}" is "https" or "none".')
     return name == "https"
@@ -171,75 +162,11 @@ def _is_host_checked(found: Gathered) -> bool:
 def _is_sasl(found: Gathered) -> bool:
     """Whether to log in: the security protocol says so, or a better placed user name does."""
     protocol = found.nearest(Setting.PROTOCOL)
-    user = found.nearest(Setting.USERNAME, Setting.LOGIN)
+    nameless = (Setting.MECHANISM,) if mechanism_name(found) in NAMELESS else ()
+    user = found.nearest(Setting.USERNAME, Setting.LOGIN, *nameless)
     if protocol and not (user and user[1].rank < protocol[1].rank):
         return _protocol(found).startswith("SASL")
-    return user is not None or _mechanism_name(found) in NOT_YET
-
-
-def _mechanism_name(found: Gathered) -> str:
-    """Give Kafka's name of the mechanism; that of Terraform's provider has no hyphen in SHA."""
-    given = found.nearest(Setting.MECHANISM)
-    name = _text(given[1]).upper() if given else ""
-    return {
-        "SCRAM-SHA256": "SCRAM-SHA-256",
-        "SCRAM-SHA512": "SCRAM-SHA-512",
-        "AWS-IAM": "AWS_MSK_IAM",
-    }.get(name, name)
-
-
-def _sasl(found: Gathered) -> Mechanism | None:
-    login = _login(found)
-    name = _mechanism_name(found)
-    if not name:  # what Terraform's provider takes, and what a PLAIN login says
-        name = "SCRAM" if login and login.module == "ScramLoginModule" else "PLAIN"
-    given = found.nearest(Setting.MECHANISM, Setting.LOGIN)
-    working = {each.name: each for each in MECHANISMS}
-    if name in NOT_YET:
-        found.report(
-            "KP305",
-            given[1] if given else None,
-            f"kplan cannot log in by {name} yet.",
-            f"It can by {', '.join(working)}.",
-        )
-        return None
-    if name not in working:
-        found.report(
-            "KP302",
-            given[1] if given else None,
-            f'"{name}" is no SASL mechanism.',
-            f"Set sasl_mechanism to one of {', '.join(working)}.",
-        )
-        return None
-    username = _credential(found, Setting.USERNAME, login, "username")
-    password = _credential(found, Setting.PASSWORD, login, "password")
-    return working[name](username, password)
-
-
-def _login(found: Gathered) -> Login | None:
-    nearest = found.nearest(Setting.LOGIN)
-    if nearest is None:
-        return None
-    login = jaas_login(_text(nearest[1]))
-    if login is None:
-        found.report(
-            "KP302",
-            nearest[1],
-            f'"{nearest[1].name}" is not a JAAS login.',
-            'As in: CLASS required username="NAME" password="SECRET";',
-        )
-    return login
-
-
-def _credential(found: Gathered, setting: Setting, login: Login | None, option: str) -> str:
-    nearest = found.nearest(setting, Setting.LOGIN)
-    if nearest is not None and nearest[0] is Setting.LOGIN:
-        value = login.options.get(option, "") if login else "unreadable"
-    else:
-        value = _text(nearest[1]) if nearest else ""
-    if not value:
-        found.report("KP303", None, f"No {setting} is given.", f"Set sasl_{option}.")
-    return value
+    return user is not None
 
 
 _DEFAULTS = Timeouts()
@@ -277,16 +204,3 @@ def _number(given: Given) -> float:
     if isinstance(value, bool) or not isinstance(value, str | int | float | Fraction):
         return math.nan
     return float(value)
-
-
-def _flag(found: Gathered, given: Given) -> bool:
-    words = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
-    value = words.get(_text(given).lower())
-    if value is None:
-        found.report("KP302", given, f'"{given.name}" is true or false.')
-    return bool(value)
-
-
-def _text(given: Given) -> str:
-    value = given.value
-    return str(value).lower() if isinstance(value, bool) else str(value)

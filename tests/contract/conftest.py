@@ -3,20 +3,31 @@
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kplan.cluster.contents import registered
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.port import Cluster
+from kplan.cluster.setting_specs import ScramAlteration, ScramUser
 from kplan.cluster.specs import AclBinding
+from kplan.kafka.auth import ScramSha256, ScramSha512
+from kplan.kafka.settings import ConnectionSettings, Tls
+from kplan.kafka.wire.driver import WireCluster, preflight
+from kplan.model.errors import AuthError
 from kplan.sandbox.record import Sandbox
-from tests.contract.clusters import cleaned, connected, settings_of
+from kplan.sandbox.spec import SandboxSpec
+from tests.contract.clusters import cleaned, connected, settings_of, soon
+from tests.contract.connections import LOGIN, every_mechanism, settings_from
+from tests.token_endpoint import TokenEndpoint, token_endpoint
 
 Right = tuple[str, str]
 """An operation on a type of resource: ("CREATE", "TOPIC")."""
 
 Lacking = Callable[..., Cluster]
+SandboxOf = Callable[[SandboxSpec], Sandbox]
 
 TOPIC_RIGHTS = ("CREATE", "DELETE", "ALTER", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
 CLUSTER_RIGHTS = ("DESCRIBE", "ALTER")
@@ -117,3 +128,85 @@ def _grants(prefix: str, rights: tuple[Right, ...]) -> list[AclBinding]:
         for resource_type, operation, name, pattern in granted
         if (operation, resource_type) not in rights
     ]
+
+
+@pytest.fixture
+def plaintext(broker: Sandbox, tmp_path: Path) -> ConnectionSettings:
+    return settings_from(broker.properties, tmp_path)
+
+
+@pytest.fixture
+def sasl(sasl_broker: Sandbox, tmp_path: Path) -> ConnectionSettings:
+    return settings_from(sasl_broker.properties, tmp_path)
+
+
+@pytest.fixture
+def mtls(tls_broker: Sandbox, tmp_path: Path) -> ConnectionSettings:
+    return settings_from(tls_broker.properties, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def tokens() -> Iterator[TokenEndpoint]:
+    """Serve tokens to the client `ci`, who has the secret `secret`."""
+    with token_endpoint({"ci": "secret"}) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def sasl_tls_broker(
+    sandbox_of: SandboxOf, tokens: TokenEndpoint, tmp_path_factory: pytest.TempPathFactory
+) -> Sandbox:
+    """Start one node with every mechanism inside TLS."""
+    keys = tmp_path_factory.mktemp("keys") / "keys.json"
+    keys.write_text(tokens.keys())
+    with pytest.MonkeyPatch.context() as patched:
+        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys.as_uri()}"
+        patched.setenv("JDK_JAVA_OPTIONS", allowed)  # brokers read keys from nowhere else
+        return sandbox_of(every_mechanism(keys))
+
+
+@pytest.fixture
+def sasl_tls(sasl_tls_broker: Sandbox, tmp_path: Path) -> ConnectionSettings:
+    mine = {"security.protocol": "SASL_SSL"}
+    settings = settings_from({**sasl_tls_broker.properties, **mine, **LOGIN}, tmp_path)
+    assert settings.tls is not None
+    return replace(settings, tls=Tls(ca=settings.tls.ca))
+
+
+@pytest.fixture
+def scram_tls(sasl_tls: ConnectionSettings) -> ConnectionSettings:
+    """Log in by SCRAM: a user has a password for each of its mechanisms."""
+    made = [
+        ScramAlteration(ScramUser("scram", name), 4096, "secret")
+        for name in ("SCRAM-SHA-256", "SCRAM-SHA-512")
+    ]
+    with closing(WireCluster(sasl_tls)) as admin:
+        assert set(admin.alter_scram_users(made).values()) == {None}
+    settings, other = (
+        replace(sasl_tls, sasl=mechanism("scram", "secret"))
+        for mechanism in (ScramSha256, ScramSha512)
+    )
+    soon(lambda: _lets_in(settings) and _lets_in(other))
+    return settings
+
+
+def _lets_in(settings: ConnectionSettings) -> bool:
+    try:
+        return bool(preflight(settings).cluster_id)
+    except AuthError:
+        return False
+
+
+@pytest.fixture
+def oauth_tls(
+    sasl_tls_broker: Sandbox, tokens: TokenEndpoint, tmp_path: Path
+) -> ConnectionSettings:
+    properties = {
+        **sasl_tls_broker.properties,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.token.endpoint.url": tokens.url,
+        "sasl.oauthbearer.client.id": "ci",
+        "sasl.oauthbearer.client.secret": "secret",
+    }
+    return settings_from(properties, tmp_path)

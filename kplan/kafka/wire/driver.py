@@ -34,6 +34,7 @@ from kplan.cluster.specs import (
 )
 from kplan.cluster.usage import TopicPartition, TopicUse
 from kplan.kafka.settings import ConnectionSettings, Endpoint
+from kplan.kafka.tokens import Tokens
 from kplan.kafka.wire import (
     acls,
     brokers,
@@ -74,12 +75,22 @@ class WireCluster:
         self._gateway = Gateway(settings)
         self._addresses: Mapping[int, Endpoint] = {}
 
+    @property
+    def tokens(self) -> Tokens | None:
+        """The tokens that we log in with, None where a login takes none."""
+        return self._gateway.tokens
+
+    @property
+    def principal(self) -> str:
+        """How an authorizer sees us; by a token it is known once we have logged in."""
+        return self._gateway.principal
+
     def describe(self) -> ClusterDescription:
         """Tell cluster id, live brokers, release and our principal."""
         cluster_id, live, release = brokers.describe(self._gateway)
         self._addresses = {each.id: Endpoint(each.host, each.port) for each in live}
         self._gateway.learn(self._addresses.values())
-        return ClusterDescription(cluster_id, live, self._settings.principal, release)
+        return ClusterDescription(cluster_id, live, self.principal, release)
 
     def rights(self, topics: Collection[str]) -> Rights:
         """Tell what we may do on the cluster and on these topics."""
@@ -101,7 +112,7 @@ class WireCluster:
 
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
         """List all ACLs; raises Unread."""
-        return acls.acls(self._gateway, self._address(broker), self._settings.principal)
+        return acls.acls(self._gateway, self._address(broker), self.principal)
 
     def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
         """Ask what would come of creating the topics."""
@@ -207,7 +218,7 @@ class WireCluster:
         """Name all groups; raises Unread."""
         from kplan.kafka.wire import usage  # noqa: PLC0415 - as above
 
-        return usage.group_names(self._gateway, self._settings.principal)
+        return usage.group_names(self._gateway, self.principal)
 
     def delete_records(
         self, before: Mapping[TopicPartition, int]
@@ -273,7 +284,7 @@ class WireCluster:
     def _named(
         self, method: str, answers: Mapping[Item, Answer]
     ) -> Mapping[Item, Answer | Refusal]:
-        return named(method, answers, self._settings.principal)
+        return named(method, answers, self.principal)
 
     def _address(self, broker: int | None) -> Endpoint | None:
         """Find where a broker listens; asked anew where it is not known yet."""

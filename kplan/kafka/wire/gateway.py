@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_refusal
 from kplan.kafka.settings import ConnectionSettings, Endpoint
+from kplan.kafka.tokens import Tokens
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.active import active, is_not_controller
 from kplan.kafka.wire.connection import Connection
@@ -37,6 +38,16 @@ class Gateway:
         self._bootstrap = settings.bootstrap_controllers or settings.bootstrap_servers
         self._home: Endpoint | None = None
         self._learned: tuple[Endpoint, ...] = ()
+
+    @property
+    def tokens(self) -> Tokens | None:
+        """The tokens that we log in with, None where a login takes none."""
+        return self._pool.tokens
+
+    @property
+    def principal(self) -> str:
+        """How an authorizer sees us; by a token it is known once we have logged in."""
+        return self.tokens.principal if self.tokens else self._settings.principal
 
     @property
     def operation_timeout_ms(self) -> int:

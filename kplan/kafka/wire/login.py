@@ -4,6 +4,7 @@ import ssl
 import time
 
 from kplan.kafka.settings import ConnectionSettings, Endpoint
+from kplan.kafka.tokens import Tokens
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.link import Broken, Deadline, Link, TlsFailed, dial
@@ -20,6 +21,7 @@ def opened(
     endpoint: Endpoint,
     settings: ConnectionSettings,
     context: ssl.SSLContext | None,
+    tokens: Tokens | None,
     deadline: Deadline,
 ) -> Connection:
     """Open a connection that may be asked anything.
@@ -35,7 +37,7 @@ def opened(
     try:
         _check_sort(connection, is_direct=settings.is_direct)
         if settings.sasl is not None:
-            lifetime_s = log_in(connection, settings.sasl, deadline)
+            lifetime_s = log_in(connection, settings.sasl, tokens, deadline)
             connection.expires_at_s = time.monotonic() + lifetime_s * _REAUTHENTICATE_AT
     except BaseException:
         connection.close()

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 # This module is a leaf that only a command that talks to a cluster imports.
 from kafka.errors import for_code  # noqa: TID253
 from kafka.net.sasl import get_sasl_mechanism  # noqa: TID253
+from kafka.net.sasl.oauth import AbstractTokenProvider  # noqa: TID253
 from kafka.protocol.admin import (  # noqa: TID253
     AlterClientQuotasRequest,
     AlterClientQuotasResponse,
@@ -58,7 +59,8 @@ from kafka.protocol.sasl import (  # noqa: TID253
     SaslHandshakeResponse,
 )
 
-from kplan.kafka.auth import Mechanism
+from kplan.kafka.auth import PasswordMechanism
+from kplan.kafka.tokens import Token
 from kplan.model.version import VERSION
 
 INT32_MAX = 2**31 - 1
@@ -222,7 +224,7 @@ def has_tagged_header(api: Api, version: int) -> bool:
     return api.key != API_VERSIONS.key and bool(api.response.flexible_version_q(version))
 
 
-def sasl_exchange(mechanism: Mechanism) -> Message:
+def sasl_exchange(mechanism: PasswordMechanism) -> Message:
     """Make the client's half of a SASL exchange: `auth_bytes()`, `receive(bytes)`, `is_done()`."""
     # SCRAM reserves two characters in names (RFC 5802, 5.1), which kafka-python leaves as they are.
     is_scram = mechanism.name.startswith("SCRAM-")
@@ -232,6 +234,25 @@ def sasl_exchange(mechanism: Mechanism) -> Message:
         sasl_plain_username=escaped if is_scram else mechanism.username,
         sasl_plain_password=mechanism.password,
     )
+
+
+class _Bearer(AbstractTokenProvider):  # type: ignore[misc] # kafka-python has no types
+    """A token as kafka-python takes it."""
+
+    def __init__(self, token: Token) -> None:
+        super().__init__()
+        self._token = token
+
+    def token(self) -> str:
+        return self._token.text
+
+    def extensions(self) -> dict[str, str]:
+        return dict(self._token.extensions)
+
+
+def bearer_exchange(token: Token) -> Message:
+    """Make the client's half of the exchange of OAUTHBEARER (RFC 7628)."""
+    return get_sasl_mechanism("OAUTHBEARER")(sasl_oauth_token_provider=_Bearer(token))
 
 
 def api_name(key: int) -> str:

@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from kplan.kafka.auth import AwsMskIam, ClientCredentials
 from kplan.kafka.settings import ConnectionSettings, Endpoint
+from kplan.kafka.tokens import Tokens
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.diagnosis import refused_opening
 from kplan.kafka.wire.link import Broken, Deadline
@@ -28,6 +30,9 @@ class Pool:
         self._lent: set[Connection] = set()
         self._is_closed = False
         self.context: ssl.SSLContext | None = tls_context(settings.tls) if settings.tls else None
+        self.tokens: Tokens | None = None
+        if isinstance(settings.sasl, ClientCredentials | AwsMskIam):
+            self.tokens = Tokens(settings.sasl)
 
     @contextmanager
     def lent(self, endpoint: Endpoint, deadline: Deadline) -> Iterator[Connection]:
@@ -59,7 +64,7 @@ class Pool:
     def _opened(self, endpoint: Endpoint, deadline: Deadline) -> Connection:
         within = deadline.within(self._settings.timeouts.connect_s)
         try:
-            connection = opened(endpoint, self._settings, self.context, within)
+            connection = opened(endpoint, self._settings, self.context, self.tokens, within)
         except Broken as failure:
             raise refused_opening(
                 endpoint, self._settings, self.context, failure, deadline

@@ -1,6 +1,7 @@
 """Logging in by SASL (KIP-43, KIP-152)."""
 
-from kplan.kafka.auth import Mechanism
+from kplan.kafka.auth import AwsMskIam, ClientCredentials, Mechanism
+from kplan.kafka.tokens import Tokens
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.link import Deadline
@@ -11,27 +12,41 @@ UNSUPPORTED_SASL_MECHANISM = 33
 ILLEGAL_SASL_STATE = 34
 
 
-def log_in(connection: Connection, mechanism: Mechanism, deadline: Deadline) -> float:
+def log_in(
+    connection: Connection, mechanism: Mechanism, tokens: Tokens | None, deadline: Deadline
+) -> float:
     """Log in; return for how many seconds the login holds (KIP-368), infinity without a limit.
 
+    `tokens` are those of a mechanism that takes any.
+
     Raises:
-        AuthError: the mechanism is not offered, or name or password is wrong.
+        AuthError: the mechanism is not offered, or name, password or token is wrong.
+        Unreachable: nobody who gives tokens answers.
         Broken: the connection broke.
 
     """
     handshake = _handshake(connection, mechanism.name, deadline)
     if handshake.error_code:
         raise _mechanism_refused(connection, mechanism, handshake)
-    exchange = messages.sasl_exchange(mechanism)
+    exchange = _exchange(mechanism, tokens, deadline)
     lifetime_ms = 0
     while not exchange.is_done():
         step = messages.SASL_AUTHENTICATE.request(auth_bytes=exchange.auth_bytes())
         answer = connection.ask(messages.SASL_AUTHENTICATE, step, deadline)
         if answer.error_code:
-            raise _login_refused(connection, mechanism, answer.error_message)
+            raise _login_refused(connection, mechanism, tokens, answer.error_message)
         _take(exchange, answer.auth_bytes, connection)
         lifetime_ms = answer.session_lifetime_ms
     return lifetime_ms / 1000 or float("inf")
+
+
+def _exchange(mechanism: Mechanism, tokens: Tokens | None, deadline: Deadline) -> Message:
+    match mechanism:
+        case ClientCredentials() | AwsMskIam():
+            token = (tokens or Tokens(mechanism)).current(deadline.left_s())
+            return messages.bearer_exchange(token)
+        case _:
+            return messages.sasl_exchange(mechanism)
 
 
 def offered_mechanisms(connection: Connection, deadline: Deadline) -> tuple[str, ...]:
@@ -70,9 +85,14 @@ def _mechanism_refused(
     )
 
 
-def _login_refused(connection: Connection, mechanism: Mechanism, why: str | None) -> AuthError:
+def _login_refused(
+    connection: Connection, mechanism: Mechanism, tokens: Tokens | None, why: str | None
+) -> AuthError:
+    principal = tokens.principal if tokens else mechanism.principal
     return AuthError(
-        f"{connection.endpoint} refused the login of {mechanism.principal} by {mechanism.name}: "
-        f"{(why or 'it gave no reason').rstrip('.')}.",
-        hint="Check user name, password and mechanism.",
+        f"{connection.endpoint} refused the login {f'of {principal} ' if principal else ''}"
+        f"by {mechanism.name}: {(why or 'it gave no reason').rstrip('.')}.",
+        hint="The brokers expect a token of another issuer, audience, scope or time."
+        if tokens
+        else "Check user name, password and mechanism.",
     )

@@ -292,9 +292,8 @@ def test_the_connection_timeout_has_a_key_of_its_own() -> None:
     assert settings({**PLAIN_BLOCK, "config": config}).timeouts.connect_s == seconds(2)
 
 
-@pytest.mark.parametrize("name", ["oauthbearer", "aws-iam", "GSSAPI"])
-def test_mechanisms_that_do_not_work_yet_are_refused_by_name(name: str) -> None:
-    (told,) = problems({**PLAIN_BLOCK, "sasl_mechanism": name})
+def test_a_mechanism_that_does_not_work_yet_is_refused_by_name() -> None:
+    (told,) = problems({**PLAIN_BLOCK, "sasl_mechanism": "GSSAPI"})
     assert told.startswith("KP305 kplan cannot log in by ")
     assert told.endswith(" yet.")
 
@@ -304,7 +303,10 @@ def test_an_unknown_mechanism_is_told_with_the_known_ones() -> None:
     found = resolved(block)
     (problem,) = found.diagnostics
     assert problem.detail == '"SCRAM" is no SASL mechanism.'
-    assert problem.hint == "Set sasl_mechanism to one of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512."
+    assert problem.hint == (
+        "Set sasl_mechanism to one of "
+        "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, OAUTHBEARER, AWS_MSK_IAM."
+    )
 
 
 def test_a_login_without_a_password_is_a_problem() -> None:

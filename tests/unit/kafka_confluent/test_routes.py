@@ -24,7 +24,8 @@ def recorder(calls: list[tuple[Driver, str]], driver: Driver) -> SimpleNamespace
 
         return called
 
-    return SimpleNamespace(**{name: method(name) for name in [*METHODS, "close"]})
+    named = {name: method(name) for name in [*METHODS, "close"]}
+    return SimpleNamespace(**named, principal="User:me")
 
 
 def test_the_table_names_every_method_of_the_port_with_a_reason() -> None:

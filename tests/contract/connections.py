@@ -1,0 +1,72 @@
+"""Connections to brokers of every security, as a user would set them up."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kplan.kafka.resolve import connection_settings
+from kplan.kafka.settings import ConnectionSettings, Timeouts, seconds
+from kplan.kafka.wire.driver import preflight
+from kplan.model.errors import ClusterError
+from kplan.sandbox.properties import text
+from kplan.sandbox.spec import SandboxSpec, Security
+from tests.token_endpoint import AUDIENCE, ISSUER
+
+LOGIN = {"sasl.mechanism": "PLAIN", "sasl.username": "admin", "sasl.password": "secret"}
+
+
+def settings_from(properties: Mapping[str, str], folder: Path) -> ConnectionSettings:
+    """Read the settings from a properties file, as a user would have them."""
+    file = folder / "client.properties"
+    file.write_text(text(properties))
+    found = connection_settings(None, {}, folder=folder, properties_file=file)
+    assert found.diagnostics == ()
+    assert found.settings is not None
+    return replace(found.settings, timeouts=Timeouts(seconds(5), seconds(20)))
+
+
+def told(settings: ConnectionSettings, *, within_s: float = 2.0) -> ClusterError:
+    """Give the error of a preflight, which must come soon (1 s; a loaded machine gets more)."""
+    begun = time.monotonic()
+    with pytest.raises(ClusterError) as caught:
+        preflight(settings)
+    assert time.monotonic() - begun < within_s
+    return caught.value
+
+
+def every_mechanism(keys: Path) -> SandboxSpec:
+    """Make a node with every mechanism inside TLS, which hangs up after a second of silence.
+
+    `admin` has the password `secret`. Tokens are checked against the public keys of a file, their
+    issuer and audience (KIP-768), by Kafka's own validator.
+    """
+    package = "org.apache.kafka.common.security"
+    users = 'username="admin" password="secret" user_admin="secret"'
+    logins = {
+        "plain": f"{package}.plain.PlainLoginModule required {users};",
+        "scram-sha-256": f"{package}.scram.ScramLoginModule required;",
+        "scram-sha-512": f"{package}.scram.ScramLoginModule required;",
+        "oauthbearer": f"{package}.oauthbearer.OAuthBearerLoginModule required;",
+    }
+    client = "listener.name.client"
+    return SandboxSpec(
+        security=Security.TLS,
+        server_properties={
+            "listener.security.protocol.map": "CLIENT:SASL_SSL,CONTROLLER:SSL",
+            f"{client}.ssl.client.auth": "none",
+            **{f"{client}.{name}.sasl.jaas.config": login for name, login in logins.items()},
+            f"{client}.oauthbearer.sasl.server.callback.handler.class": (
+                f"{package}.oauthbearer.OAuthBearerValidatorCallbackHandler"
+            ),
+            "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
+            "sasl.oauthbearer.expected.audience": AUDIENCE,
+            "sasl.oauthbearer.expected.issuer": ISSUER,
+            "sasl.enabled.mechanisms": ",".join(logins).upper(),
+            "sasl.mechanism.inter.broker.protocol": "PLAIN",
+            "authorizer.class.name": "",
+            "connections.max.idle.ms": "1000",
+        },
+    )

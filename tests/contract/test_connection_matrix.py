@@ -1,0 +1,99 @@
+"""Every security protocol and mechanism, with both drivers and both styles of settings."""
+
+import uuid
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.specs import NewTopic, TopicRef
+from kplan.kafka.auth import ClientCredentials, Plain, ScramSha256, ScramSha512
+from kplan.kafka.cluster import open_cluster
+from kplan.kafka.librdkafka import librdkafka_settings
+from kplan.kafka.settings import ConnectionSettings
+from kplan.kafka.wire.driver import preflight
+from kplan.model.errors import AuthError
+from kplan.sandbox.record import Sandbox
+from tests.contract.clusters import soon
+from tests.contract.connections import settings_from, told
+from tests.token_endpoint import TokenEndpoint
+
+pytestmark = pytest.mark.broker
+
+PROTOCOLS = ("plaintext", "mtls", "sasl", "sasl_tls", "scram_tls", "oauth_tls")
+
+
+@pytest.fixture(params=PROTOCOLS)
+def any_settings(request: pytest.FixtureRequest) -> ConnectionSettings:
+    settings: ConnectionSettings = request.getfixturevalue(request.param)
+    return settings
+
+
+def test_both_drivers_connect_with_the_same_settings(any_settings: ConnectionSettings) -> None:
+    """S01, K117-04: one value serves both drivers; the topic is made by the one, seen by both."""
+    description = preflight(any_settings)
+    assert description.version
+    name = f"made-by-{uuid.uuid4().hex[:8]}"
+    with closing(open_cluster(any_settings)) as cluster:
+        assert cluster.create_topics([NewTopic(name, 1, 1)]) == {name: None}
+        soon(lambda: name in cluster.topics())
+        assert cluster.delete_topics([TopicRef(name)]) == {name: None}
+
+
+def test_settings_in_librdkafkas_words_connect_too(
+    any_settings: ConnectionSettings, tmp_path: Path
+) -> None:
+    """K117-02: the sandbox writes files for Java clients; here is the other style."""
+    written = librdkafka_settings(any_settings)
+    if isinstance(any_settings.sasl, ClientCredentials):
+        written |= {
+            "sasl.oauthbearer.method": "oidc",
+            "sasl.oauthbearer.token.endpoint.url": any_settings.sasl.token_url,
+            "sasl.oauthbearer.client.id": any_settings.sasl.client_id,
+            "sasl.oauthbearer.client.secret": any_settings.sasl.client_secret,
+        }
+    again = settings_from(written, tmp_path)
+    assert again == any_settings
+    assert preflight(again).cluster_id
+
+
+def test_every_mechanism_of_a_listener_with_tls_logs_in(
+    scram_tls: ConnectionSettings, oauth_tls: ConnectionSettings
+) -> None:
+    """S01: SASL_SSL with SCRAM-SHA-256/512 and OAUTHBEARER."""
+    for mechanism in (ScramSha256, ScramSha512):
+        assert preflight(replace(scram_tls, sasl=mechanism("scram", "secret"))).cluster_id
+    assert preflight(oauth_tls).principal == "User:ci"
+
+
+def test_a_token_that_brokers_do_not_take_is_told(
+    oauth_tls: ConnectionSettings, tokens: TokenEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tokens, "audience", "payroll")
+    error = told(oauth_tls)
+    assert isinstance(error, AuthError)
+    assert error.detail.endswith(
+        'refused the login of User:ci by OAUTHBEARER: {"status":"invalid_token"}.'
+    )
+    assert "audience" in error.hint
+
+
+def test_a_client_that_gets_no_token_is_told_before_any_broker_refuses(
+    oauth_tls: ConnectionSettings,
+) -> None:
+    assert isinstance(oauth_tls.sasl, ClientCredentials)
+    error = told(replace(oauth_tls, sasl=replace(oauth_tls.sasl, client_secret="wrong-secret")))
+    assert isinstance(error, AuthError)
+    assert "gave the client ci no token: HTTP 401" in error.detail
+    assert "wrong-secret" not in f"{error.detail} {error.hint}"
+
+
+@pytest.mark.parametrize("user", ["admin", "alice", "bob", "ci"])
+def test_every_sasl_mechanism_logs_in(sasl_broker: Sandbox, tmp_path: Path, user: str) -> None:
+    settings = settings_from(sasl_broker.client(user), tmp_path)
+    assert preflight(settings).principal == f"User:{user}"
+    assert isinstance(settings.sasl, Plain | ScramSha256 | ScramSha512)
+    for mechanism in (Plain, ScramSha256, ScramSha512):
+        same = mechanism(user, settings.sasl.password)
+        assert preflight(replace(settings, sasl=same)).principal == f"User:{user}"
