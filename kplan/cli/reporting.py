@@ -1,7 +1,7 @@
 """`-report FORMAT=FILE`: what a run has to tell, in as many formats and files as were asked for."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from kplan.cli.target import Target
 from kplan.model.errors import ConfigError, KplanError, UsageError
 
 if TYPE_CHECKING:
-    from kplan.report.report import Report
+    from kplan.report.report import Format, Report
 
 SHORT: Mapping[str, str] = {"md": "markdown", "txt": "text", "xml": "junit"}
 _STDOUT = "-"
@@ -58,15 +58,23 @@ class Reporting:
 
 
 def reporting(
-    session: Session, verb: str, asked: Sequence[str], *, is_json: bool = False
+    session: Session,
+    verb: str,
+    asked: Sequence[str],
+    *,
+    is_json: bool = False,
+    formats: "Collection[Format] | None" = None,
 ) -> Reporting:
-    """Say where reports go, before any work.
+    """Say where reports go, before any work; `formats` are those that make sense here, or all.
 
     Raises:
-        UsageError: a format nobody knows, a file that cannot be written, one place named twice.
+        UsageError: a format nobody knows, or that says nothing here; a file that cannot be written;
+            one place named twice.
 
     """
     targets = tuple(_target(each) for each in asked)
+    for each in targets:
+        sensible(f"-report={each.format}", each.format, f"kplan {verb}", formats)
     places = [each.path for each in targets]
     twice = next((each for each in places if places.count(each) > 1), places)
     if twice is not places:
@@ -85,6 +93,13 @@ def format_named(option: str, name: str) -> str:
         known = ", ".join(Format)
         raise UsageError(f"{option} knows no format {name!r}.", f"There are {known}.")
     return found
+
+
+def sensible(option: str, name: str, subject: str, formats: "Collection[Format] | None") -> None:
+    """Refuse a format in which a subject cannot be told. Raises UsageError."""
+    if formats is not None and name not in formats:
+        known = ", ".join(sorted(formats))
+        raise UsageError(f"{option} has nothing to tell of {subject}.", f"There are {known}.")
 
 
 def _target(asked: str) -> Target:

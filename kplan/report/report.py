@@ -41,6 +41,13 @@ class Format(StrEnum):
     SLACK = "slack"
 
 
+EVERY = frozenset(Format)
+COUNTLESS = EVERY - {Format.GITLAB}
+"""The formats of what changes no objects: GitLab's report counts nothing else."""
+ANSWERS = frozenset({Format.TEXT, Format.MARKDOWN, Format.HTML, Format.JSON, Format.NDJSON})
+"""The formats of an answer to a question: there is nothing in it to gate or to point at."""
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """How many objects come, change and go; a replaced one comes and goes."""

@@ -1,13 +1,14 @@
 """`kplan access who-can` and `kplan access of`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import InputOptions, Json, StateOptions
+from kplan.cli.options import InputOptions, Json, Report, StateOptions
 from kplan.cli.progress import progress
+from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
@@ -31,6 +32,7 @@ class AskOptions:
         bool, typer.Option("--planned", help="As it will be after the plan, not as it is.")
     ] = False
     json: Json = False
+    report: Report = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ def who_can(
     asked = Question(
         operation=operation, resource=resource, is_planned=ask.planned, provider=ask.provider
     )
-    return _told(session, asked, inputs, states, is_json=ask.json)
+    return _told(session, asked, inputs, states, ask)
 
 
 @verb(
@@ -90,7 +92,7 @@ def of(
     if ":" not in principal:
         raise UsageError(f'"{principal}" is no principal.', hint=f"Write it as User:{principal}.")
     asked = Question(principal=principal, is_planned=ask.planned, provider=ask.provider)
-    return _told(session, asked, inputs, states, is_json=ask.json)
+    return _told(session, asked, inputs, states, ask)
 
 
 def _told(
@@ -98,17 +100,20 @@ def _told(
     asked: "Question",
     inputs: InputOptions,
     states: StateOptions,
-    *,
-    is_json: bool,
+    ask: AskOptions,
 ) -> int:
     from kplan.cli import wiring  # noqa: PLC0415 - as above
+    from kplan.cli.problems import timestamp  # noqa: PLC0415
     from kplan.report.documents import access as documents  # noqa: PLC0415
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
     from kplan.report.formats.text import text  # noqa: PLC0415
+    from kplan.report.parts import answer_report  # noqa: PLC0415
+    from kplan.report.report import ANSWERS  # noqa: PLC0415
     from kplan.workflow.access_queries import access  # noqa: PLC0415
 
+    reports = reporting(session, "access", ask.report, is_json=ask.json, formats=ANSWERS)
     project = wiring.project(session, states, inputs)
-    with progress(session.terminal) as shown:
+    with reports.of_failures(), progress(session.terminal) as shown:
         told = access(project, asked, wiring.ports(session, "access", states, shown))
     look = session.terminal.data_look
     if asked.principal:
@@ -117,12 +122,12 @@ def _told(
     else:
         answer = documents.holders_document(asked.operation, asked.resource, told.holders)
         data = documents.holders_data(asked.operation, asked.resource, told.holders)
-    session.terminal.data(json_text(data) if is_json else text(answer, look))
-    for each in told.unread:
-        session.terminal.talk(f"Note: {each}")
-    if told.rules.super_users is None and not is_json:
+    if not reports.takes_stdout:
+        session.terminal.data(json_text(data) if ask.json else text(answer, look))
+    if told.rules.super_users is None and not ask.json:
         session.terminal.talk(
             "Note: the brokers have super users, and do not tell who; name them in super_users of "
             'provider "kafka".'
         )
-    return Exit.DONE
+    report = answer_report(lambda: answer, lambda: data, (data,), timestamp())
+    return reports.write(report, Exit.DONE)

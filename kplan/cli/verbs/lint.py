@@ -28,10 +28,11 @@ def lint(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.problems import tell, timestamp  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
+    from kplan.report.report import COUNTLESS  # noqa: PLC0415
     from kplan.report.reports import problems_report  # noqa: PLC0415
     from kplan.workflow.lint import linted  # noqa: PLC0415
 
-    reports = reporting(session, "lint", answer.report, is_json=answer.json)
+    reports = reporting(session, "lint", answer.report, is_json=answer.json, formats=COUNTLESS)
     project = wiring.project(session, states, inputs)
     with reports.of_failures(), progress(session.terminal) as shown:
         found = linted(project, wiring.ports(session, "lint", states, shown))

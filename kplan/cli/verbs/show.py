@@ -1,6 +1,6 @@
 """`kplan show`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +14,7 @@ from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
     from kplan.model.plan import Plan
+    from kplan.report.report import Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,15 @@ class HowOptions:
             help="Write a saved plan as markdown (md), html, junit, sarif, gitlab, json or ndjson.",
         ),
     ] = "text"
+    only: Annotated[
+        str,
+        typer.Option(
+            "--only",
+            metavar="PART",
+            help="Of a saved plan only who gains and loses what (access), what policies said "
+            "(policies), or what is destroyed (blast), in every format but gitlab.",
+        ),
+    ] = ""
 
 
 @verb(
@@ -37,6 +47,7 @@ class HowOptions:
     ("kplan show release.kplan", "A saved plan, as it was shown."),
     ("kplan show -format=markdown release.kplan", "As a comment for a pull request."),
     ("kplan show -format=html release.kplan", "As a page that needs no network."),
+    ("kplan show -only=access -format=html release.kplan", "Who gains and loses what, as a page."),
     ("kplan show -json", "The state as Terraform's show -json writes one."),
     ("kplan show -json release.kplan", "A saved plan as Terraform's show -json writes one."),
 )
@@ -68,12 +79,12 @@ def show(
 
 
 def _check(how: HowOptions, planfile: str) -> None:
-    if how.format == "text":
-        return
-    if how.json:
-        raise UsageError("-json and -format exclude each other.")
-    if not planfile:
-        raise UsageError("-format is for a saved plan; the state is shown as text, or with -json.")
+    for option in ("-format" if how.format != "text" else "", "-only" if how.only else ""):
+        if option and how.json:
+            raise UsageError(f"-json and {option} exclude each other.", "Write -format=json.")
+        if option and not planfile:
+            told = f"{option} is for a saved plan; the state is shown as text, or with -json."
+            raise UsageError(told)
 
 
 def _written(session: Session, plan: "Plan", how: HowOptions) -> str:
@@ -84,6 +95,21 @@ def _written(session: Session, plan: "Plan", how: HowOptions) -> str:
     from kplan.report.reports import plan_report  # noqa: PLC0415
 
     format_ = Format(format_named("-format", how.format))
+    if how.only:
+        return _part(session, plan, how.only, format_)
     if format_ is Format.TEXT:
         return showing.plan_text(session, plan, group=how.group)
     return written(plan_report(plan, {}, plan.created_at), format_, setting(session))
+
+
+def _part(session: Session, plan: "Plan", name: str, format_: "Format") -> str:
+    from kplan.cli.publishing import setting  # noqa: PLC0415 - as above
+    from kplan.cli.reporting import sensible  # noqa: PLC0415
+    from kplan.report.parts import Part, part_report  # noqa: PLC0415
+    from kplan.report.report import COUNTLESS, written  # noqa: PLC0415
+
+    if name not in list(Part):
+        raise UsageError(f"-only knows no part {name!r}.", f"There are {', '.join(Part)}.")
+    sensible(f"-format={format_}", format_, f"-only={name}", COUNTLESS)
+    look = replace(setting(session), look=session.terminal.data_look)
+    return written(part_report(plan, Part(name), plan.created_at), format_, look)

@@ -30,11 +30,12 @@ def validate(session: Session, inputs: InputOptions, answer: ValidationOptions) 
     All *.tf and *.hcl files of the folder are read; nothing is asked of any network.
     """
     from kplan.cli.wiring import project  # noqa: PLC0415 - help needs none of these
+    from kplan.report.report import COUNTLESS  # noqa: PLC0415
     from kplan.report.reports import problems_report  # noqa: PLC0415
     from kplan.report.views import validation_json  # noqa: PLC0415
     from kplan.workflow.validate import validate as validated  # noqa: PLC0415
 
-    reports = reporting(session, "validate", answer.report, is_json=answer.json)
+    reports = reporting(session, "validate", answer.report, is_json=answer.json, formats=COUNTLESS)
     found = validated(project(session, StateOptions(), inputs))
     has_failed = has_errors(found.diagnostics)
     if answer.json:

@@ -1,15 +1,19 @@
 """Who gains and who loses what."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from kplan.model.access import AccessDiff, AccessShift, Effect, Holder, Holding
 from kplan.model.connection import connection_name
+from kplan.model.testing import Grade
+from kplan.report.case import Case, Finding, Level
 from kplan.report.data import Data
 from kplan.report.document import (
     Block,
     Document,
     Line,
     Mark,
+    Paragraph,
     Row,
     Rows,
     Span,
@@ -22,6 +26,7 @@ from kplan.report.document import (
     strong,
 )
 from kplan.report.documents.units import counted
+from kplan.report.gauge import Gauge
 
 _MAX_SHIFTS = 20
 _MAX_PATTERNS = 4
@@ -30,6 +35,16 @@ _MARKS: Mapping[Effect, Mark] = {
     Effect.GAIN: Mark.ADD,
     Effect.GAP: Mark.ALARM,
     Effect.EXPOSURE: Mark.ALARM,
+}
+_NAMES: Mapping[Effect, str] = {
+    Effect.LOSS: "lost",
+    Effect.GAIN: "gained",
+    Effect.GAP: "away for a moment",
+    Effect.EXPOSURE: "open for a moment",
+}
+_FINDINGS: Mapping[Effect, tuple[str, str]] = {
+    Effect.LOSS: ("KP2301", "A permission is lost"),
+    Effect.GAP: ("KP2303", "Access has a gap"),
 }
 _NOUNS: Mapping[str, str] = {
     "TOPIC": "topic",
@@ -203,3 +218,35 @@ def holdings_data(principal: str, found: Sequence[Holding], *, is_super: bool) -
             for each in found
         ],
     }
+
+
+def access_document(diff: AccessDiff | None) -> Document:
+    """Show the effective difference by itself."""
+    title = "Effective access"
+    if diff is None:
+        return Document((Paragraph("No ACL changes."),), title)
+    counts = Counter(each.effect for each in diff.shifts)
+    sums = ", ".join(f"{counts[each]} {_NAMES[each]}" for each in Effect)
+    notes = tuple(Paragraph(f"Not known: {each}", Tone.WARNING) for each in diff.unknown)
+    return Document((*access_blocks(diff), *notes, Totals((line(f"{sums}."),))), title)
+
+
+def access_cases(diff: AccessDiff | None) -> tuple[Case, ...]:
+    """Make a case of each shift; to take a right away is no failure by itself."""
+    found = [_case(each) for each in (diff.shifts if diff else ())]
+    return tuple(found) or (Case("Nobody gains or loses anything", "access", Grade.PASS),)
+
+
+def _case(shift: AccessShift) -> Case:
+    said = "".join(each.text for each in shift_line(shift))
+    known = _FINDINGS.get(shift.effect)
+    findings = (Finding(known[0], Level.WARNING, known[1], said),) if known else ()
+    return Case(said, "access", Grade.PASS, shift.effect.value, findings)
+
+
+def access_gauges(diff: AccessDiff | None, cluster_id: str) -> Iterator[Gauge]:
+    """Count shifts by their effect; none is a 0 and not an absence."""
+    counts = Counter(each.effect for each in (diff.shifts if diff else ()))
+    for each in Effect:
+        labels = {"cluster": cluster_id, "effect": each.name.lower()}
+        yield Gauge("kplan_plan_access_shifts", "Rights that shift.", counts[each], labels)

@@ -99,7 +99,7 @@ def _facts(change: Change) -> Data:
         "risk": change.risk.value,
         "notes": list(change.notes),
         "protected": change.is_protected,
-        **({"impact": _impact(change.impact)} if change.impact else {}),
+        **({"impact": impact_data(change.impact)} if change.impact else {}),
         "file": at.file if at else None,
         "line": at.line if at else None,
         "attributes": [
@@ -115,7 +115,8 @@ def _facts(change: Change) -> Data:
     }
 
 
-def _impact(found: Impact) -> Data:
+def impact_data(found: Impact) -> Data:
+    """Write what a change destroys and whom it hits; null is what is not known."""
     groups = found.groups
     return {
         "records": found.records,

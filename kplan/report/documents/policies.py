@@ -1,9 +1,13 @@
 """What policies said of a plan."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 from kplan.model.policy import Effect, Operation, PolicyHead, Standing, Violation
+from kplan.model.testing import Grade
+from kplan.report.case import Case, Finding, Level
 from kplan.report.data import Data
 from kplan.report.document import (
     Block,
@@ -14,10 +18,13 @@ from kplan.report.document import (
     Rows,
     Span,
     Tone,
+    Totals,
     faint,
     line,
     strong,
 )
+from kplan.report.documents.findings import of_diagnostic
+from kplan.report.gauge import Gauge
 
 _TONES: Mapping[Standing, Tone] = {
     Standing.REFUSED: Tone.DANGER,
@@ -143,3 +150,43 @@ def policy_list_data(heads: Sequence[PolicyHead], today: date) -> Data:
         }
         for head in heads
     ]
+
+
+def policies_document(violations: Sequence[Violation]) -> Document:
+    """Show what policies said by itself."""
+    title = "Policies"
+    if not violations:
+        return Document((Paragraph("No policy has anything to say."),), title)
+    counts = Counter(each.standing for each in violations)
+    sums = ", ".join(f"{counts[each]} {each.value}" for each in _ORDER if counts[each])
+    return Document((*policies(violations), Totals((line(f"{sums}."),))), title)
+
+
+def policy_cases(violations: Sequence[Violation]) -> tuple[Case, ...]:
+    """Make a case of each verdict; only what stays refused is a failure."""
+    found = [
+        Case(
+            f"{each.operation.replace('_', ' ')} of {each.identity} by {each.policy}",
+            "policies",
+            Grade.FAIL if each.standing is Standing.REFUSED else Grade.PASS,
+            f"{word(each)}: {each.message.strip()}",
+            (_finding(each),),
+            story=Document((Rows(tuple(_rows(each))),)),
+        )
+        for each in sorted(violations, key=_rank)
+    ]
+    return tuple(found) or (Case("No policy has anything to say", "policies", Grade.PASS),)
+
+
+def _finding(each: Violation) -> Finding:
+    found = of_diagnostic(each.diagnostic)
+    level = Level.ERROR if each.standing is Standing.REFUSED else Level.WARNING
+    return replace(found, level=Level.NOTE if each.standing is Standing.TOLD else level)
+
+
+def policy_gauges(violations: Sequence[Violation], cluster_id: str) -> Iterator[Gauge]:
+    """Count verdicts by what came of them; none is a 0 and not an absence."""
+    counts = Counter(each.standing for each in violations)
+    for each in _ORDER:
+        labels = {"cluster": cluster_id, "standing": each.value}
+        yield Gauge("kplan_plan_policy_verdicts", "What policies said.", counts[each], labels)

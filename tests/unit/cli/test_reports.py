@@ -232,3 +232,66 @@ def test_lint_is_reported_too(desk: Desk) -> None:
     assert out.startswith("## kplan lint\n\n**Success! Lint ran")
     (found,) = json.loads(text(desk, "lint.sarif"))["runs"]
     assert {each["ruleId"] for each in found["results"]} == {"KP406", "KP407"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "code"),
+    [
+        (("validate", "-report=gitlab=x"), 1),
+        (("lint", "-report=gitlab=x"), 1),
+        (("access", "who-can", "read", "topic:orders", "-report=sarif=x"), 1),
+        (("access", "of", "User:a", "-report=junit=x"), 1),
+        (("fleet", "inventory", "-report=prometheus=x"), 1),
+    ],
+)
+def test_a_format_that_has_nothing_to_tell_is_refused_with_those_that_do(
+    desk: Desk, typed: tuple[str, ...], code: int
+) -> None:
+    assert run(typed, {}) == code
+    told = desk.capture.readouterr().err
+    assert f"{typed[-1][:-2]} has nothing to tell of kplan {typed[0]}." in told
+    assert "There are" in told
+    assert "html, json, " in told
+    assert not (desk.folder / "x").exists()
+
+
+def test_an_answer_about_access_is_written_for_people_and_programs(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve")
+    asked = ("access", "of", "User:nobody", "-report=md=a.md", "-report=html=a.html")
+    told = desk.types(*asked, "-report=json=a.json", "-report=ndjson=a.ndjson", "-report=txt=a.txt")
+    assert "may do nothing" in told
+    assert "may do nothing" in text(desk, "a.md")
+    assert text(desk, "a.html").startswith("<!doctype html>")
+    assert json.loads(text(desk, "a.json"))["holdings"] == []
+    (_, answer) = map(json.loads, text(desk, "a.ndjson").splitlines())
+    assert answer["answer"]["principal"] == "User:nobody"
+    assert text(desk, "a.txt") == told
+    assert desk.types(*asked[:3], "-report=json=-").startswith("{")
+
+
+@pytest.mark.parametrize("part", ["access", "policies", "blast"])
+def test_one_matter_of_a_saved_plan_is_shown_by_itself(desk: Desk, part: str) -> None:
+    desk.types("plan", "-out=p.kplan")
+    whole = desk.types("show", "p.kplan")
+    told = desk.types("show", f"-only={part}", "p.kplan")
+    assert told != whole
+    assert "Plan: " not in told
+    for format_ in ("markdown", "html", "json", "ndjson", "junit", "sarif", "prometheus", "slack"):
+        assert desk.types("show", f"-only={part}", f"-format={format_}", "p.kplan")
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (("-only=acess", "p.kplan"), "There are access, policies, blast."),
+        (("-only=blast", "-format=gitlab", "p.kplan"), "-format=gitlab has nothing to tell"),
+        (("-only=blast",), "-only is for a saved plan"),
+        (("-only=blast", "-json", "p.kplan"), "-json and -only exclude each other"),
+    ],
+)
+def test_a_part_that_cannot_be_shown_is_refused(
+    desk: Desk, typed: tuple[str, ...], told: str
+) -> None:
+    desk.types("plan", "-out=p.kplan")
+    assert run(("show", *typed), {}) == 1
+    assert told in "".join(desk.capture.readouterr())

