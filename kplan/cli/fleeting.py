@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kplan.cli.options import InputOptions, Json, StateOptions
+from kplan.cli.exits import Exit
+from kplan.cli.options import InputOptions, Json, Report, StateOptions
 from kplan.cli.progress import Progress, progress
+from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
+from kplan.model.errors import KplanError
 
 if TYPE_CHECKING:  # help needs none of these
     from kplan.cluster.port import Cluster
@@ -66,6 +69,7 @@ class RunOptions:
         ),
     ] = ""
     json: Json = False
+    report: Report = field(default_factory=list)
 
 
 Given = tuple[SparkOptions, RunOptions, InputOptions]
@@ -116,14 +120,21 @@ def told(
     session: Session, given: Given, work: "Callable[[FleetOptions, FleetPorts], Figures]"
 ) -> "Figures":
     """Work under a progress display, and show what came of it. Raises UsageError, FleetError."""
-    from kplan.report import views  # noqa: PLC0415 - see above
+    from kplan.cli.problems import timestamp  # noqa: PLC0415 - see above
+    from kplan.report import views  # noqa: PLC0415
+    from kplan.report.parts import figures_report  # noqa: PLC0415
+    from kplan.report.report import ANSWERS  # noqa: PLC0415
 
     spark, run, inputs = given
+    reports = reporting(session, "fleet", run.report, is_json=run.json, formats=ANSWERS)
     chosen = options(session, spark, run, inputs)
-    with progress(session.terminal) as shown:
+    with reports.of_failures(), progress(session.terminal) as shown:
         found = work(chosen, ports(session, shown))
     look = session.terminal.data_look
-    session.terminal.data(
-        views.figures_json(found) if run.json else views.figures_text(found, look)
-    )
+    if not reports.takes_stdout:
+        session.terminal.data(
+            views.figures_json(found) if run.json else views.figures_text(found, look)
+        )
+    if reports.write(figures_report(found, timestamp()), Exit.DONE) != Exit.DONE:
+        raise KplanError("A report could not be written.")
     return found
