@@ -128,7 +128,8 @@ class TableRow:
 class Table:
     """Aligned cells, starting at `column`; without `columns` there is no head.
 
-    `title` and `foot` stand above and below, outside the grid.
+    `title` and `foot` stand above and below, outside the grid. `numbers` are the places of columns
+    of numbers.
     """
 
     rows: tuple[TableRow, ...]
@@ -136,6 +137,7 @@ class Table:
     title: tuple[Row, ...] = ()
     foot: tuple[Row, ...] = ()
     column: int = 4
+    numbers: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +193,13 @@ class Tally:
     """Numbers for a chart or a small table: each bar has a name and a number per column.
 
     `columns` say what is counted; their tones tell how good or bad that is. `noun` names what the
-    bars stand for.
+    bars stand for; `title` says what it is about, where that is not changes.
     """
 
     noun: str
     columns: tuple[Span, ...]
     bars: tuple[tuple[str, tuple[int, ...]], ...]
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

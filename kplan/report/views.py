@@ -18,6 +18,7 @@ from kplan.report.data import as_data
 from kplan.report.documents import drift, figures, owned, states, stream
 from kplan.report.documents.diagnostics import diagnostics_document
 from kplan.report.documents.drift import Coverage
+from kplan.report.documents.fleet_page import fleet_page
 from kplan.report.documents.outcomes import outcome_words, outcomes_document
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
@@ -194,8 +195,8 @@ def figures_text(found: Figures, look: Look) -> str:
 
 
 def figures_page(found: Figures) -> str:
-    """Write the tables of a job over many clusters as one HTML page."""
-    return html(figures.figures_document(found))
+    """Write what there is to say of a fleet as one HTML page."""
+    return html(fleet_page(found))
 
 
 def figures_json(found: Figures) -> str:

@@ -1,0 +1,250 @@
+"""One page about a fleet: what is there, what is wrong, and what could go."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from kplan.model.plan import Risk
+from kplan.model.tables import Cell, Figures, FigureTable
+from kplan.report.document import (
+    Block,
+    Document,
+    Heading,
+    Paragraph,
+    Row,
+    Span,
+    Table,
+    TableRow,
+    Tally,
+    Tone,
+    Totals,
+    faint,
+    line,
+    strong,
+)
+from kplan.report.documents.units import counted, size
+
+_BARS = 15
+_GB = 10**9
+_TITLES: Mapping[str, str] = {
+    "inventory": "What is where",
+    "largest": "Largest topics",
+    "to_do": "What there is to do",
+    "drift": "Drift and problems",
+    "violations": "What breaks policies",
+    "idle_acls": "ACLs that do nothing",
+    "unused_acls": "ACLs that no request of the logs met",
+    "unused_topics": "Topics that nobody uses",
+}
+_NAMES: Mapping[str, str] = {
+    "group": "cluster",
+    "acls": "ACLs",
+    "unread_clusters": "unread",
+    "bytes": "size",
+    "unsized": "size unknown",
+    "by": "covered by",
+    "others": "other objects",
+}
+_IDLE: Mapping[str, str] = {
+    "shadowed": "covered by another",
+    "matches_nothing": "matches no topic",
+}
+Found = Mapping[str, "_Rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A table by the names of its columns."""
+
+    table: FigureTable
+
+    def __iter__(self) -> Iterator[Mapping[str, Cell]]:
+        for row in self.table.rows:
+            yield dict(zip(self.table.columns, row, strict=True))
+
+    def sum(self, name: str) -> int:
+        """Add up a column; 0 where there is no such."""
+        return sum(_number(row.get(name)) for row in self)
+
+    def count(self, name: str = "cluster", **like: str) -> Counter[str]:
+        """Count rows by a column, those alone that have certain values."""
+        return Counter(
+            str(row[name]) for row in self if all(row.get(k) == v for k, v in like.items())
+        )
+
+
+def fleet_page(found: Figures) -> Document:
+    """Say first what is wrong, draw what there is, then list it."""
+    by_name = {each.name: _Rows(each) for each in found.tables}
+    blocks: list[Block] = [Heading(line(_origin(found.lineage))), Totals(tuple(_verdict(by_name)))]
+    blocks += [Paragraph(each, Tone.WARNING) for each in found.notes]
+    blocks += [_listed(each) for each in found.tables if each.rows]
+    nothing = [_title(each).lower() for each in found.tables if not each.rows]
+    if nothing:
+        blocks.append(Paragraph(f"Nothing was found of: {'; '.join(nothing)}.", Tone.FAINT))
+    if "unused_topics" not in by_name:
+        told = (
+            "No authorizer log is kept: what nobody uses is not known (kplan fleet audit ingest)."
+        )
+        blocks.append(Paragraph(told, Tone.FAINT))
+    return Document(
+        tuple(blocks), found.title, tuple(each for each in _charts(by_name) if each.bars)
+    )
+
+
+def _origin(lineage: Mapping[str, str]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in lineage.items())
+
+
+def _verdict(found: Found) -> Iterator[tuple[Span, ...]]:
+    clusters = found.get("inventory", _NONE)
+    unread, drifted = clusters.sum("unread_clusters"), found.get("drift", _NONE)
+    dangerous = _by_risk(found, Risk.DANGEROUS).total()
+    problems = [
+        f"{counted(unread, 'cluster')} not read" if unread else "",
+        _told(drifted.count(finding="drift").total(), "drifted object"),
+        _told(drifted.count(finding="problem").total(), "problem"),
+        _told(dangerous, "dangerous change"),
+        _told(len(found.get("violations", _NONE).table.rows), "broken rule"),
+    ]
+    yield line(", ".join(filter(None, problems)) or "Nothing is wrong that kplan looks for.")
+    yield line(
+        ", ".join(
+            (
+                counted(clusters.sum("clusters"), "cluster"),
+                counted(clusters.sum("topics"), "topic"),
+                counted(clusters.sum("partitions"), "partition"),
+                counted(clusters.sum("acls"), "ACL"),
+                *filter(None, [size(clusters.sum("bytes"))]),
+            )
+        )
+    )
+    unused = found.get("unused_topics", _NONE)
+    if unused.table.rows:
+        held = size(unused.sum("bytes"))
+        told = f"{counted(len(unused.table.rows), 'topic')} that nobody uses"
+        yield line(f"{told}, holding {held}" if held else told)
+
+
+def _told(count: int, noun: str) -> str:
+    return counted(count, noun) if count else ""
+
+
+def _by_risk(found: Found, risk: Risk) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for row in found.get("to_do", _NONE):
+        if row["finding"] == "change" and row["risk"] == risk.value:
+            counts[str(row["cluster"])] += _number(row["count"])
+    return counts
+
+
+# ---- charts
+
+
+def _charts(found: Found) -> Iterator[Tally]:
+    """Draw sizes, then what is wrong, then what could go; each by cluster, the greatest first."""
+    for name, title, tone in (
+        ("topics", "Topics", Tone.STRONG),
+        ("acls", "ACLs", Tone.STRONG),
+        ("bytes", "Data in GB, one replica of each partition", Tone.STRONG),
+    ):
+        rows = found.get("inventory", _NONE)
+        unit = _GB if name == "bytes" else 1
+        sums = {str(row["group"]): _number(row.get(name)) // unit for row in rows}
+        yield _tally(title, ((Span(title.split(" in ")[0], tone), Counter(sums)),))
+    drifted = found.get("drift", _NONE)
+    yield _tally(
+        "What there is to do",
+        (
+            (Span("dangerous", Tone.REMOVE), _by_risk(found, Risk.DANGEROUS)),
+            (Span("to review", Tone.CHANGE), _by_risk(found, Risk.REVIEW)),
+            (Span("safe", Tone.ADD), _by_risk(found, Risk.SAFE)),
+            (Span("drifted", Tone.DANGER), drifted.count(finding="drift")),
+            (Span("unknown", Tone.FAINT), _by_risk(found, Risk.UNKNOWN)),
+        ),
+    )
+    idle = found.get("idle_acls", _NONE)
+    yield _tally(
+        "What could go",
+        (
+            (Span("ACLs covered by others", Tone.CHANGE), idle.count(finding="shadowed")),
+            (Span("ACLs without a topic", Tone.DANGER), idle.count(finding="matches_nothing")),
+            (Span("ACLs not met", Tone.FAINT), found.get("unused_acls", _NONE).count()),
+            (Span("topics", Tone.STRONG), found.get("unused_topics", _NONE).count()),
+        ),
+    )
+
+
+def _tally(title: str, columns: Sequence[tuple[Span, Counter[str]]]) -> Tally:
+    """Leave out columns and clusters without anything, and put small clusters together."""
+    used = [each for each in columns if each[1].total()]
+    totals = sum((counts for _, counts in used), Counter[str]())
+    names = [name for name, _ in sorted(totals.items(), key=lambda each: (-each[1], each[0]))]
+    bars = [(name, tuple(counts[name] for _, counts in used)) for name in names[:_BARS]]
+    if rest := names[_BARS:]:
+        others = tuple(sum(counts[name] for name in rest) for _, counts in used)
+        bars.append((f"{len(rest):,} others", others))
+    return Tally("cluster", tuple(column for column, _ in used), tuple(bars), title)
+
+
+# ---- tables
+
+
+def _title(table: FigureTable) -> str:
+    return _TITLES.get(table.name, table.name.replace("_", " ").capitalize())
+
+
+def _listed(table: FigureTable) -> Table:
+    """List rows as people read them; a column without anything in it says nothing."""
+    shown = [at for at, name in enumerate(table.columns) if _is_told(table, at, name)]
+    names = [table.columns[at] for at in shown]
+    rows = (
+        TableRow(tuple(line(_text(table.columns[at], row[at])) for at in shown))
+        for row in table.rows
+    )
+    count = f"{len(table.rows):,}{' or more' if table.is_cut else ''}"
+    foot = (Row(line(faint("There are more rows; -limit shows them."))),)
+    return Table(
+        tuple(rows),
+        tuple(_NAMES.get(name, name.replace("_", " ")) for name in names),
+        title=(Row(line(strong(_title(table)), faint(f" {count}")), column=0),),
+        foot=foot if table.is_cut else (),
+        numbers=frozenset(
+            place
+            for place, at in enumerate(shown)
+            if all(_is_number(row[at]) or row[at] is None for row in table.rows)
+        ),
+    )
+
+
+def _is_told(table: FigureTable, at: int, name: str) -> bool:
+    if name == "clusters" and all(row[at] == 1 for row in table.rows):
+        return False  # each row is one
+    return any(row[at] not in (None, "", 0) for row in table.rows)
+
+
+def _is_number(cell: Cell) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def _number(cell: Cell) -> int:
+    return int(cell) if isinstance(cell, int | float) else 0
+
+
+def _text(name: str, cell: Cell) -> str:
+    match cell:
+        case None:
+            return ""
+        case bool():
+            return str(cell).lower()
+        case int() if name == "bytes":
+            return size(cell).removeprefix("~") or counted(cell, "byte")
+        case int():
+            return f"{cell:,}"
+        case str() if name == "finding":
+            return _IDLE.get(cell, cell)
+        case _:
+            return str(cell)
+
+
+_NONE = _Rows(FigureTable("", (), ()))

@@ -1,0 +1,62 @@
+"""The page about a fleet: what is wrong first, then what is there, then what could go."""
+
+import re
+
+from kplan.model.tables import Cell, Figures, FigureTable
+from kplan.report.documents.fleet_page import fleet_page
+from kplan.report.views import figures_page
+
+LINEAGE = {"run": "monday", "read_at": "2026-11-16T06:00:00+00:00", "kplan_version": "1.0"}
+
+
+def table(name: str, columns: str, *rows: tuple[Cell, ...]) -> FigureTable:
+    return FigureTable(name, tuple(columns.split()), rows)
+
+
+def inventory(*clusters: tuple[str, int, int]) -> FigureTable:
+    columns = "group clusters unread_clusters topics partitions acls bytes"
+    rows = [
+        (name, 1, unread, topics, topics * 3, 7, 5 * 10**9) for name, topics, unread in clusters
+    ]
+    return table("inventory", columns, *rows)
+
+
+def page(*tables: FigureTable, notes: tuple[str, ...] = ()) -> str:
+    written = figures_page(Figures("Kafka fleet", tables, LINEAGE, notes))
+    return re.sub(r"\s+", " ", re.sub(r"<style>.*?</style>|<script>.*?</script>", "", written))
+
+
+def test_what_is_wrong_is_said_before_anything_is_counted() -> None:
+    drift = table("drift", "cluster finding identity", ("eu", "drift", "a"), ("eu", "drift", "b"))
+    to_do = table("to_do", "cluster finding risk count", ("us", "change", "dangerous", 3))
+    found = page(inventory(("eu", 1200, 0), ("us", 1, 1)), drift, to_do, notes=("us is down",))
+    wrong = found.index("1 cluster not read, 2 drifted objects, 3 dangerous changes")
+    assert wrong < found.index("2 clusters, 1,201 topics, 3,603 partitions, 14 ACLs")
+    assert found.index("us is down") < found.index("<svg")
+    assert "run monday, read at 2026-11-16" in found
+
+
+def test_a_fleet_without_a_fault_is_told_so() -> None:
+    found = page(inventory(("eu", 1, 0)), table("drift", "cluster finding identity"))
+    assert "Nothing is wrong that kplan looks for." in found
+    assert "Nothing was found of: drift and problems." in found
+    assert "No authorizer log is kept" in found
+
+
+def test_each_thing_has_a_chart_of_its_own_with_the_greatest_first() -> None:
+    document = fleet_page(Figures("", (inventory(*((f"c{n:02}", n, 0) for n in range(1, 31))),)))
+    topics = document.tallies[0]
+    assert topics.title == "Topics"
+    assert topics.bars[0] == ("c30", (30,))
+    assert topics.bars[-1] == ("15 others", (sum(range(1, 16)),)), "small ones stand together"
+    assert len(topics.bars) == 16
+
+
+def test_figures_are_written_for_people_and_set_to_the_right() -> None:
+    unused = table("unused_topics", "cluster topic bytes records", ("eu", "old<1>", 3 * 2**30, 0))
+    found = page(inventory(("eu", 12345, 0)), unused)
+    assert '<td class="number">12,345</td>' in found
+    assert '<td class="number">3 GiB</td>' in found
+    assert "1 topic that nobody uses, holding 3 GiB" in found
+    assert "old&lt;1&gt;" in found
+    assert ">records</th>" not in found, "a column that says nothing is left out"
