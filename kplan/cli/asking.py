@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import InputOptions, Json, StateOptions
+from kplan.cli.options import BootstrapController, InputOptions, Json, StateOptions
 from kplan.cli.progress import progress
 from kplan.cli.session import Session
 
@@ -31,6 +31,7 @@ class AskOptions:
         ),
     ] = ""
     json: Json = False
+    bootstrap_controller: BootstrapController = ""
 
 
 def answer(

@@ -5,6 +5,8 @@ from difflib import get_close_matches
 
 VARIABLES: Mapping[str, str] = {
     "KPLAN_A11Y": "words instead of symbols, and no moving display",
+    "KPLAN_ALLOW_DIRECT": "true: changes are allowed at controllers that are asked directly",
+    "KPLAN_BOOTSTRAP_CONTROLLERS": "controllers to ask in place of brokers, host:port,...",
     "KPLAN_BOOTSTRAP_SERVERS": "brokers to ask first, host:port,...",
     "KPLAN_CACHE": "the folder for what the sandbox fetches",
     "KPLAN_CLI_ARGS": "arguments put before those typed; KPLAN_CLI_ARGS_plan for one verb only",

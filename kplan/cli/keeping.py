@@ -9,7 +9,7 @@ from kplan.config.load import load
 from kplan.config.providers import Provider
 from kplan.config.state_block import keeping
 from kplan.kinds import KINDS
-from kplan.model.errors import ConfigError
+from kplan.model.errors import ConfigError, StateError
 from kplan.state.record_store import RecordStore
 
 
@@ -43,4 +43,10 @@ def _opened(
     if resolved.settings is None:
         sources = load(*given, KINDS).sources
         raise ConfigError(resolved.diagnostics, sources)
+    if resolved.settings.is_direct:
+        raise StateError(
+            "The state is kept on the cluster, which takes a broker, and bootstrap_controllers "
+            "leaves the brokers out.",
+            "Work with a copy in a file: -state=FILE",
+        )
     return RecordStore(KafkaRecords(resolved.settings, shelf))

@@ -40,6 +40,15 @@ Report = Annotated[
     ),
 ]
 
+BootstrapController = Annotated[
+    str,
+    typer.Option(
+        "--bootstrap-controller",
+        metavar="HOST:PORT,...",
+        help="Ask these controllers and no broker, whatever is configured (KIP-919).",
+    ),
+]
+
 STATE = "state/kplan.json"
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -241,6 +250,7 @@ class PlanningOptions:
         typer.Option("--compact-warnings", help="Show warnings as their summaries only."),
     ] = False
     group: Group = None
+    bootstrap_controller: BootstrapController = ""
 
     def check(self) -> None:
         """Refuse what kplan cannot do. Raises UsageError."""

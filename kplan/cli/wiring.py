@@ -113,12 +113,27 @@ def _connected(
     from kplan.kafka.resolve import connection_settings  # noqa: PLC0415 - need no cluster
 
     block = next((each for each in found.providers if each.key == key), None)
-    resolved = connection_settings(block, session.environ, folder=Path.cwd())
+    controllers = _controllers(session.args, found)
+    resolved = connection_settings(
+        block, session.environ, folder=Path.cwd(), controllers=controllers
+    )
     if resolved.settings is None:
         raise ConfigError(resolved.diagnostics, found.sources)
     with turn, progress.hidden():
         tell(resolved.diagnostics, session.terminal, sources=found.sources)
     return open_cluster(resolved.settings)
+
+
+def _controllers(args: Iterable[str], found: Configuration) -> str:
+    """Give the controllers that are named on the command line, "" for none (K919-03)."""
+    options = (each.partition("=") for each in takewhile(lambda each: each != "--", args))
+    given = [value for name, _, value in options if name == "--bootstrap-controller"]
+    if given and len({each.key for each in found.providers}) > 1:
+        raise UsageError(
+            "-bootstrap-controller stands for one connection, and several are declared.",
+            hint="Set bootstrap_controllers in the provider block it is about.",
+        )
+    return given[-1] if given else ""
 
 
 def _variables(args: Iterable[str]) -> Iterator[Text | Path]:

@@ -8,8 +8,8 @@ from kplan.cluster.contents import Answer, Contents, HeldTopic
 from kplan.cluster.errors import refusal
 from kplan.cluster.faults import Call
 from kplan.cluster.lag import Lag
-from kplan.cluster.memory_quorum import QuorumRequests
 from kplan.cluster.memory_moves import MoveRequests, in_sync_of, leader_of, with_leaders
+from kplan.cluster.memory_quorum import QuorumRequests
 from kplan.cluster.memory_serving import CLUSTER_NAME, answered
 from kplan.cluster.names import topic_name_fault
 from kplan.cluster.specs import (

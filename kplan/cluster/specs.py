@@ -16,7 +16,7 @@ class Direct:
     """Controllers that are asked with the brokers left out (KIP-919).
 
     `controllers` are all that are registered, whether they run or not; `active` is the id of the
-    one that decides, None during an election. Nothing may be changed unless `is_allowed`. `served`
+    one that decides, None during an election. Changes are refused unless `is_allowed`. `served`
     says in words what controllers can be asked to change.
     """
 

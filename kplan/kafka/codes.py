@@ -10,4 +10,5 @@ SUMMARIES: Mapping[str, str] = {
     "KP305": "Unsupported connection setting",
     "KP306": "Connection setting has no effect",
     "KP307": "Two connections to one cluster",
+    "KP308": "Brokers and controllers are both given",
 }

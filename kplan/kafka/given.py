@@ -43,11 +43,12 @@ class ProviderBlock(Protocol):
 class Rank(IntEnum):
     """Where a setting was given; the lowest wins."""
 
-    ARGUMENT = 0
-    CONFIG = 1
-    FILE = 2
-    OWN_VARIABLE = 3
-    PROVIDER_VARIABLE = 4
+    OPTION = 0
+    ARGUMENT = 1
+    CONFIG = 2
+    FILE = 3
+    OWN_VARIABLE = 4
+    PROVIDER_VARIABLE = 5
 
 
 @dataclass(frozen=True, slots=True)

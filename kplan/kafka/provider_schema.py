@@ -8,8 +8,14 @@ PROVIDER: Mapping[str, Attribute] = {
     "acl_order": Attribute(
         'Order of a replaced ACL: "delete_first" (KIP-4), or "add_first" where none may be missing.'
     ),
+    "allow_direct": Attribute(
+        "Whether anything may be changed at controllers that are asked directly.", "bool"
+    ),
     "allow_everyone_if_no_acl_found": Attribute(
         "What brokers are set to, where they do not tell: access is worked out with it.", "bool"
+    ),
+    "bootstrap_controllers": Attribute(
+        "Controllers to ask in place of brokers, host:port each (KIP-919).", "list(string)"
     ),
     "bootstrap_servers": Attribute("Brokers to ask first, host:port each.", "list(string)"),
     "ca_cert": Attribute("Certificate authority of the brokers, as PEM text."),

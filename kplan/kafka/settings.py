@@ -68,8 +68,8 @@ class Tls:
 class ConnectionSettings:
     """All that is needed to connect.
 
-    With `bootstrap_controllers` controllers are asked, and no broker at all (KIP-919); they may be
-    changed something only where `allows_direct`. `librdkafka` holds settings that concern only
+    With `bootstrap_controllers` controllers are asked, and no broker at all (KIP-919); changes are
+    carried out there only where `allows_direct`. `librdkafka` holds settings that concern only
     librdkafka, under its own names.
     """
 

@@ -268,9 +268,12 @@ Keys = Mapping[str, ConfigDetail]
 def _told(
     cluster: Cluster, resources: Collection[ConfigResource]
 ) -> Mapping[ConfigResource, Keys | Refusal]:
-    """Let every broker tell its keys; those for all brokers are told by any of them."""
-    brokers = sorted(str(each.id) for each in cluster.describe().brokers)
-    asked = {each: each if each.name else replace(each, name=brokers[0]) for each in resources}
+    """Let every broker tell its keys; those for all brokers are told by any node.
+
+    Controllers take any key and any value of these without a look (K919-06), and know the keys.
+    """
+    nodes = sorted(str(each) for each in cluster.describe().witnesses)
+    asked = {each: each if each.name else replace(each, name=nodes[0]) for each in resources}
     answers = cluster.configs(list({*asked.values()}))
     silent = client_refusal(CLIENT_DISCONNECTED, "The broker did not tell its configs.")
     return {each: answers.get(whom, silent) for each, whom in asked.items()}

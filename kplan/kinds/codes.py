@@ -14,6 +14,7 @@ SUMMARIES: Mapping[str, str] = {
     "KP211": "Partition count cannot shrink",
     "KP212": "Replication factor cannot be changed here",
     "KP213": "Replica assignment cannot be changed here",
+    "KP214": "Layout of the topic is not known",
     "KP221": "Invalid ACL",
     "KP222": "ACL matches nothing",
     "KP223": "Invalid principal",
@@ -36,4 +37,6 @@ SUMMARIES: Mapping[str, str] = {
     "KP241": "The broker would refuse this change",
     "KP242": "The broker could not be asked",
     "KP243": "Object would change its cluster",
+    "KP245": "Brokers are bypassed",
+    "KP246": "Changes at controllers are not allowed",
 }

@@ -11,7 +11,10 @@ from kplan.model.state import State
 
 
 def recalled(kinds: Sequence[ResourceKind], snapshot: Snapshot, state: State) -> Snapshot:
-    """Complete every owned object of the snapshot from what was last applied to it."""
+    """Complete every owned object of the snapshot from what was last applied to it.
+
+    An id that is not told, as controllers tell none, is the one that the state knows.
+    """
     by_name = {kind.name: kind for kind in kinds}
     completed: dict[str, dict[Identity, Live]] = defaultdict(dict)
     for owned in state.owned.values():
@@ -21,8 +24,9 @@ def recalled(kinds: Sequence[ResourceKind], snapshot: Snapshot, state: State) ->
         if live is None:
             continue
         value = by_name[name].recalled(live.value, owned.value)
-        if value is not live.value:
-            completed[name][owned.identity] = replace(live, value=value)
+        uid = live.uid or owned.uid
+        if value is not live.value or uid != live.uid:
+            completed[name][owned.identity] = replace(live, value=value, uid=uid)
     if not completed:
         return snapshot
     readings = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from kplan.cluster.names import collision_key, is_own
 from kplan.cluster.port import Cluster
@@ -20,14 +20,12 @@ from kplan.cluster.specs import (
 from kplan.kinds.base import Problem, Resolved
 from kplan.kinds.config_map import alteration, config_after
 from kplan.kinds.schema import Attribute
+from kplan.kinds.topic_reading import complete, listed_topics, unknown_layout
 from kplan.kinds.topic_rules import topic_problems
-from kplan.model.errors import Unread
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
 from kplan.model.snapshot import Live, Reading
-
-Answered = TypeVar("Answered")
 
 CREATE = Step(40, "create_topics")
 ALTER_CONFIG = Step(50, "alter_topic_configs")
@@ -114,13 +112,13 @@ class TopicKind:
         we may not see (K117-15). Topics in which kplan keeps its own things are no objects.
         """
         wanted = [name for name in wanted if not is_own(name)]
-        listed = {name: each for name, each in cluster.topics().items() if not is_own(name)}
+        listed = {name: each for name, each in listed_topics(cluster).items() if not is_own(name)}
         missing = [name for name in sorted(wanted) if name not in listed]
         if missing:
-            listed.update(_complete(missing, cluster.topics(missing)))
+            listed.update(complete(missing, cluster.topics(missing)))
         seen = {name: each for name, each in listed.items() if not isinstance(each, Refusal)}
         known = [name for name in sorted(wanted) if name in seen]
-        configs = _complete(known, cluster.topic_configs(known))
+        configs = complete(known, cluster.topic_configs(known))
         objects: dict[Identity, Live] = {}
         hidden = {
             Identity(name): each
@@ -135,9 +133,9 @@ class TopicKind:
                 hidden[Identity(name)] = config
         return Reading(objects, hidden)
 
-    def recalled(self, live: Topic, applied: Topic) -> Topic:  # noqa: ARG002 - see docstring
-        """Keep what is live: Kafka tells all of it."""
-        return live
+    def recalled(self, live: Topic, applied: Topic) -> Topic:
+        """Keep what is live; a layout that controllers do not tell is the one last applied."""
+        return live if live.partitions else replace(applied, config=live.config)
 
     def aligned(
         self, live: Topic, desired: Topic, ignored: Collection[Path] = ()
@@ -158,7 +156,10 @@ class TopicKind:
     def refuse(self, live: Live, desired: Topic) -> Iterator[Problem]:
         """Refuse to shrink, and to move replicas (K4-57)."""
         held: Topic = live.value  # type: ignore[assignment] # a Reading of this kind holds topics
-        wanted, has = _partitions(desired), held.partitions or 0
+        if not held.partitions:
+            yield from unknown_layout(desired.name, has_layout=_has_layout(desired))
+            return
+        wanted, has = _partitions(desired), held.partitions
         if wanted is not None and wanted < has:
             yield Problem(
                 "KP211",
@@ -294,26 +295,23 @@ class TopicKind:
         return {name: uid for name, uid in done.items() if name not in late}
 
 
-def _complete(names: Collection[str], answers: Mapping[str, Answered]) -> Mapping[str, Answered]:
-    """Give the answers, if there is one for each name: silence is not absence."""
-    if silent := sorted(set(names) - answers.keys()):
-        raise Unread(f"Topics: the answer says nothing of {', '.join(silent)}.")
-    return answers
-
-
 def _live(described: TopicDescription, config: Mapping[str, ConfigEntry]) -> Topic:
     sizes = [len(replicas) for replicas in described.assignment]
     return Topic(
         described.name,
-        partitions=len(sizes),
-        replication_factor=sizes[0] if sizes else 0,
-        replica_assignment=described.assignment,
+        partitions=len(sizes) or None,  # controllers do not tell
+        replication_factor=sizes[0] if sizes else None,
+        replica_assignment=described.assignment or None,
         config={
             key: entry.value
             for key, entry in sorted(config.items())
             if entry.source is ConfigSource.TOPIC and entry.value is not None
         },
     )
+
+
+def _has_layout(topic: Topic) -> bool:
+    return (topic.partitions, topic.replication_factor, topic.replica_assignment) != (None,) * 3
 
 
 def _partitions(topic: Topic) -> int | None:
@@ -380,7 +378,8 @@ def _is_served(change: Change, described: TopicDescription | Refusal | None) -> 
     if described is None or isinstance(described, Refusal):
         return False
     after: Topic = change.after  # type: ignore[assignment] # neither DELETE nor FORGET
-    enough = len(described.assignment) >= (_partitions(after) or 1)
+    is_told = bool(described.assignment)  # controllers do not tell, and are not asked to change it
+    enough = not is_told or len(described.assignment) >= (_partitions(after) or 1)
     return enough and described.leaderless == 0
 
 

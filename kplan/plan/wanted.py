@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+from kplan.cluster.errors import Handling, handling
 from kplan.kinds.acl import may_overlap
 from kplan.kinds.base import Problem, ResourceKind
 from kplan.kinds.codes import SUMMARIES
@@ -73,7 +74,9 @@ def _faults(
             "KP233",
             f"The cluster will not show {kind.noun} {resource.identity} ({refusal}); "
             "whether it exists is unknown.",
-            "Grant DESCRIBE and DESCRIBE_CONFIGS on it to the principal kplan runs as.",
+            "Grant DESCRIBE and DESCRIBE_CONFIGS on it to the principal kplan runs as."
+            if handling(refusal) is Handling.DENIED
+            else "",
         )
     elif (before := owners.renamed.get(resource.address)) and not kind.is_replaceable:
         yield Problem(

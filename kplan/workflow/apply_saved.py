@@ -17,6 +17,7 @@ from kplan.policy.blast import threshold_problems
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
 from kplan.workflow.clusters import read_clusters, wanted_identities
+from kplan.workflow.direct import with_direct
 from kplan.workflow.execution import Applied, Hands, carried_out
 from kplan.workflow.freshness import Staleness, stale_changes
 from kplan.workflow.opened import Opened, opened
@@ -71,6 +72,7 @@ def apply_saved(
             options = replace(options, policies=_with_overrides(saved.plan, options.policies))
             return _replanned(project, saved, found, options, outside)
         made = _policed(made, options, ports)
+        made = replace(made, plan=with_direct(made.plan, found.clusters))
         if made.plan.has_errors:
             return Applied(made, (), made.state, is_approved=False)
         done = carried_out(project, found, made, options, outside)

@@ -20,6 +20,7 @@ from kplan.workflow.blast import with_blast
 from kplan.workflow.broker_check import broker_checked
 from kplan.workflow.capabilities import with_capabilities
 from kplan.workflow.clusters import Clusters
+from kplan.workflow.direct import with_direct
 from kplan.workflow.lint import lint_of_plan
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.policies import Hearing, policed
@@ -58,7 +59,7 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     made = with_risks(build_plans(_request(found, options, ports), snapshots, KINDS))
     warnings = found.configuration.diagnostics
     made = replace(made, diagnostics=in_order([*warnings, *made.diagnostics]))
-    made = with_capabilities(made, found.clusters)
+    made = with_direct(with_capabilities(made, found.clusters), found.clusters)
     if options.asks_broker and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
         made = broker_checked(made, found.clusters, KINDS, ports)
@@ -84,10 +85,11 @@ def output_values(configuration: Configuration) -> dict[str, OutputValue]:
 
 
 def _address(description: ClusterDescription) -> str:
-    """Name one broker by what people call it; that is easier to tell apart than cluster ids."""
-    if not description.brokers:
+    """Name one node by what people call it; that is easier to tell apart than cluster ids."""
+    if not description.nodes:
         return ""
-    first = min(description.brokers, key=lambda each: each.id)
+    asked = [each for each in description.nodes if each.id in description.witnesses]
+    first = min(asked or description.nodes, key=lambda each: each.id)
     return f"{first.host}:{first.port}"
 
 

@@ -10,7 +10,7 @@ from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.workflow.acl_order import order_problems
 from kplan.workflow.project import Project
 
-_OF_THE_BLOCK = frozenset({"KP301", "KP302", "KP305", "KP306"})
+_OF_THE_BLOCK = frozenset({"KP301", "KP302", "KP305", "KP306", "KP308"})
 """Mistakes of a provider block alone; what is missing may come from where it is planned."""
 
 
