@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from kplan.fleet.clusterwise import by_cluster
 from kplan.fleet.doubts import asked_by, concerned, with_doubts
-from kplan.fleet.rows import Row, snapshot_of
+from kplan.fleet.rows import CLUSTER, Row, snapshot_of
 from kplan.kinds import KINDS
 from kplan.kinds.schema import document
 from kplan.model.diagnostic import Diagnostic
@@ -29,8 +30,10 @@ FINDINGS = (
 """The schema. `finding` is `change` or `obstacle` (what `kplan plan` tells), `drift` or `hidden`
 (what `kplan drift` tells), `unmanaged`, `problem` (of a configuration or state), or `unread`."""
 
+ORDER = ("cluster", "finding", "kind", "address", "identity", "action", "reason")
+"""How findings are shown: the same whatever order they were found in."""
+
 _COLUMNS = tuple(each.split()[0] for each in FINDINGS.split(", "))
-_ROW_COLUMNS = Row._fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +45,26 @@ class Wanted:
 
 
 def plans(objects: "DataFrame", wanted: Wanted) -> "DataFrame":
-    """Plan every cluster of the rows that has a configuration; the columns are FINDINGS.
+    """Plan every cluster that has a configuration; the columns are FINDINGS.
 
     Each cluster is planned whole by one task, with the very code of `kplan plan` and `kplan drift`.
+    One of which the run does not know is a problem.
     """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    def planned(table: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
-        import pyarrow as pa  # noqa: PLC0415 - heavy
-
-        rows = (Row(*each) for each in _tuples(table))
-        found = findings(rows, wanted)
-        types = [pa.string()] * (len(_COLUMNS) - 1) + [pa.int64()]
-        columns = [[each[name] for each in found] for name in _COLUMNS]
-        arrays = [pa.array(c, t) for c, t in zip(columns, types, strict=True)]
-        return pa.Table.from_arrays(arrays, names=list(_COLUMNS))
-
-    chosen = objects.select(*_ROW_COLUMNS)
-    return chosen.groupBy("cluster").applyInArrow(planned, FINDINGS)
-
-
-def _tuples(table: Any) -> Iterable[tuple[Any, ...]]:  # noqa: ANN401
-    columns = [table.column(name).to_pylist() for name in _ROW_COLUMNS]
-    columns[-1] = [dict(each or ()) for each in columns[-1]]
-    return zip(*columns, strict=True)
+    found = by_cluster(objects, FINDINGS, lambda rows: findings(rows, wanted))
+    names = sorted({*wanted.requests, *wanted.problems})
+    if not names:
+        return found
+    told = {"finding": "problem", "reason": "The run does not know this cluster; take a new one."}
+    fields = (each.split() for each in FINDINGS.split(", ")[1:])
+    rest = [
+        (F.lit(told.get(name, "") if kind == "string" else None)).cast(kind).alias(name)
+        for name, kind in fields
+    ]
+    asked = objects.sparkSession.createDataFrame([(each,) for each in names], "cluster string")
+    known = objects.where(F.col("kind") == CLUSTER).select("cluster")
+    return found.unionByName(asked.join(known, "cluster", "left_anti").select("cluster", *rest))
 
 
 def findings(rows: Iterable[Row], wanted: Wanted) -> list[dict[str, Any]]:

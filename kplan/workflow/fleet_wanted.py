@@ -1,4 +1,4 @@
-"""What is declared and owned on each cluster of a fleet."""
+"""What is declared, owned and asked of policies on each cluster of a fleet."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING
 
 from kplan.cluster.specs import ClusterDescription
 from kplan.config.data import NotHere
+from kplan.config.files import configuration_files
 from kplan.config.fleet_file import Fleet, FleetCluster
 from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration, load
+from kplan.config.policies.folder import policy_folder
 from kplan.fleet.doubts import concerned
+from kplan.fleet.judging import Judges
 from kplan.fleet.planning import Wanted
 from kplan.fleet.rows import Row, snapshot_of
 from kplan.kinds import KINDS
-from kplan.model.errors import FleetError, KplanError, Unread
+from kplan.model.address import Address
+from kplan.model.diagnostic import has_errors
+from kplan.model.errors import ConfigError, FleetError, KplanError, Unread
+from kplan.model.policy import Policy
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Reading, Snapshot
+from kplan.model.state import State
 from kplan.plan.request import PlanRequest
 from kplan.state.journal import fold
 from kplan.workflow.acl_order import adds_first
@@ -58,20 +65,88 @@ def wanted(
     """
     requests: dict[str, PlanRequest] = {}
     problems: dict[str, str] = {}
+    for name, project, found in _configured(fleet, options, ports, objects):
+        try:
+            requests[name] = _request(project, _sound(found))
+        except KplanError as failure:
+            problems[name] = _told(failure)
+    return Wanted(requests, problems)
+
+
+def judges(
+    fleet: Fleet, options: "FleetOptions", ports: "FleetPorts", objects: "DataFrame"
+) -> tuple[Judges, tuple[str, ...]]:
+    """Gather the policies of each cluster's configuration, and say which are not asked."""
+    policies: dict[str, tuple[Policy, ...]] = {}
+    owned: dict[str, dict[tuple[str, Identity], Address]] = {}
+    problems: dict[str, str] = {}
+    left_out: list[str] = []
+    for name, project, found in _configured(fleet, options, ports, objects):
+        try:
+            configuration = _sound(found)
+            more, others = _elsewhere(project.folder, configuration)
+            policies[name] = (*configuration.policies, *more)
+            held = _state(project).on("").owned.values()
+            owned[name] = {(each.address.kind, each.identity): each.address for each in held}
+            left_out += [f"{name}: policies of {each} are not asked." for each in others]
+        except KplanError as failure:
+            problems[name] = _told(failure)
+    return Judges(policies, owned, problems, ports.now().date()), tuple(left_out)
+
+
+def _elsewhere(
+    folder: Path, configuration: Configuration
+) -> tuple[tuple[Policy, ...], tuple[str, ...]]:
+    """Load the policies of other folders, and name what holds policies in Python."""
+    found: list[Policy] = []
+    left_out: list[str] = []
+    for path in configuration.policy_settings.paths:
+        place = folder / path
+        if place.is_dir() and configuration_files(place):
+            made = policy_folder(place, KINDS, path)
+            if has_errors(made.diagnostics):
+                raise ConfigError(made.diagnostics, made.sources)
+            found += made.policies
+        if not place.is_dir() or any(place.glob("*.py")):
+            left_out.append(path)
+    return tuple(found), tuple(left_out)
+
+
+Found = tuple[str, Project, Configuration | KplanError]
+"""A cluster, and its configuration or why it has none that could be used."""
+
+
+def _configured(
+    fleet: Fleet, options: "FleetOptions", ports: "FleetPorts", objects: "DataFrame"
+) -> Iterator[Found]:
     for each in _declaring(fleet, options, ports):
         project = _project(each, options.inputs, ports)
         try:
             configuration = loaded(project)
             if configuration.lacks_data:
                 configuration = loaded(project, _RunReader(_seen(objects, each.name)))
-            requests[each.name] = _request(project, configuration)
+            yield each.name, project, configuration
         except KplanError as failure:
-            problems[each.name] = "; ".join(
-                f"{told.code} {told.summary}: {told.detail}"
-                for told in failure.diagnostics
-                if told.is_error
-            )
-    return Wanted(requests, problems)
+            yield each.name, project, failure
+
+
+def _sound(found: Configuration | KplanError) -> Configuration:
+    if isinstance(found, KplanError):
+        raise found
+    return found
+
+
+def _told(failure: KplanError) -> str:
+    return "; ".join(
+        f"{told.code} {told.summary}: {told.detail}"
+        for told in failure.diagnostics
+        if told.is_error
+    )
+
+
+def owned_by(cluster: FleetCluster, ports: "FleetPorts") -> State:
+    """Read what kplan owns on the cluster itself. Raises StateError and ClusterError."""
+    return _state(_project(cluster, Inputs(), ports)).on("")
 
 
 def _declaring(
@@ -96,15 +171,17 @@ def _project(cluster: FleetCluster, inputs: Inputs, ports: "FleetPorts") -> Proj
     return Project(folder, cluster.state or folder, own, remote)
 
 
+def _state(project: Project) -> State:
+    """Read the state with what an interrupted apply had done."""
+    state, journal = state_of(project), project.store.journal()
+    return state if journal is None else fold(state, journal)[0]
+
+
 def _request(project: Project, configuration: Configuration) -> PlanRequest:
-    state = state_of(project)
-    journal = project.store.journal()
-    if journal is not None:
-        state, _ = fold(state, journal)
     return PlanRequest(
         resources=tuple(each for each in configuration.resources if not each.provider),
         outputs=output_values(configuration),
-        state=state,
+        state=_state(project),
         config_digest=configuration.digest,
         adds_first=adds_first(configuration),
         moved=configuration.refactorings.moved,

@@ -1,6 +1,6 @@
 """The data source and the planner where Spark runs them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,20 +9,29 @@ import pytest
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import NewTopic
-from kplan.fleet.planning import Wanted, plans
+from kplan.config.inputs import Inputs
+from kplan.config.load import load
+from kplan.fleet import inventory, shown
+from kplan.fleet.judging import Judges, violations
+from kplan.fleet.planning import ORDER, Wanted, plans
 from kplan.fleet.reading import Source, read_rows
 from kplan.fleet.rows import Row
 from kplan.fleet.saved import write_file
 from kplan.fleet.source import clusters
+from kplan.kinds import KINDS
 from kplan.kinds.topic import Topic
 from kplan.model.address import Address
 from kplan.model.errors import Unreachable
 from kplan.model.resource import Identity, Resource
 from kplan.model.source import SourceRange
 from kplan.model.state import State
+from kplan.model.tables import Figures
 from kplan.plan.request import PlanRequest
+from kplan.report.views import figures_json
+from tests.fleet.conftest import ENGINE
 
 if TYPE_CHECKING:
+    from pyarrow import RecordBatch
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = pytest.mark.spark
@@ -67,6 +76,21 @@ def test_clusters_are_read_where_spark_works_and_one_that_is_down_takes_none_wit
     ]
 
 
+def test_executors_run_the_kplan_that_asks(spark: "SparkSession") -> None:
+    """It is sent along to a Spark that is not started by kplan, whatever is installed there."""
+
+    def where(batches: Iterator["RecordBatch"]) -> Iterator["RecordBatch"]:
+        import pyarrow as pa
+
+        import kplan
+
+        for _ in batches:
+            yield pa.RecordBatch.from_pydict({"place": list(kplan.__path__)})
+
+    found = spark.range(0, 1, 1, 1).mapInArrow(where, "place string")
+    assert ["kplan.zip" in each.place for each in found.collect()] == [not ENGINE.is_here]
+
+
 def test_every_cluster_is_planned_by_the_planner_of_one(objects: Make) -> None:
     rows = [
         *read_rows(Source("eu", {}, partial(memory, "a"))),
@@ -80,4 +104,52 @@ def test_every_cluster_is_planned_by_the_planner_of_one(objects: Make) -> None:
         ("ap", "unread", "", ""),
         ("eu", "change", "update", "kafka_topic.a"),
         ("us", "change", "create", "kafka_topic.a"),
+    ]
+
+
+def test_the_same_rows_give_the_same_bytes_however_they_lie(objects: Make) -> None:
+    rows = [
+        *read_rows(Source("eu", {"team": "x"}, partial(memory, "a", "b", "c"))),
+        *read_rows(Source("us", {"team": "y"}, partial(memory, "a"))),
+        *read_rows(Source("ap", {}, refused)),
+    ]
+    wanted = Wanted(dict.fromkeys(("eu", "us", "ap", "gone"), wants("a")))
+
+    def told(found: "DataFrame") -> str:
+        tables = (
+            shown.table("inventory", inventory.inventory(found, "team")),
+            shown.table("largest", inventory.largest(found, 3)),
+            shown.table("plan", plans(found, wanted).orderBy(*ORDER)),
+            shown.table("unread", inventory.unread(found)),
+        )
+        return figures_json(Figures("Fleet", tables))
+
+    one, other = objects(rows), objects(rows[::-1])
+    assert told(one.coalesce(1)) == told(other.repartition(3, "identity"))
+    assert "The run does not know this cluster" in told(one)
+
+
+POLICY = """
+locals { most = 2 }
+policy "partitions" {
+  on   = ["create"]
+  kind = "kafka_topic"
+  deny {
+    condition = requested.partitions > local.most
+    message   = "${requested.partitions} are too many"
+  }
+}
+"""
+
+
+def test_policies_are_asked_where_spark_works(objects: Make, tmp_path: Path) -> None:
+    (tmp_path / "main.tf").write_text(POLICY, encoding="utf-8")
+    policies = load(tmp_path, Inputs(), KINDS).policies
+    rows = [
+        *read_rows(Source("eu", {}, partial(memory, "a"))),
+        *read_rows(Source("us", {}, partial(memory, "a"))),
+    ]
+    found = violations(objects(rows), Judges({"eu": policies}))
+    assert [tuple(each) for each in found.collect()] == [
+        ("eu", "partitions", "refused", "deny", "kafka_topic", "a", "3 are too many", "")
     ]
