@@ -38,6 +38,7 @@ class Memory:
 
     sent: list[tuple[str, int]] = field(default_factory=list)
     finished_: list[Outcome] = field(default_factory=list)
+    moves: list[tuple[int, int]] = field(default_factory=list)
 
     def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Remember the request."""
@@ -49,6 +50,10 @@ class Memory:
 
     def settling(self, waiting: int, total: int) -> None:
         """Hear it."""
+
+    def moving(self, left: int, total: int) -> None:
+        """Remember how much is left."""
+        self.moves.append((left, total))
 
 
 @dataclass(slots=True)

@@ -42,6 +42,12 @@ class InTurn:
             if not self._is_over:
                 self._watcher.settling(waiting, total)
 
+    def moving(self, left: int, total: int) -> None:
+        """Tell how many partitions are not where they are to be yet."""
+        with self._turn:
+            if not self._is_over:
+                self._watcher.moving(left, total)
+
     def end(self) -> None:
         """Be silent from now on."""
         with self._turn:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from kplan.kinds.secrecy import without_secrets
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Change, Plan
-from kplan.model.refusal import Refusal
+from kplan.model.refusal import Refusal, UnderWay
 from kplan.model.resource import Identity
 
 Key = tuple[str, Identity]
@@ -16,7 +16,8 @@ Key = tuple[str, Identity]
 class Line:
     """One change: what is still to be sent for it, and what became of what was sent.
 
-    `attempts` counts all sends, `tries` those of the step that is being carried out.
+    `attempts` counts all sends, `tries` those of the step that is being carried out. What is
+    `is_under_way` was begun, and is only looked at until it is done.
     """
 
     change: Change
@@ -31,6 +32,7 @@ class Line:
     ended: float = 0.0
     uid: str = ""
     is_verified: bool = False
+    is_under_way: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -99,7 +101,10 @@ class Ledger:
 
     def put_off(self, change: Change, refusal: Refusal) -> None:
         """Note why a step is to be sent again; where that never comes to be, it is told."""
-        self.line(change).refusal = without_secrets(refusal, change)
+        line = self.line(change)
+        line.is_under_way = isinstance(refusal, UnderWay)
+        plain = refusal.plain() if isinstance(refusal, UnderWay) else refusal
+        line.refusal = without_secrets(plain, change)
 
     def fail(self, change: Change, now: float, status: Status, refusal: Refusal) -> Line:
         """Note that a step was refused, or that nobody knows."""

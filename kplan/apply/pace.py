@@ -76,6 +76,10 @@ class Watcher(Protocol):
         """Hear how many applied changes are not served by every broker yet."""
         ...
 
+    def moving(self, left: int, total: int) -> None:
+        """Hear how many partitions are not where they are to be yet."""
+        ...
+
 
 def never() -> bool:
     """Never ask to stop."""

@@ -19,7 +19,7 @@ from kplan.cluster.specs import Verdict
 from kplan.model.errors import ClusterError
 from kplan.model.outcome import Status
 from kplan.model.plan import Batch, Change
-from kplan.model.refusal import Refusal
+from kplan.model.refusal import Refusal, UnderWay
 from kplan.model.resource import Identity
 
 Chunk = tuple[Change, ...]
@@ -50,7 +50,7 @@ def send(batch: Batch, ledger: Ledger, means: Means, deadline: float) -> None:
             continue
         if means.is_stopped():
             return
-        if means.clock.now() >= deadline:
+        if means.clock.now() >= deadline and not _goes_on(changes, ledger):
             _out_of_time(changes, ledger, means)
             continue
         sorted_out = _ask(batch, changes, ledger, means)
@@ -71,11 +71,19 @@ def _out_of_time(changes: Chunk, ledger: Ledger, means: Means) -> None:
             _failed(change, refused, ledger, means)
 
 
+def _goes_on(changes: Chunk, ledger: Ledger) -> bool:
+    """Whether all of it was begun and only looked at: that is no sending, and has no deadline."""
+    return all(ledger.line(each).is_under_way for each in changes)
+
+
 def _ask(batch: Batch, changes: Chunk, ledger: Ledger, means: Means) -> Answers:
-    means.watcher.sending(batch, changes)
-    ledger.start(changes, means.clock.now())
+    if not _goes_on(changes, ledger):
+        means.watcher.sending(batch, changes)
+        ledger.start(changes, means.clock.now())
     found = Answers()
     verdicts = _verdicts(batch, changes, means)
+    if ways := [each for each in verdicts.values() if isinstance(each, UnderWay)]:
+        means.watcher.moving(ways[0].left, ways[0].total)
     if (alike := _alike(changes, verdicts)) is not None:
         found.smaller = [(change, alike) for change in changes]
         for change in changes:

@@ -33,6 +33,7 @@ class ApplyWatcher:
         self._is_large = False
         self._step = ""
         self._settled: int | None = None
+        self._left: int | None = None
 
     def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Hear of changes that are about to be sent."""
@@ -59,6 +60,14 @@ class ApplyWatcher:
             self._settled = 0
         self._progress.advance(total - waiting - self._settled)
         self._settled = total - waiting
+
+    def moving(self, left: int, total: int) -> None:
+        """Hear how many partitions are not where they are to be yet."""
+        if self._left is None:
+            self._progress.stage("Moving replicas", total)
+            self._left = total
+        self._progress.advance(max(0, self._left - left))
+        self._left = min(self._left, left)
 
 
 class StreamWatcher(ApplyWatcher):

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from kplan.model.errors import UsageError
-from kplan.model.refusal import Origin, Refusal
+from kplan.model.refusal import Origin, Refusal, UnderWay
 
 
 class Handling(StrEnum):
@@ -246,6 +246,12 @@ def refusal(
     row = _BY_CODE.get(code)
     known = row.name if row else name or f"ERROR_{code}"
     return Refusal(known, code, message or (row.meaning if row else ""), throttle_ms)
+
+
+def under_way(message: str, left: int, total: int, look_ms: int = 1000) -> UnderWay:
+    """Say that replicas are being moved, and when to look again."""
+    row = ERRORS["REASSIGNMENT_IN_PROGRESS"]
+    return UnderWay(row.name, row.code, message, look_ms, left=left, total=total)
 
 
 def client_refusal(name: str, message: str = "") -> Refusal:

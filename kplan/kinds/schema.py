@@ -14,7 +14,8 @@ class Attribute:
 
     `type` is the type in HCL's own notation ("string", "number", "map(string)",
     "list(list(number))"). `replaces` marks what names the object: another value is another object.
-    `choices` lists the allowed words, compared without regard to case.
+    `choices` lists the allowed words, compared without regard to case. One that `is_later` was
+    not always there: files leave it out where it is not declared.
     """
 
     doc: str
@@ -22,6 +23,7 @@ class Attribute:
     replaces: bool = False
     is_sensitive: bool = False
     choices: tuple[str, ...] = ()
+    is_later: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,11 @@ def secret_paths(schema: type[Any]) -> frozenset[Path]:
 def _secrets_of(key: Hashable) -> frozenset[Path]:
     found = _fields_of(key)
     return frozenset((each.name,) for each in found if each.attribute.is_sensitive)
+
+
+@cache
+def _later(key: Hashable) -> tuple[str, ...]:
+    return tuple(each.name for each in _fields_of(key) if each.attribute.is_later)
 
 
 @cache
@@ -98,6 +105,9 @@ def stored_document(value: object) -> dict[str, object]:
     found = document(value)
     for (name,) in secret_paths(schema):
         del found[name]
+    for name in _later(cast("Hashable", schema)):
+        if found[name] is None:
+            del found[name]
     kept = _kept(cast("Hashable", schema))
     return found | {name: held for name in kept if (held := _plain(getattr(value, name)))}
 

@@ -1,62 +1,45 @@
 """`kafka_topic`: a topic with its layout and the configs it overrides."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Annotated
+from dataclasses import replace
 
 from kplan.cluster.names import collision_key, is_own
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import (
-    Assignment,
     ConfigAlteration,
     ConfigEntry,
     ConfigSource,
-    NewPartitions,
     NewTopic,
     TopicDescription,
     TopicRef,
     Verdict,
 )
 from kplan.kinds.base import Problem, Resolved
-from kplan.kinds.config_map import alteration, config_after
-from kplan.kinds.schema import Attribute
+from kplan.kinds.config_map import alteration
+from kplan.kinds.moving import MovePace, Mover, Relocation, moving_of
+from kplan.kinds.topic_layout import (
+    aligned,
+    growth,
+    is_unsettled,
+    layout_problems,
+    moves,
+    under_way,
+)
 from kplan.kinds.topic_reading import complete, listed_topics, unknown_layout
 from kplan.kinds.topic_rules import topic_problems
+from kplan.kinds.topic_value import Topic
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
 from kplan.model.snapshot import Live, Reading
 
+__all__ = ["Topic", "TopicKind"]
+
 CREATE = Step(40, "create_topics")
 ALTER_CONFIG = Step(50, "alter_topic_configs")
 GROW = Step(60, "create_partitions")
+REASSIGN = Step(70, "reassign_partitions")
 DELETE = Step(90, "delete_topics")
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """A topic. Counts left out are the broker's choice (KIP-464); an assignment implies them.
-
-    A live topic has all of them, `config` then holds only the keys the topic itself overrides.
-    """
-
-    name: Annotated[str, Attribute("Name of the topic.", replaces=True)]
-    partitions: Annotated[
-        int | None, Attribute("Number of partitions; it can only grow.", "number")
-    ] = None
-    replication_factor: Annotated[
-        int | None, Attribute("Number of replicas of each partition.", "number")
-    ] = None
-    replica_assignment: Annotated[
-        Assignment | None,
-        Attribute(
-            "Broker ids per partition, instead of the counts; the first is the preferred leader.",
-            "list(list(number))",
-        ),
-    ] = None
-    config: Annotated[
-        Mapping[str, str], Attribute("Configs the topic overrides.", "map(string)")
-    ] = field(default_factory=dict)
 
 
 class TopicKind:
@@ -69,6 +52,9 @@ class TopicKind:
     is_deletable = True
     is_always_read = True
 
+    def __init__(self, pace: MovePace | None = None) -> None:
+        self._mover = Mover(pace or MovePace())
+
     def identify(self, value: Topic) -> Identity:
         """Name a topic by its name."""
         return Identity(value.name)
@@ -79,12 +65,13 @@ class TopicKind:
 
     def check(self, value: Topic) -> Iterator[Problem]:
         """Hold name, layout and configs against Kafka's rules (K4-17, K4-18, K4-29)."""
-        return topic_problems(
+        yield from topic_problems(
             value.name,
             (value.partitions, value.replication_factor),
             value.replica_assignment,
             value.config,
         )
+        yield from layout_problems(value)
 
     def check_all(
         self, declared: Collection[Identity], live: Collection[Identity] = ()
@@ -131,7 +118,13 @@ class TopicKind:
                 objects[Identity(name)] = Live(_live(described, config), described.topic_id)
             elif config.error != "UNKNOWN_TOPIC_OR_PARTITION":  # else deleted since the listing
                 hidden[Identity(name)] = config
-        return Reading(objects, hidden)
+        unsettled = [
+            (name, number)
+            for name in known
+            if is_unsettled(seen[name].assignment, seen[name].in_sync)
+            for number in range(len(seen[name].assignment))
+        ]
+        return Reading(under_way(objects, moving_of(cluster, unsettled)), hidden)
 
     def recalled(self, live: Topic, applied: Topic) -> Topic:
         """Keep what is live; a layout that controllers do not tell is the one last applied."""
@@ -140,21 +133,11 @@ class TopicKind:
     def aligned(
         self, live: Topic, desired: Topic, ignored: Collection[Path] = ()
     ) -> tuple[Topic, Topic]:
-        """Compare what is declared; broker defaults are never a difference (design law 5)."""
-        declared = _without(desired, ignored)
-        assignment = declared.replica_assignment
-        after = Topic(
-            desired.name,
-            _first(_partitions(declared), live.partitions),
-            _first(_factor(declared), live.replication_factor),
-            assignment,
-            config_after(live.config, desired.config, ignored),
-        )
-        before = live if assignment is not None else replace(live, replica_assignment=None)
-        return before, after
+        """Compare what is declared; see `topic_layout`."""
+        return aligned(live, desired, ignored)
 
     def refuse(self, live: Live, desired: Topic) -> Iterator[Problem]:
-        """Refuse to shrink, and to move replicas (K4-57)."""
+        """Refuse to shrink (K4-57)."""
         held: Topic = live.value  # type: ignore[assignment] # a Reading of this kind holds topics
         if not held.partitions:
             yield from unknown_layout(desired.name, has_layout=_has_layout(desired))
@@ -168,29 +151,9 @@ class TopicKind:
                 f"Declare partitions = {has}, or create a topic with another name.",
                 ("replica_assignment",) if desired.replica_assignment else ("partitions",),
             )
-            return
-        factor = desired.replication_factor
-        if factor is not None and factor != held.replication_factor:
-            yield Problem(
-                "KP212",
-                f'Topic "{desired.name}" has replication factor {held.replication_factor} and '
-                f"{factor} is declared; this takes a reassignment of replicas.",
-                "Reassign with kafka-reassign-partitions, then declare the factor reached; or "
-                'leave it out with lifecycle { ignore_changes = ["replication_factor"] }.',
-                ("replication_factor",),
-            )
-        declared = desired.replica_assignment
-        if declared is not None and declared[:has] != held.replica_assignment:
-            yield Problem(
-                "KP213",
-                f'Replicas of existing partitions of "{desired.name}" stand elsewhere than '
-                "declared; this takes a reassignment of replicas.",
-                "Reassign with kafka-reassign-partitions, then declare the assignment reached.",
-                ("replica_assignment",),
-            )
 
     def steps(self, change: Change) -> tuple[Step, ...]:
-        """Create and delete are one request; an update is configs first, then partitions."""
+        """Create and delete are one request; an update is configs, then partitions, then moves."""
         match change.action:
             case Action.CREATE:
                 return (CREATE,)
@@ -200,7 +163,8 @@ class TopicKind:
                 before, after = _pair(change)
                 grows = (_partitions(after) or 0) > (before.partitions or 0)
                 alters = before.config != after.config
-                return (ALTER_CONFIG,) * alters + (GROW,) * grows
+                moves_ = bool(moves(before, after))
+                return (ALTER_CONFIG,) * alters + (GROW,) * grows + (REASSIGN,) * moves_
             case _:
                 return ()
 
@@ -214,6 +178,8 @@ class TopicKind:
         before, after = _pair(change)
         if step == GROW:
             return max(1, (_partitions(after) or 0) - (before.partitions or 0))
+        if step == REASSIGN:
+            return len(moves(before, after))
         altered = _alteration(before, after)
         return len(altered.set) + len(altered.delete)
 
@@ -226,7 +192,9 @@ class TopicKind:
         elif step == DELETE:
             answers = cluster.delete_topics([TopicRef(each.identity, each.uid) for each in changes])
         elif step == GROW:
-            answers = cluster.create_partitions([_growth(each) for each in changes])
+            answers = cluster.create_partitions([growth(*_pair(each)) for each in changes])
+        elif step == REASSIGN:
+            return self._mover.moved(cluster, [_relocation(each) for each in changes])
         else:
             answers = cluster.alter_topic_configs([_alteration(*_pair(each)) for each in changes])
         return {Identity(name): answer for name, answer in answers.items()}
@@ -246,11 +214,11 @@ class TopicKind:
                 }
                 for name, preview in previews.items()
             }
-        if step == DELETE:
+        if step in {DELETE, REASSIGN}:
             return {}
         if step == GROW:
             answers = cluster.create_partitions(
-                [_growth(each) for each in changes], validate_only=True
+                [growth(*_pair(each)) for each in changes], validate_only=True
             )
         else:
             answers = cluster.alter_topic_configs(
@@ -269,6 +237,8 @@ class TopicKind:
         before, after = self.aligned(live.value, change.after)  # type: ignore[arg-type] # a topic
         if step == GROW:
             return (before.partitions or 0) >= (after.partitions or 0)
+        if step == REASSIGN:
+            return before.replica_assignment == after.replica_assignment
         return before.config == after.config if step == ALTER_CONFIG else before == after
 
     def served(
@@ -318,48 +288,23 @@ def _partitions(topic: Topic) -> int | None:
     return topic.partitions if topic.replica_assignment is None else len(topic.replica_assignment)
 
 
-def _factor(topic: Topic) -> int | None:
-    assignment = topic.replica_assignment
-    return len(assignment[0]) if assignment else topic.replication_factor
-
-
-def _first(declared: int | None, live: int | None) -> int | None:
-    return live if declared is None else declared
-
-
-def _without(topic: Topic, ignored: Collection[Path]) -> Topic:
-    """Leave the layout that is ignored undeclared."""
-    gone = {path[0] for path in ignored if path} | (
-        {"partitions", "replication_factor", "replica_assignment"} if () in ignored else set()
-    )
-    return replace(
-        topic,
-        partitions=None if "partitions" in gone else topic.partitions,
-        replication_factor=None if "replication_factor" in gone else topic.replication_factor,
-        replica_assignment=None if "replica_assignment" in gone else topic.replica_assignment,
-    )
-
-
 def _pair(change: Change) -> tuple[Topic, Topic]:
     return change.before, change.after  # type: ignore[return-value] # an UPDATE of a topic has both
 
 
 def _new_topic(change: Change) -> NewTopic:
     topic: Topic = change.after  # type: ignore[assignment] # CREATE has an `after`
+    counts = (topic.partitions, topic.replication_factor)
     return NewTopic(
         topic.name,
-        topic.partitions,
-        topic.replication_factor,
+        *(counts if topic.replica_assignment is None else (None, None)),
         topic.replica_assignment,
         topic.config,
     )
 
 
-def _growth(change: Change) -> NewPartitions:
-    before, after = _pair(change)
-    assignment = after.replica_assignment
-    new = assignment[before.partitions or 0 :] if assignment is not None else None
-    return NewPartitions(after.name, _partitions(after) or 0, new)
+def _relocation(change: Change) -> Relocation:
+    return Relocation(str(change.identity), change.uid, moves(*_pair(change)))
 
 
 def _alteration(before: Topic, after: Topic) -> ConfigAlteration:

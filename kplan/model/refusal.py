@@ -29,3 +29,15 @@ class Refusal:
     def __str__(self) -> str:
         """Write error and message on one line."""
         return f"{self.error}: {self.message}" if self.message else self.error
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay(Refusal):
+    """What was asked for goes on, and is not done: `left` of `total` things are still to come."""
+
+    left: int = 0
+    total: int = 0
+
+    def plain(self) -> Refusal:
+        """Give the refusal alone."""
+        return Refusal(self.error, self.code, self.message, self.throttle_ms, self.origin)

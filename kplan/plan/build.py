@@ -6,6 +6,7 @@ from dataclasses import replace
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.recall import recalled
+from kplan.kinds.topic_layout import laid_out
 from kplan.model.connection import on_cluster
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.plan import Action, BasedOn, Change, Plan, Reason
@@ -19,7 +20,7 @@ from kplan.plan.outputs import output_changes
 from kplan.plan.ownership import Ownership, ownership
 from kplan.plan.request import PlanRequest, is_targeted, part_of
 from kplan.plan.strayed import strayed
-from kplan.plan.wanted import Findings, wanted
+from kplan.plan.wanted import Findings, diagnostic, wanted
 
 _DISPLAY = {
     Action.DELETE: 0,
@@ -124,6 +125,9 @@ def _findings(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resource
             continue
         reading = snapshot.readings[kind.name]
         owners = ownership(request, kind, reading)
+        laid, unfit = laid_out(owners.declared, reading, snapshot.brokers)
+        owners = replace(owners, declared=laid)
+        found += Findings((), tuple(diagnostic(*each) for each in unfit))
         found += Findings((), tuple(_blocked(owners)))
         found += wanted(kind, owners, reading)
         found += gone(kind, request, owners, reading)

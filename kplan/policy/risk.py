@@ -6,6 +6,7 @@ from dataclasses import replace
 from kplan.kinds.acl import Acl
 from kplan.kinds.topic import Topic
 from kplan.model.plan import Action, AttributeChange, Change, Plan, Risk
+from kplan.policy.layout_risk import layout_findings
 from kplan.policy.setting_risk import Finding, setting_findings
 
 _ORDER = (Risk.SAFE, Risk.UNKNOWN, Risk.REVIEW, Risk.DANGEROUS)
@@ -42,6 +43,7 @@ def _findings(change: Change) -> Iterator[Finding]:
         case Topic() if change.action is Action.UPDATE:
             for attribute in change.attributes:
                 yield from _topic_finding(change, attribute)
+                yield from layout_findings(change, attribute)
         case Acl() as before:
             yield from _acl_findings(change, before)
         case _:

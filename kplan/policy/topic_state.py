@@ -46,7 +46,7 @@ def _topic_state(topic: Topic, brokers: Sequence[Broker], live: Topic | None) ->
         "partitions": partitions,
         "replication_factor": factor,
         "assignments": [list(each) for each in assignments],
-        "generated_replica_assignments": declared is None,
+        "generated_replica_assignments": declared is None or topic.is_generated,
         "internal": topic.name in INTERNAL,
     }
 

@@ -70,6 +70,9 @@ class JournalWriter:
     def settling(self, waiting: int, total: int) -> None:
         """Note nothing: what is not visible yet is marked in the state."""
 
+    def moving(self, left: int, total: int) -> None:
+        """Note nothing: the cluster tells what moves."""
+
     def writes(self, serial: int) -> None:
         """Note that the state is about to be written with this serial and all outcomes so far."""
         self._write_through({"writes": serial})

@@ -29,3 +29,8 @@ class Both:
         """Tell both how many changes are not visible yet."""
         self.first.settling(waiting, total)
         self.second.settling(waiting, total)
+
+    def moving(self, left: int, total: int) -> None:
+        """Tell both how many partitions are to move still."""
+        self.first.moving(left, total)
+        self.second.moving(left, total)

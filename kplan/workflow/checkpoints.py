@@ -36,6 +36,9 @@ class Checkpoints:
     def settling(self, waiting: int, total: int) -> None:
         """Hear it."""
 
+    def moving(self, left: int, total: int) -> None:
+        """Hear it."""
+
     def finished(self, outcome: Outcome) -> None:
         """Take the outcome in, and write the state when the last time was long ago."""
         self._outcomes.append(outcome)

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 
 from kplan.apply.carry import carry_out
 from kplan.apply.pace import Means, Watcher
-from kplan.kinds import KINDS
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.plan_file import saved_plan_of
 from kplan.workflow.both import Both
 from kplan.workflow.checkpoints import Checkpoints
+from kplan.workflow.moves import lifted, paced
 from kplan.workflow.opened import Opened
 from kplan.workflow.plan import Planned, output_values
 from kplan.workflow.policies import refused_outcomes
@@ -85,7 +85,8 @@ def _means(
 ) -> Means:
     ports, watcher = outside
     cluster = found.clusters.connections[provider].cluster
-    return Means(cluster, KINDS, ports.clock, watcher, options.pace, is_stopped=ports.is_stopped)
+    kinds = paced(options.move_pace)
+    return Means(cluster, kinds, ports.clock, watcher, options.pace, is_stopped=ports.is_stopped)
 
 
 def absorbed(project: Project, found: Opened, made: Planned, ports: Ports) -> Planned:
@@ -95,6 +96,7 @@ def absorbed(project: Project, found: Opened, made: Planned, ports: Ports) -> Pl
     """
     if found.journal is None:
         return made
+    lifted(found.journal, found.clusters, ports)
     state = replace(made.state, serial=made.state.serial + 1)
     begun = saved_plan_of(found.journal)
     if begun is not None and begun.nonce not in {each.nonce for each in state.applied_plans}:

@@ -22,6 +22,7 @@ from kplan.workflow.capabilities import with_capabilities
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.direct import with_direct
 from kplan.workflow.lint import lint_of_plan
+from kplan.workflow.moves import with_moves
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.policies import Hearing, policed
 from kplan.workflow.project import PlanOptions, Ports, Project
@@ -63,6 +64,7 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     if options.asks_broker and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
         made = broker_checked(made, found.clusters, KINDS, ports)
+        made = with_moves(made, found.clusters)
     made = with_blast(made, found.clusters, options, ports)
     hearing = Hearing(found.configuration, snapshots)
     made, configuration = policed(made, hearing, options.policies, ports)

@@ -9,6 +9,7 @@ from typing import Protocol
 from kplan.apply.pace import Clock, Pace
 from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration, Inputs
+from kplan.kinds.moving import MovePace
 from kplan.model.plan import Key
 from kplan.state.file_store import FileStore
 from kplan.state.holder import Holder
@@ -121,3 +122,4 @@ class PlanOptions:
     max_change_pct: int | None = None
     policies: PolicyOptions = field(default_factory=PolicyOptions)
     pace: Pace = field(default_factory=Pace)
+    move_pace: MovePace = field(default_factory=MovePace)

@@ -61,6 +61,9 @@ class Silence:
     def settling(self, waiting: int, total: int) -> None:
         """Hear of what is not visible yet."""
 
+    def moving(self, left: int, total: int) -> None:
+        """Hear of what is not moved yet."""
+
 
 @dataclass(slots=True)
 class _Clock:

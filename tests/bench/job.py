@@ -64,6 +64,9 @@ class Stages:
         if outcome.status is not Status.APPLIED:
             raise AssertionError(outcome)
 
+    def moving(self, left: int, total: int) -> None:
+        """Hear it."""
+
     def settling(self, waiting: int, total: int) -> None:
         """Note when the last answer was there and the wait for the brokers began."""
         del waiting, total

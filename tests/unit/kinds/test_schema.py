@@ -22,6 +22,7 @@ def test_every_kind_has_its_own_name_and_every_attribute_its_words() -> None:
 
 
 def test_attributes_are_those_of_terraforms_provider() -> None:
+    """Beside these stands `placement`, which is ours."""
     assert {each.name: each.is_required for each in schema_fields(Acl)} == {
         "resource_name": True,
         "resource_type": True,
@@ -37,6 +38,7 @@ def test_attributes_are_those_of_terraforms_provider() -> None:
         "replication_factor": "number",
         "replica_assignment": "list(list(number))",
         "config": "map(string)",
+        "placement": "map(string)",
     }
 
 

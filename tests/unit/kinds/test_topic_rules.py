@@ -101,13 +101,6 @@ def test_partitions_are_never_taken_away() -> None:
     assert codes(KIND.refuse(held(topic()), fewer)) == [("KP211", ("replica_assignment",), False)]
 
 
-def test_replicas_are_not_moved() -> None:
-    moved = topic(replica_assignment=((1, 2), (2, 3), (1, 3)))
-    assert codes(KIND.refuse(held(topic()), moved)) == [("KP213", ("replica_assignment",), False)]
-    factor = topic(replication_factor=3)
-    assert codes(KIND.refuse(held(topic()), factor)) == [("KP212", ("replication_factor",), False)]
-
-
 @pytest.mark.parametrize(
     "desired",
     [

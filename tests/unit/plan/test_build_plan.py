@@ -102,10 +102,10 @@ def test_fewer_partitions_are_an_error_that_points_at_the_attribute() -> None:
     assert not plan.is_applyable
 
 
-def test_a_changed_replication_factor_is_told_and_not_ignored() -> None:
+def test_a_replication_factor_beyond_the_brokers_is_told_and_not_ignored() -> None:
     """Peers 9: jikkou and helmsman drop it silently."""
     plan = plan_of(
-        [resource(ORDERS, topic(replication_factor=3))],
+        [resource(ORDERS, topic(replication_factor=30))],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID)]),
     )

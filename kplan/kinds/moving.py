@@ -1,0 +1,306 @@
+"""Moving replicas: a little at a time, throttled, and from wherever a former run stopped (KIP-455).
+
+Nothing is remembered between runs: what is under way, done, or still to do is read from the
+cluster each time. So a move that was interrupted at any moment is taken up by the next run.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kplan.cluster.errors import (
+    CLIENT_STALE,
+    Handling,
+    client_refusal,
+    handling,
+    under_way,
+)
+from kplan.cluster.port import Cluster
+from kplan.cluster.reassignments import Election, Moving, Replicas
+from kplan.cluster.setting_specs import ConfigResource, ConfigScope, ResourceAlteration
+from kplan.cluster.specs import ConfigAlteration, ConfigSource, TopicDescription, Verdict
+from kplan.cluster.usage import TopicPartition
+from kplan.kinds.topic_value import THROTTLED_REPLICAS
+from kplan.model.errors import ClusterError, Unread
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity
+
+RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
+_FOLLOWERS, _LEADERS = THROTTLED_REPLICAS
+
+
+@dataclass(frozen=True, slots=True)
+class MovePace:
+    """How replicas are moved: bytes per second and broker (0 is no limit), partitions at a time."""
+
+    bytes_per_s: int = 120_000_000
+    partitions: int = 50
+    look_ms: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """Where partitions of a topic are to stand; of another incarnation than `uid` nothing moves."""
+
+    topic: str
+    uid: str
+    targets: Mapping[int, Replicas]
+
+    @property
+    def keys(self) -> tuple[TopicPartition, ...]:
+        """Name the partitions."""
+        return tuple((self.topic, number) for number in sorted(self.targets))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The cluster at one moment: topics, and all that is moving on it."""
+
+    topics: Mapping[str, TopicDescription | Refusal]
+    moving: Mapping[TopicPartition, Moving]
+
+    def stands(self, key: TopicPartition) -> Replicas:
+        """Tell the replicas of a partition, () where it is not seen."""
+        found = self.topics.get(key[0])
+        if not isinstance(found, TopicDescription) or key[1] >= len(found.assignment):
+            return ()
+        return found.assignment[key[1]]
+
+
+def moving_of(
+    cluster: Cluster, partitions: Collection[TopicPartition]
+) -> Mapping[TopicPartition, Moving]:
+    """Tell what of the partitions is moving; nothing where we may not know."""
+    try:
+        return cluster.reassignments(partitions) if partitions else {}
+    except Unread:
+        return {}
+
+
+@dataclass(slots=True)
+class Mover:
+    """Moves replicas of topics; `limited` are brokers that got a throttle of ours."""
+
+    pace: MovePace
+    limited: set[int] = field(default_factory=set)
+    foreign: set[int] = field(default_factory=set)
+
+    def moved(self, cluster: Cluster, wanted: Sequence[Relocation]) -> Mapping[Identity, Verdict]:
+        """Take all moves one step on; what is not there yet is refused as `UnderWay`.
+
+        A topic that stands as wanted has its throttle taken away and its first replicas elected.
+        """
+        try:
+            return self._moved(cluster, wanted)
+        except Unread:
+            raise
+        except ClusterError as failure:  # the move goes on without us: look again
+            return {Identity(each.topic): under_way(failure.detail, 0, 0) for each in wanted}
+
+    def _moved(self, cluster: Cluster, wanted: Sequence[Relocation]) -> Mapping[Identity, Verdict]:
+        seen = Seen(cluster.topics([each.topic for each in wanted]), cluster.reassignments())
+        verdicts: dict[Identity, Verdict] = {
+            Identity(each.topic): fault for each in wanted if (fault := _fault(each, seen))
+        }
+        sound = [each for each in wanted if each.topic not in verdicts]
+        running = [key for each in sound for key in each.keys if key in seen.moving]
+        waiting = [(each, key) for each in sound for key in each.keys if _waits(each, key, seen)]
+        room = max(0, self.pace.partitions - len(running))
+        refused = self._begun(cluster, waiting[:room], seen)
+        going = [each for each in sound if each.topic not in refused]
+        done = [each for each in going if _is_done(each, seen)]
+        is_last = len(done) == len(going) and not _others(seen, sound)
+        self._finish(cluster, done, set(refused), is_last=is_last)
+        return verdicts | refused | self._told(cluster, going, done, seen)
+
+    def _begun(
+        self, cluster: Cluster, chosen: Sequence[tuple[Relocation, TopicPartition]], seen: Seen
+    ) -> dict[Identity, Verdict]:
+        """Throttle and begin; topics that are refused for good come with their refusal."""
+        targets = {key: each.targets[key[1]] for each, key in chosen}
+        if not targets:
+            return {}
+        self._throttle(cluster, list({each.topic: each for each, _ in chosen}.values()), seen)
+        refused: dict[Identity, Verdict] = {}
+        for (name, number), answer in cluster.reassign(targets).items():
+            if answer is not None and handling(answer) not in _LATER:
+                told = f"Partition {number}: {answer.message}"
+                refused[Identity(name)] = Refusal(answer.error, answer.code, told)
+        return refused
+
+    def _throttle(self, cluster: Cluster, wanted: Sequence[Relocation], seen: Seen) -> None:
+        """Let replicas that move, and the leaders they copy from, take so much and no more."""
+        pairs = {each.topic: _throttled(each, seen) for each in wanted}
+        pairs = {name: found for name, found in pairs.items() if found[_FOLLOWERS]}
+        if not pairs or not self.pace.bytes_per_s:
+            return
+        cluster.alter_topic_configs([ConfigAlteration(name, set_) for name, set_ in pairs.items()])
+        brokers = {
+            int(pair.rpartition(":")[2])
+            for found in pairs.values()
+            for listed in found.values()
+            for pair in listed.split(",")
+        }
+        new = {each for each in brokers if each not in self.limited | self.foreign}
+        self.foreign |= _limited_already(cluster, new)
+        new -= self.foreign
+        rate = str(self.pace.bytes_per_s)
+        cluster.alter_configs(
+            [ResourceAlteration(_broker(each), dict.fromkeys(RATES, rate)) for each in sorted(new)]
+        )
+        self.limited |= new
+
+    def _finish(
+        self,
+        cluster: Cluster,
+        done: Sequence[Relocation],
+        refused: Collection[Identity],
+        *,
+        is_last: bool,
+    ) -> None:
+        """Take throttles away where nothing moves, and let the first replicas lead."""
+        topics = [each.topic for each in done] + [str(name) for name in refused]
+        if topics:
+            lift(cluster, topics, self.limited if is_last else ())
+            self.limited -= self.limited if is_last else set()
+        if done:
+            keys = [key for each in done for key in each.keys]
+            cluster.elect_leaders(keys, Election.PREFERRED)
+
+    def _told(
+        self,
+        cluster: Cluster,
+        going: Sequence[Relocation],
+        done: Sequence[Relocation],
+        seen: Seen,
+    ) -> dict[Identity, Verdict]:
+        total = sum(len(each.targets) for each in going)
+        left = [key for each in going for key in each.keys if not _stands(each, key, seen)]
+        bytes_left = _bytes_left(cluster, [key for key in left if key in seen.moving], seen)
+        told = f"{len(left):,} of {total:,} partitions are to move still{bytes_left}."
+        way = under_way(told, len(left), total, self.pace.look_ms)
+        return {Identity(each.topic): None if each in done else way for each in going}
+
+
+_LATER = frozenset((Handling.RETRY, Handling.THROTTLED, Handling.IN_DOUBT, Handling.CONVERGED))
+"""Answers after which the next look decides."""
+
+
+def lift(cluster: Cluster, topics: Collection[str], brokers: Collection[int] = ()) -> None:
+    """Take the throttles of a reassignment away."""
+    if topics:
+        cluster.alter_topic_configs(
+            [ConfigAlteration(name, {}, THROTTLED_REPLICAS) for name in sorted(topics)]
+        )
+    if brokers:
+        cluster.alter_configs(
+            [ResourceAlteration(_broker(each), {}, RATES) for each in sorted(brokers)]
+        )
+
+
+def lift_left_over(cluster: Cluster, topics: Collection[str]) -> tuple[str, ...]:
+    """Take away what an interrupted reassignment left on topics; give those that had something.
+
+    Brokers lose their rate when nothing moves on the whole cluster any more. While a topic still
+    moves, it keeps its throttle: whoever finishes the move takes it away.
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses to tell what moves.
+
+    """
+    configs = cluster.topic_configs(sorted(topics)) if topics else {}
+    throttled = {
+        name: [
+            entry.value for key in THROTTLED_REPLICAS if (entry := found.get(key)) and entry.value
+        ]
+        for name, found in configs.items()
+        if not isinstance(found, Refusal)
+        and any(
+            key in found and found[key].source is ConfigSource.TOPIC for key in THROTTLED_REPLICAS
+        )
+    }
+    if not throttled:
+        return ()
+    moving = cluster.reassignments()
+    pairs = [pair for found in throttled.values() for text in found for pair in text.split(",")]
+    brokers = {int(pair.rpartition(":")[2]) for pair in pairs if pair.rpartition(":")[2].isdigit()}
+    free = sorted(throttled.keys() - {name for name, _ in moving})
+    lift(cluster, free, () if moving else brokers)
+    return tuple(free)
+
+
+def _fault(wanted: Relocation, seen: Seen) -> Verdict:
+    found = seen.topics.get(wanted.topic)
+    if isinstance(found, Refusal):
+        return found
+    if found is None or (wanted.uid and found.topic_id != wanted.uid):
+        return client_refusal(CLIENT_STALE)
+    if (lost := max(wanted.targets, default=0)) >= len(found.assignment):
+        return Refusal("UNKNOWN_TOPIC_OR_PARTITION", 3, f"There is no partition {lost}.")
+    return None
+
+
+def _stands(wanted: Relocation, key: TopicPartition, seen: Seen) -> bool:
+    return key not in seen.moving and seen.stands(key) == wanted.targets[key[1]]
+
+
+def _waits(wanted: Relocation, key: TopicPartition, seen: Seen) -> bool:
+    """Whether nobody has begun to move the partition where it is to stand."""
+    if key in seen.moving:
+        return seen.moving[key].target != wanted.targets[key[1]]
+    return not _stands(wanted, key, seen)
+
+
+def _is_done(wanted: Relocation, seen: Seen) -> bool:
+    return all(_stands(wanted, key, seen) for key in wanted.keys)
+
+
+def _others(seen: Seen, wanted: Sequence[Relocation]) -> bool:
+    """Whether somebody else moves replicas, who may need the rates."""
+    ours = {key for each in wanted for key in each.keys}
+    return any(key not in ours for key in seen.moving)
+
+
+def _throttled(wanted: Relocation, seen: Seen) -> dict[str, str]:
+    """List the pairs PARTITION:BROKER to throttle: who copies, and whom it may be copied from."""
+    copying: list[str] = []
+    copied: list[str] = []
+    for name, number in wanted.keys:
+        held = seen.moving.get((name, number))
+        origin = held.origin if held else seen.stands((name, number))
+        if adding := [each for each in wanted.targets[number] if each not in origin]:
+            copying += [f"{number}:{each}" for each in adding]
+            copied += [f"{number}:{each}" for each in origin]
+    return {_FOLLOWERS: ",".join(copying), _LEADERS: ",".join(copied)}
+
+
+def _limited_already(cluster: Cluster, brokers: Collection[int]) -> set[int]:
+    """Find brokers that have a rate of their own: somebody set it, and it stays."""
+    found = cluster.configs([_broker(each) for each in sorted(brokers)]) if brokers else {}
+    return {
+        int(resource.name)
+        for resource, details in found.items()
+        if not isinstance(details, Refusal)
+        and any(
+            key in details and details[key].entry.source is ConfigSource.DYNAMIC_BROKER
+            for key in RATES
+        )
+    }
+
+
+def _bytes_left(cluster: Cluster, keys: Sequence[TopicPartition], seen: Seen) -> str:
+    if not keys:
+        return ""
+    try:
+        sizes = cluster.replica_sizes({name for name, _ in keys})
+    except ClusterError:
+        return ""
+    left = 0
+    for key in keys:
+        held = sizes.get(key, {})
+        whole = max((held.get(each, 0) for each in seen.moving[key].origin), default=0)
+        left += sum(max(0, whole - held.get(each, 0)) for each in seen.moving[key].adding)
+    return f", {left:,} bytes to copy"
+
+
+def _broker(number: int) -> ConfigResource:
+    return ConfigResource(ConfigScope.BROKER, str(number))

@@ -1,0 +1,250 @@
+"""How partitions and replicas of a topic differ from what is wanted, and what must be moved."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kplan.cluster.reassignments import Moving, Replicas
+from kplan.cluster.specs import Assignment, NewPartitions
+from kplan.cluster.usage import TopicPartition
+from kplan.kinds.base import Problem
+from kplan.kinds.config_map import config_after
+from kplan.kinds.placement import STATIC, STRATEGIES, Unplaceable, Wish, placed
+from kplan.kinds.topic_value import THROTTLED_REPLICAS, Topic
+from kplan.model.resource import Identity, Path, Resource
+from kplan.model.snapshot import Broker, Live, Reading
+
+_LAYOUT = {"partitions", "replication_factor", "replica_assignment", "placement"}
+
+Unfit = tuple[Resource, Problem]
+
+
+def aligned(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple[Topic, Topic]:
+    """Compare what is declared; broker defaults are never a difference (design law 5).
+
+    Replicas are compared where somebody declared them or how they are placed. Where only the
+    replication factor was declared it alone counts, in every partition.
+    """
+    declared = _without(desired, ignored)
+    target = declared.replica_assignment
+    if target is not None and declared.is_generated and not declared.strategy:
+        target = None if _has_factor(live, declared.copies) else target
+    after = Topic(
+        desired.name,
+        _first(declared.count, live.partitions),
+        _first(declared.copies, live.replication_factor),
+        target,
+        config_after(live.config, desired.config, ignored),
+        desired.placement,
+        declared.is_generated and target is not None,
+    )
+    before = replace(
+        live,
+        replication_factor=_shown_factor(live, after.replication_factor),
+        replica_assignment=None if target is None else _standing(live, target),
+        placement=desired.placement,
+        config=_config(live, desired),
+        is_generated=after.is_generated,
+        moving_to=None,
+    )
+    return before, after
+
+
+def moves(before: Topic, after: Topic) -> Mapping[int, Replicas]:
+    """Tell where replicas of which partitions go, those of new partitions included.
+
+    New partitions are made with as many replicas as the others have; more or less is a move.
+    """
+    target, stands = after.replica_assignment, before.replica_assignment
+    if target is None or stands is None:
+        return {}
+    factor = len(stands[0]) if stands else 0
+    found = {
+        number: replicas
+        for number, replicas in enumerate(target[: len(stands)])
+        if replicas != stands[number]
+    }
+    if target and len(target[0]) != factor:
+        found |= {number: target[number] for number in range(len(stands), len(target))}
+    return found
+
+
+def growth(before: Topic, after: Topic) -> NewPartitions:
+    """Tell where new partitions go, as far as they can go there at once."""
+    target, stands = after.replica_assignment, before.replica_assignment
+    new = None
+    if target is not None:
+        factor = len(stands[0]) if stands else len(target[0])
+        new = tuple(replicas[:factor] for replicas in target[before.partitions or 0 :])
+        new = new if all(len(each) == factor for each in new) else None
+    return NewPartitions(after.name, after.count or 0, new)
+
+
+def under_way(
+    live: Mapping[Identity, Live], found: Mapping[TopicPartition, Moving]
+) -> Mapping[Identity, Live]:
+    """Show topics whose replicas are being moved as they stood before, with where they go."""
+    rows: dict[str, dict[int, Moving]] = {}
+    for (name, number), moving in found.items():
+        rows.setdefault(name, {})[number] = moving
+    return {
+        name: replace(each, value=_moving(each.value, rows[name])) if name in rows else each
+        for name, each in live.items()
+    }
+
+
+def laid_out(
+    declared: Mapping[Identity, Resource], reading: Reading, brokers: Sequence[Broker]
+) -> tuple[dict[Identity, Resource], tuple[Unfit, ...]]:
+    """Work out where replicas go that nobody declared one by one, and say where that cannot be."""
+    found = dict(declared)
+    unfit: list[Unfit] = []
+    for name, each in declared.items():
+        if not isinstance(each.value, Topic):
+            continue
+        try:
+            found[name] = replace(each, value=_laid_out(each, reading, brokers))
+        except Unplaceable as fault:
+            path = "placement" if each.value.placement else "replication_factor"
+            told = f'Replicas of topic "{each.value.name}" cannot be placed: {fault}'
+            unfit.append((each, Problem("KP212", told, _TOO_FEW, (path,))))
+    return found, tuple(unfit)
+
+
+_TOO_FEW = "Declare fewer replicas, or bring more brokers in. A broker that is down does not count."
+
+
+def _laid_out(resource: Resource, reading: Reading, brokers: Sequence[Broker]) -> Topic:
+    topic: Topic = resource.value  # type: ignore[assignment] # the caller has looked
+    declared = _without(topic, resource.lifecycle.ignore_changes)
+    held = reading.objects.get(resource.identity)
+    live: Topic | None = held.value if held else None  # type: ignore[assignment] # as above
+    wish = None if topic.replica_assignment is not None else _wish(declared, live)
+    if wish is None or resource.identity in reading.hidden:
+        return topic
+    current = (live.moving_to or live.replica_assignment or ()) if live else ()
+    return replace(topic, replica_assignment=placed(wish, brokers, current), is_generated=True)
+
+
+def _wish(declared: Topic, live: Topic | None) -> Wish | None:
+    """Say how a topic is to be laid out, None where nobody asks kplan to."""
+    if live is None:
+        if not declared.strategy or not (declared.partitions and declared.replication_factor):
+            return None
+        return Wish(
+            declared.name, declared.partitions, declared.replication_factor, declared.strategy
+        )
+    has, factor = live.partitions, _first(declared.replication_factor, live.replication_factor)
+    wanted = _first(declared.partitions, has)
+    if not (has and wanted and factor) or wanted < has:  # not told, or refused elsewhere
+        return None
+    if not declared.strategy and _has_factor(live, declared.replication_factor):
+        return None
+    return Wish(declared.name, wanted, factor, declared.strategy)
+
+
+def _has_factor(live: Topic, factor: int | None) -> bool:
+    """Whether every partition has so many replicas."""
+    if factor is None:
+        return True
+    if not live.replica_assignment:
+        return live.replication_factor == factor
+    return all(len(each) == factor for each in live.replica_assignment)
+
+
+def _shown_factor(live: Topic, wanted: int | None) -> int | None:
+    """Give the number of replicas of the partitions that have not as many as they should."""
+    sizes = [len(each) for each in live.replica_assignment or ()]
+    return next((each for each in sizes if each != wanted), live.replication_factor)
+
+
+def _standing(live: Topic, target: Assignment) -> Assignment | None:
+    """Tell where replicas stand; those on their way elsewhere than wanted count as there."""
+    is_elsewhere = live.moving_to is not None and live.moving_to != target[: len(live.moving_to)]
+    return live.moving_to if is_elsewhere else live.replica_assignment
+
+
+def _config(live: Topic, desired: Topic) -> Mapping[str, str]:
+    """Leave throttles of a reassignment out, unless they are declared: they are never drift."""
+    if not live.config.keys() & set(THROTTLED_REPLICAS):
+        return live.config
+    own = set(THROTTLED_REPLICAS) - desired.config.keys()
+    return {key: value for key, value in live.config.items() if key not in own}
+
+
+def _moving(topic: object, rows: Mapping[int, Moving]) -> Topic:
+    held: Topic = topic  # type: ignore[assignment] # a Reading of topics holds them
+    stands = enumerate(held.replica_assignment or ())
+    origin: list[Replicas] = []
+    goes: list[Replicas] = []
+    for number, replicas in stands:
+        moving = rows.get(number, Moving(replicas))
+        origin.append(moving.origin)
+        goes.append(moving.target)
+    return replace(
+        held,
+        replica_assignment=tuple(origin),
+        replication_factor=len(origin[0]) if origin else held.replication_factor,
+        moving_to=tuple(goes),
+    )
+
+
+def is_unsettled(assignment: Iterable[Replicas], in_sync: Iterable[Replicas]) -> bool:
+    """Whether some replica is not in sync, as those on their way never are."""
+    return any(set(one) != set(other) for one, other in zip(assignment, in_sync, strict=False))
+
+
+def _first(declared: int | None, live: int | None) -> int | None:
+    return live if declared is None else declared
+
+
+def _without(topic: Topic, ignored: Collection[Path]) -> Topic:
+    """Leave the layout that is ignored undeclared."""
+    gone = {path[0] for path in ignored if path} | (_LAYOUT if () in ignored else set())
+    if not gone & _LAYOUT:
+        return topic
+    is_left = topic.is_generated and "placement" in gone
+    return replace(
+        topic,
+        partitions=None if "partitions" in gone else topic.partitions,
+        replication_factor=None if "replication_factor" in gone else topic.replication_factor,
+        replica_assignment=None
+        if is_left or "replica_assignment" in gone
+        else topic.replica_assignment,
+        placement=None if "placement" in gone else topic.placement,
+    )
+
+
+def layout_problems(topic: Topic) -> Iterator[Problem]:
+    """Find what is wrong with a placement, without a cluster."""
+    if topic.placement is None:
+        return
+    strategy, path = topic.strategy, ("placement",)
+    if topic.placement.keys() != {"strategy"} or strategy not in STRATEGIES:
+        known = ", ".join(STRATEGIES)
+        yield Problem(
+            "KP215",
+            f'Topic "{topic.name}" declares placement = {dict(topic.placement)}.',
+            f"placement takes strategy alone, which is one of {known}.",
+            path,
+        )
+    elif strategy == STATIC and topic.replica_assignment is None:
+        yield Problem(
+            "KP215",
+            f'The static placement of topic "{topic.name}" needs a replica_assignment.',
+            "Name the brokers of each partition; or choose another strategy.",
+            path,
+        )
+    elif strategy != STATIC and topic.replica_assignment is not None:
+        yield Problem(
+            "KP203",
+            f'Topic "{topic.name}" declares replica_assignment, and that kplan places replicas.',
+            "Keep one of the two; or declare the strategy static.",
+            path,
+        )
+    elif strategy != STATIC and not (topic.partitions and topic.replication_factor):
+        yield Problem(
+            "KP215",
+            f'To place topic "{topic.name}" kplan must know partitions and replication_factor.',
+            "Declare both beside placement.",
+            path,
+        )

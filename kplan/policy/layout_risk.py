@@ -1,0 +1,36 @@
+"""How much to worry about replicas that move, or become fewer."""
+
+from collections.abc import Iterator
+
+from kplan.kinds.topic import Topic
+from kplan.kinds.topic_layout import moves
+from kplan.model.plan import AttributeChange, Change, Risk
+from kplan.policy.setting_risk import Finding
+
+
+def layout_findings(change: Change, attribute: AttributeChange) -> Iterator[Finding]:
+    """Judge a change of the replication factor or of where replicas stand."""
+    if attribute.path == ("replica_assignment",) and _moves(change):
+        yield Risk.REVIEW, "KP2211 replicas of partitions move between brokers"
+    if attribute.path == ("replication_factor",) and _is_less(attribute):
+        yield Risk.REVIEW, "KP2212 fewer replicas: less is left when a broker is lost"
+        if _is_below_in_sync(change):
+            yield Risk.DANGEROUS, "KP2213 fewer replicas than min.insync.replicas: writes stop"
+
+
+def _moves(change: Change) -> bool:
+    before, after = change.before, change.after
+    return isinstance(before, Topic) and isinstance(after, Topic) and bool(moves(before, after))
+
+
+def _is_less(attribute: AttributeChange) -> bool:
+    before, after = attribute.before, attribute.after
+    return isinstance(before, int) and isinstance(after, int) and after < before
+
+
+def _is_below_in_sync(change: Change) -> bool:
+    topic = change.after
+    if not isinstance(topic, Topic):
+        return False
+    wanted = topic.config.get("min.insync.replicas", "")
+    return wanted.isdigit() and (topic.replication_factor or 0) < int(wanted)

@@ -1,0 +1,113 @@
+"""What moves of replicas copy, who paces them, and what an interrupted one leaves behind."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.usage import TopicPartition
+from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.moving import MovePace, lift_left_over
+from kplan.kinds.topic import Topic, TopicKind
+from kplan.kinds.topic_layout import moves
+from kplan.model.errors import ClusterError
+from kplan.model.plan import Action, Change, Key, Plan
+from kplan.state.journal import Journal
+from kplan.workflow.clusters import Clusters
+from kplan.workflow.project import Ports
+
+Sizes = Mapping[TopicPartition, Mapping[int, int]]
+_MAX_BROKERS = 12
+
+
+def paced(pace: MovePace) -> tuple[ResourceKind, ...]:
+    """Give all kinds; that of topics moves replicas at this pace."""
+    return tuple(TopicKind(pace) if each.name == TopicKind.name else each for each in KINDS)
+
+
+def with_moves(plan: Plan, clusters: Clusters) -> Plan:
+    """Note at changes that move replicas how much each broker gets."""
+    movers = [each for each in plan.changes if _moves(each)]
+    if not movers:
+        return plan
+    notes: dict[Key, str] = {}
+    for provider in sorted({each.provider for each in movers}):
+        mine = [each for each in movers if each.provider == provider]
+        sizes = _sizes(clusters.connections[provider].cluster, mine)
+        notes |= {each.key: _told(each, sizes) for each in mine}
+
+    def noted(change: Change) -> Change:
+        more = notes.get(change.key)
+        return replace(change, notes=(*change.notes, more)) if more else change
+
+    return replace(
+        plan,
+        changes=tuple(noted(each) for each in plan.changes),
+        batches=tuple(
+            replace(batch, changes=tuple(noted(each) for each in batch.changes))
+            for batch in plan.batches
+        ),
+    )
+
+
+def lifted(journal: Journal, clusters: Clusters, ports: Ports) -> None:
+    """Take away the throttles that an interrupted apply left, where nothing moves any more."""
+    movers = [each for each in journal.changes if _moves(each)]
+    for provider in sorted({each.provider for each in movers} & clusters.connections.keys()):
+        names = {str(each.identity) for each in movers if each.provider == provider}
+        try:
+            done = lift_left_over(clusters.connections[provider].cluster, names)
+        except ClusterError as failure:
+            ports.progress.note(f"Throttles of the interrupted move may be left: {failure.detail}")
+        else:
+            if done:
+                ports.progress.note(f"Took throttles of a former move away: {', '.join(done)}")
+
+
+def _moves(change: Change) -> Mapping[int, tuple[int, ...]]:
+    if change.action is not Action.UPDATE or not isinstance(change.before, Topic):
+        return {}
+    assert isinstance(change.after, Topic)  # noqa: S101 - both are of one kind
+    return moves(change.before, change.after)
+
+
+def _sizes(cluster: Cluster, changes: Sequence[Change]) -> Sizes | None:
+    try:
+        return cluster.replica_sizes([str(each.identity) for each in changes])
+    except ClusterError:
+        return None
+
+
+def _told(change: Change, sizes: Sizes | None) -> str:
+    added = added_replicas(change.before, change.after)
+    if not added:
+        return "KP2214 nothing is copied: replicas only go, or change places"
+    if sizes is None:
+        return "KP2214 copies UNKNOWN bytes: sizes of replicas could not be read"
+    copied: Counter[int] = Counter()
+    for number, brokers in added.items():
+        size = max(sizes.get((str(change.identity), number), {}).values(), default=0)
+        for each in brokers:
+            copied[each] += size
+    shown = [f"{copied[each]:,} bytes to broker {each}" for each in sorted(copied)]
+    more = len(shown) - _MAX_BROKERS
+    return f"KP2214 copies {', '.join(shown[:_MAX_BROKERS])}" + (
+        f" and more to {more} others" if more > 0 else ""
+    )
+
+
+def added_replicas(before: object, after: object) -> Mapping[int, Collection[int]]:
+    """Tell which brokers get a copy of which partitions."""
+    if not isinstance(before, Topic) or not isinstance(after, Topic):
+        return {}
+    stands = before.replica_assignment or ()
+    held = {
+        number: set(stands[number]) if number < len(stands) else set()
+        for number in moves(before, after)
+    }
+    found = {
+        number: [each for each in replicas if each not in held[number]]
+        for number, replicas in moves(before, after).items()
+    }
+    return {number: each for number, each in found.items() if each}
