@@ -10,7 +10,7 @@ from kplan.cli.arguments import Flag, Flags
 from kplan.cli.verb import Verb
 
 VERBS: Mapping[str, tuple[str, str]] = {
-    "init": ("init:init", "Check that a folder is ready to plan."),
+    "init": ("init:init", "Begin a project, or check that one is ready to plan."),
     "validate": ("validate:validate", "Check the configuration without a cluster."),
     "plan": ("plan:plan", "Show what apply would change."),
     "apply": ("apply:apply", "Carry out a plan."),

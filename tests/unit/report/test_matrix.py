@@ -18,6 +18,7 @@ from kplan.model.impact import GroupImpact, Impact
 from kplan.model.plan import Plan
 from kplan.model.policy import Effect as Verdict
 from kplan.model.policy import Level, Operation, Standing, Violation
+from kplan.model.resource import Identity
 from kplan.model.source import SourceRange
 from kplan.model.tables import Figures, FigureTable
 from kplan.policy.blast import with_impacts
@@ -36,7 +37,7 @@ from tests.unit.report.test_reports_for_tools import (
 )
 
 REFUSED = Violation(
-    "retention", Operation.DELETE, "kafka_topic", "old", Verdict.DENY, Level.HARD,
+    "retention", Operation.DELETE, "kafka_topic", Identity("old"), Verdict.DENY, Level.HARD,
     Standing.REFUSED, "Keep it for a week.",
     Diagnostic(
         "KP301", Severity.ERROR, "Refused by a policy", "Keep it for a week.",
