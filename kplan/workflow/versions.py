@@ -1,4 +1,4 @@
-"""Use case: tell what every broker offers (KIP-35, KIP-97)."""
+"""Use case: tell what every broker, or controller, offers (KIP-35, KIP-97)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -33,8 +33,9 @@ def versions(project: Project, ports: Ports) -> Figures:
     for key in keys:
         ports.progress.stage("Asking the brokers")
         with closing(ports.connect(configuration, key)) as cluster:
-            told, silent = _told(cluster)
-        tables += [_named(each, key, keys) for each in _tables(told)]
+            told, silent = offers(cluster)
+            noun = "broker" if cluster.describe().direct is None else "controller"
+        tables += [_named(each, key, keys) for each in _tables(told, noun)]
         notes += [on_cluster(each, key) for each in (*silent, *_mixture(told))]
     return Figures("What the brokers offer", tuple(tables), notes=tuple(notes))
 
@@ -43,15 +44,17 @@ def _keys(configuration: Configuration) -> tuple[str, ...]:
     return tuple(sorted({each.key for each in configuration.providers})) or ("",)
 
 
-def _told(cluster: Cluster) -> tuple[Told, list[str]]:
-    """Ask each broker; one that does not answer leaves the others told (K117-08)."""
+def offers(cluster: Cluster) -> tuple[Told, list[str]]:
+    """Ask each node; one that does not answer leaves the others told (K117-08), with a note."""
+    described = cluster.describe()
+    noun = "Broker" if described.direct is None else "Controller"
     told: dict[Broker, NodeVersions] = {}
     silent: list[str] = []
-    for broker in cluster.describe().brokers:
+    for node in described.nodes:
         try:
-            told[broker] = cluster.versions(broker=broker.id)
+            told[node] = cluster.versions(broker=node.id)
         except ClusterError as failure:
-            silent.append(f"Broker {broker.id} cannot be asked: {failure.detail}")
+            silent.append(f"{noun} {node.id} cannot be asked: {failure.detail}")
     return told, silent
 
 
@@ -60,11 +63,11 @@ def _named(table: FigureTable, key: str, keys: Sequence[str]) -> FigureTable:
     return FigureTable(name, table.columns, table.rows)
 
 
-def _tables(told: Told) -> Iterator[FigureTable]:
-    brokers = [str(each.id) for each in told]
+def _tables(told: Told, noun: str) -> Iterator[FigureTable]:
+    nodes = [f"{noun} {each.id}" for each in told]
     yield FigureTable(
-        "brokers",
-        ("broker", "address", "rack", "release", "apis"),
+        f"{noun}s",
+        (noun, "address", "rack", "release", "apis"),
         tuple(
             (str(each.id), f"{each.host}:{each.port}", each.rack, found.release, len(found.apis))
             for each, found in told.items()
@@ -73,13 +76,13 @@ def _tables(told: Told) -> Iterator[FigureTable]:
     names = dict.fromkeys(name for found in told.values() for name in found.apis)
     yield FigureTable(
         "apis",
-        ("api", *(f"broker {each}" for each in brokers)),
+        ("api", *nodes),
         tuple((name, *(_range(found.apis.get(name)) for found in told.values())) for name in names),
     )
     features = sorted({name for found in told.values() for name in found.supported})
     yield FigureTable(
         "features",
-        ("feature", "level", *(f"broker {each}" for each in brokers)),
+        ("feature", "level", *nodes),
         tuple(
             (
                 name,

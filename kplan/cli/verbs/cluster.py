@@ -1,8 +1,8 @@
-"""`kplan cluster versions`, `kplan cluster describe` and `kplan cluster id`."""
+"""`kplan cluster versions | describe | controllers | id`."""
 
 from kplan.cli.asking import AskOptions, answer, tell
 from kplan.cli.exits import Exit
-from kplan.cli.options import InputOptions, Json, StateOptions
+from kplan.cli.options import BootstrapController, InputOptions, Json, StateOptions
 from kplan.cli.progress import progress
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
@@ -13,7 +13,12 @@ from kplan.cli.verb import verb
     ("kplan cluster versions -json", "The same for scripts."),
 )
 def versions(
-    session: Session, inputs: InputOptions, states: StateOptions, *, json_: Json = False
+    session: Session,
+    inputs: InputOptions,
+    states: StateOptions,
+    *,
+    json_: Json = False,
+    bootstrap_controller: BootstrapController = "",
 ) -> int:
     """Tell which APIs and features every broker offers, and in which versions.
 
@@ -24,6 +29,7 @@ def versions(
     from kplan.report import views  # noqa: PLC0415
     from kplan.workflow.versions import versions as told  # noqa: PLC0415
 
+    del bootstrap_controller  # wiring reads it from what was typed
     project = wiring.project(session, states, inputs)
     with progress(session.terminal) as shown:
         found = told(project, wiring.ports(session, "cluster versions", states, shown))
@@ -44,6 +50,21 @@ def describe(session: Session, inputs: InputOptions, ask: AskOptions) -> int:
     from kplan.workflow.cluster_figures import cluster_described  # noqa: PLC0415 - as above
 
     return tell(session, inputs, ask, cluster_described)
+
+
+@verb(
+    ("kplan cluster controllers", "Which one is active, as the brokers tell it."),
+    ("kplan cluster controllers -bootstrap-controller=c1:9093", "Asked themselves."),
+)
+def controllers(session: Session, inputs: InputOptions, ask: AskOptions) -> int:
+    """List the controllers of the cluster.
+
+    One of them is active and decides. With -bootstrap-controller they are asked themselves, also
+    while no broker runs, and those that do not answer are noted.
+    """
+    from kplan.workflow.cluster_figures import controllers_listed  # noqa: PLC0415 - as above
+
+    return tell(session, inputs, ask, controllers_listed)
 
 
 @verb(

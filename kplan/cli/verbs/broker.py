@@ -1,0 +1,75 @@
+"""`kplan broker unregister`."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kplan.cli.asking import AskOptions
+from kplan.cli.exits import Exit
+from kplan.cli.options import AutoApprove, InputOptions, StateOptions
+from kplan.cli.progress import progress
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.model.errors import UsageError
+
+if TYPE_CHECKING:  # help needs none of these
+    from kplan.workflow.broker_registration import BrokerStanding
+
+QUESTION = """
+Do you really want to take broker {broker} out of the cluster?
+  {why}
+  Only 'yes' will be accepted to confirm.
+
+  Enter a value: """
+
+
+@dataclass(frozen=True, slots=True)
+class WhatOptions:
+    """Which broker is to go, and who approves it."""
+
+    broker: Annotated[int, typer.Argument(metavar="ID", help="The id of the broker.", min=0)]
+    force: Annotated[
+        bool, typer.Option("--force", help="Even if it runs, or has replicas of topics.")
+    ] = False
+    auto_approve: AutoApprove = False
+
+
+@verb(
+    ("kplan broker unregister 3", "After it was stopped for good, and its replicas were moved."),
+    ("kplan broker unregister 3 -auto-approve -json", "In a script."),
+)
+def unregister(session: Session, what: WhatOptions, inputs: InputOptions, ask: AskOptions) -> int:
+    """Take a broker that is gone for good out of the cluster.
+
+    One that runs or has replicas is left alone; with -force it is taken out all the same, as Kafka
+    itself does. A broker that is started again is registered anew.
+    """
+    from kplan.cli import approval, wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.report.formats.json_text import json_text  # noqa: PLC0415
+    from kplan.workflow.broker_registration import unregister as taken_out  # noqa: PLC0415
+
+    if not what.auto_approve:
+        if ask.json:
+            raise UsageError("-json needs -auto-approve: it cannot ask.")
+        approval.check_can_approve(session, auto_approve=False, may_ask=inputs.input)
+    states = StateOptions(lock=False)
+    with progress(session.terminal) as shown:
+
+        def approve(standing: "BrokerStanding") -> bool:
+            why = "; ".join(standing.objections) or "it does not run and has no replicas"
+            question = QUESTION.format(broker=what.broker, why=f"{why[0].upper()}{why[1:]}.")
+            return what.auto_approve or approval.asked(session, shown, question)
+
+        is_done = taken_out(
+            wiring.project(session, states, inputs),
+            wiring.ports(session, "broker unregister", states, shown),
+            (ask.provider, what.broker),
+            approve,
+            is_forced=what.force,
+        )
+    if ask.json:
+        session.terminal.data(json_text({"broker": what.broker, "unregistered": is_done}))
+    elif is_done:
+        session.terminal.data(f"Broker {what.broker} is not registered any more.\n")
+    return Exit.DONE if is_done else Exit.ERROR

@@ -1,0 +1,127 @@
+"""Controllers, quorum, features and the registration of brokers, in this process."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kplan.cluster.quorum import Follower, Quorum
+from kplan.cluster.specs import NewTopic
+from tests.unit.cli.memory_desk import Desk, desk_at
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Desk:
+    return desk_at(tmp_path, capsys, monkeypatch)
+
+
+def tables(desk: Desk, *args: str) -> dict[str, list[dict[str, Any]]]:
+    found = json.loads(desk.types(*args, "-json"))["tables"]
+    return {name: table["rows"] for name, table in found.items()}
+
+
+def test_controllers_are_listed_with_the_active_one(desk: Desk) -> None:
+    """K919-07, K919-09."""
+    (row,) = tables(desk, "cluster", "controllers")["controllers"]
+    assert row == {
+        "controller": 101,
+        "address": "127.0.0.1:9093",
+        "state": "active",
+        "behind": 0,
+    }
+    assert "active" in desk.types("cluster", "controllers")
+
+
+def test_the_quorum_is_described_with_leader_and_lag(desk: Desk) -> None:
+    """K919-21."""
+    found = tables(desk, "quorum", "describe")
+    (whole,) = found["quorum"]
+    assert (whole["leader"], whole["voters"], whole["observers"]) == (101, 1, 3)
+    assert [(row["node"], row["role"]) for row in found["replicas"]] == [
+        (101, "leader"),
+        (1, "observer"),
+        (2, "observer"),
+        (3, "observer"),
+    ]
+
+
+def test_nodes_that_have_not_fetched_for_long_are_noted(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K919-21: a controller that is down stays a voter."""
+    voters = (Follower(101, 9, 0, 0, 0), Follower(102, 4, 5, 30_500, 30_500), Follower(103, -1, 10))
+    quorum = Quorum(101, 1, 9, voters, (Follower(1, 9, 0, 400, 400),))
+    monkeypatch.setattr(desk.cluster, "quorum", lambda: quorum)
+    told = desk.types("quorum", "describe")
+    assert "Node 102 has not fetched for 30 s." in told
+    assert "Node 103 has not fetched yet." in told
+    assert "Node 1 " not in told
+
+
+def test_who_may_not_see_the_quorum_is_told_so(desk: Desk) -> None:
+    desk.cluster.deny("DESCRIBE", "CLUSTER")
+    assert "DESCRIBE on CLUSTER" in desk.fails("quorum", "describe")
+
+
+def test_features_are_listed_with_their_level_and_range(desk: Desk) -> None:
+    """K919-20."""
+    rows = {row["feature"]: row for row in tables(desk, "features")["features"]}
+    base = rows["metadata.version"]
+    assert base["lowest"] <= base["level"] <= base["highest"]
+    assert base["can_be_raised"] is (base["level"] < base["highest"])
+    assert "metadata.version" in desk.types("features")
+
+
+def test_features_are_those_that_every_broker_that_answers_can_run(desk: Desk) -> None:
+    """K117-08: one that does not answer is noted."""
+    desk.cluster.go_down(2)
+    assert "features" in tables(desk, "features")
+
+
+def test_a_broker_that_is_gone_and_empty_is_taken_out(desk: Desk) -> None:
+    """K919-22."""
+    desk.cluster.go_down(3)
+    told = desk.types("broker", "unregister", "3", "-auto-approve")
+    assert told == "Broker 3 is not registered any more.\n"
+    assert desk.cluster.unregister_broker(3) is not None
+
+
+def test_a_broker_is_taken_out_for_scripts(desk: Desk) -> None:
+    desk.cluster.go_down(3)
+    told = desk.types("broker", "unregister", "3", "-auto-approve", "-json")
+    assert json.loads(told) == {"broker": 3, "unregistered": True}
+    told = desk.types("broker", "unregister", "3", "-json", code=1)
+    assert "-json needs -auto-approve" in told
+
+
+def test_a_broker_that_runs_is_left_alone_unless_it_is_forced(desk: Desk) -> None:
+    """K919-22: Kafka itself would take it out without a word."""
+    told = desk.fails("broker", "unregister", "3", "-auto-approve")
+    assert "Broker 3 is to stay: it is running" in told
+    assert "-force" in told
+    desk.types("broker", "unregister", "3", "-auto-approve", "-force")
+    assert [each.id for each in desk.cluster.describe().brokers] == [1, 2]
+
+
+def test_a_broker_with_replicas_is_left_alone_with_their_topics_named(desk: Desk) -> None:
+    """K919-22."""
+    desk.cluster.seed([NewTopic(f"t{number}", assignment=((1, 3),)) for number in range(7)])
+    desk.cluster.go_down(3)
+    told = desk.fails("broker", "unregister", "3", "-auto-approve")
+    assert "it has replicas of t0, t1, t2, t3, t4 and 2 more" in told
+
+
+def test_a_broker_that_nobody_knows_is_told(desk: Desk) -> None:
+    """K919-22: the cluster says so, with its own code."""
+    told = desk.fails("broker", "unregister", "77", "-auto-approve")
+    assert "BROKER_ID_NOT_REGISTERED" in told
+
+
+def test_nobody_is_taken_out_without_a_yes(desk: Desk) -> None:
+    """K919-22: without a terminal nobody can say it."""
+    desk.cluster.go_down(3)
+    assert "-auto-approve" in desk.fails("broker", "unregister", "3")
+    assert desk.cluster.unregister_broker(3) is None
