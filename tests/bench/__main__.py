@@ -1,124 +1,205 @@
-"""`python -m tests.bench`: kplan against the raw floor, on one broker, in alternating runs.
+"""`poe bench`: one table of what each stage of kplan costs, by size, as ratios.
 
-The floor's job is compared with those stages of kplan that do the same work: "answered" is the
-writes with their journal, "served" these and the wait until the broker serves all of them.
-Evaluating HCL, asking the broker for its verdict and writing the state are shown apart; so is the
-share that journal and state have in all of it.
-Absolute seconds belong to the machine and the moment; the ratios are what counts. Every run is a
-process of its own, so that peak memory is that of the job alone.
+    python -m tests.bench [--size small|medium|large]... [--runs N]
+
+Offline stages are CPU seconds of one block per object; parsing stands beside python-hcl2 alone, the
+others beside reading the same cluster with confluent-kafka and nothing else (the raw read floor).
+Reading, planning and applying stand beside the same work of the raw floor, on a broker of their
+own, in turn. The exponent tells how a stage grows from the smallest to the largest size (1.0 is
+linear). Every run is a process of its own, so that peak memory is that of the job alone. Absolute
+seconds belong to the machine and the moment.
 """
 
 import json
+import math
+import os
+import platform
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from argparse import ArgumentParser
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kplan.sandbox.lifecycle import running
 from kplan.sandbox.spec import SandboxSpec
-from tests.bench.job import WAITING
-from tests.bench.sizes import LARGE, SMALL, Size, write_configuration, write_estate
+from tests.bench.pairs import READING, SERVED, measured
+from tests.bench.sizes import Size, write_configuration
 
-Figures = Sequence[Mapping[str, Any]]
+SIZES: Mapping[str, Size] = {
+    "small": Size(1_000, 2_000, 1),
+    "medium": Size(5_000, 10_000, 1),
+    "large": Size(20_000, 50_000, 1),
+}
+"""One partition each: a broker maps two files of a partition, and Linux lets it map 65,530."""
 
-READING = ("Connecting", "Reading the cluster", "Planning")
-WRITING = ("Applying",)
-SERVED = ("Applying", WAITING)
-
-
-def measured(module: str, *words: str) -> Mapping[str, Any]:
-    """Run one job in a process of its own."""
-    command = [sys.executable, "-m", f"tests.bench.{module}", *words]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    found: Mapping[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
+Run = Mapping[str, Any]
 
 
-def row(name: str, floor: Figures, kplan: Figures, stages: Sequence[str]) -> None:
-    """Compare the floor with the stages of kplan that do the same: medians, ratio pair by pair."""
-    is_served = WAITING in stages
-    theirs = [each["seconds"] + is_served * each["visible"] for each in floor]
-    mine = [sum(each["stages"].get(stage, 0.0) for stage in stages) for each in kplan]
-    ratio = statistics.median(own / other for own, other in zip(mine, theirs, strict=True))
-    print(
-        f"  {name:<28} floor {statistics.median(theirs):6.2f} s"
-        f"   kplan {statistics.median(mine):6.2f} s   ratio {ratio:5.2f}",
-        flush=True,
-    )
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """All runs at one size: of kplan offline, of the floor, and of kplan on a broker."""
+
+    size: Size
+    offline: Run
+    floor_create: Run
+    floor_read: Sequence[Run]
+    applied: Run
+    planned: Sequence[Run]
+
+    @property
+    def read_s(self) -> float:
+        """The raw read floor in seconds."""
+        return float(statistics.median(each["seconds"] for each in self.floor_read))
+
+    def staged(self, runs: Sequence[Run], *stages: str) -> float:
+        """Give the seconds of stages, the median of the runs."""
+        sums = [sum(each["stages"].get(stage, 0.0) for stage in stages) for each in runs]
+        return float(statistics.median(sums))
 
 
-def rows(name: str, floor: Figures, kplan: Figures) -> None:
-    """Compare the writes, the writes with the wait for their effect, and tell what else it took."""
-    row(f"{name}, answered", floor, kplan, WRITING)
-    row(f"{name}, served", floor, kplan, SERVED)
-    parts(kplan)
-    share = statistics.median(each["kept"] / each["seconds"] for each in kplan)
-    kept = statistics.median(each["kept"] for each in kplan)
-    print(f"    journal and state: {kept:.3f} s, {share:.1%} of the apply")
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table: seconds of kplan, and of what they are held against."""
+
+    name: str
+    mine: Callable[[Measured], float]
+    base: Callable[[Measured], float]
+    beside: str
 
 
-def parts(kplan: Figures) -> None:
-    """Tell the seconds of every stage of kplan."""
-    took = {
-        stage: statistics.median(each["stages"].get(stage, 0.0) for each in kplan)
-        for stage in kplan[-1]["stages"]
-    }
-    told = ", ".join(f"{stage.lower()} {seconds:.2f}" for stage, seconds in took.items())
-    peak = max(each["peak_mb"] for each in kplan)
-    print(f"    all of kplan: {told}; peak {peak:.0f} MB", flush=True)
+def _read(found: Measured) -> float:
+    return found.read_s
 
 
-def compare(size: Size, runs: int) -> None:
-    """Measure create-all, small changes, empty plans and destroy-all, each side on its broker.
+def _created(found: Measured) -> float:
+    return float(found.floor_create["seconds"] + found.floor_create["visible"])
 
-    A broker is busy for long after it answered (it makes and removes folders), which would be
-    charged to whoever comes next. TMPDIR on a memory file system shortens that.
-    """
-    print(f"{size}, {runs} alternating runs")
-    counts = (str(size.topics), str(size.acls))
-    with (
-        running(SandboxSpec()) as theirs,
-        running(SandboxSpec()) as ours,
-        tempfile.TemporaryDirectory() as scratch,
-    ):
+
+ROWS = (
+    Row(
+        "parse, no cache", lambda x: x.offline["parse"], lambda x: x.offline["hcl2"], "python-hcl2"
+    ),
+    Row(
+        "evaluate",
+        lambda x: x.offline["cold"] - x.offline["parse"],
+        lambda x: x.offline["hcl2"],
+        "python-hcl2",
+    ),
+    Row(
+        "load, cached trees",
+        lambda x: x.offline["warm"],
+        lambda x: x.offline["hcl2"],
+        "python-hcl2",
+    ),
+    Row("read", lambda x: x.staged(x.planned, *READING[:2]), _read, "raw read"),
+    Row("plan, nothing changes", lambda x: x.staged(x.planned, "Planning"), _read, "raw read"),
+    Row("plan, everything new", lambda x: x.offline["plan"], _read, "raw read"),
+    Row("render text", lambda x: x.offline["text"], _read, "raw read"),
+    Row("render JSON", lambda x: x.offline["json"], _read, "raw read"),
+    Row("apply, served", lambda x: x.staged([x.applied], *SERVED), _created, "raw create"),
+    Row(
+        "no-change plan, whole",
+        lambda x: statistics.median(each["seconds"] for each in x.planned),
+        lambda x: x.read_s + x.staged(x.planned, "Reading configuration"),
+        "raw read + parsing",
+    ),
+)
+
+
+def measure(size: Size, runs: int) -> Measured:
+    """Measure one size: offline, the floor's writes on one broker, all else on another."""
+    counts = (str(size.topics), str(size.acls), str(size.partitions))
+    offline = measured("offline", *counts)
+    with running(SandboxSpec()) as broker:
+        create = measured("floor", "create", broker.bootstrap_servers, *counts)
+    with running(SandboxSpec()) as broker, tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "estate"
         write_configuration(size, folder)
-        at, own = theirs.bootstrap_servers, ours.bootstrap_servers
-        floor: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-        kplan: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+        at = broker.bootstrap_servers
+        applied = measured("job", "apply", at, str(folder))
+        pairs = [
+            (measured("floor", "read", at, *counts), measured("job", "plan", at, str(folder)))
+            for _ in range(runs)
+        ]
+    read, planned = zip(*pairs, strict=True)
+    return Measured(size, offline, create, read, applied, planned)
 
-        def both(what: str, job: str, verb: str, *more: str) -> None:
-            floor[what].append(measured("floor", job, at, *counts, *more))
-            kplan[what].append(measured("job", verb, own, str(folder)))
 
-        for _ in range(runs):
-            write_estate(size, folder)
-            both("create all", "create", "apply")
-            for number in (1, 2):
-                both("no-change plan", "read", "plan")
-                write_estate(size, folder, number)
-                both("change 10", "change", "apply", str(number))
-            both("destroy all", "delete", "destroy")
-    row("no-change plan", floor["no-change plan"], kplan["no-change plan"], READING)
-    parts(kplan["no-change plan"])
-    for what in ("create all", "change 10", "destroy all"):
-        rows(what, floor[what], kplan[what])
+def table(found: Sequence[Measured]) -> list[str]:
+    """Write the table as Markdown."""
+    sizes = [f"{each.size.topics // 1000}k + {each.size.acls // 1000}k" for each in found]
+    lines = [
+        f"| stage | beside | {' | '.join(sizes)} | exponent |",
+        f"|---|---|{'---|' * (len(sizes) + 1)}",
+    ]
+    for row in ROWS:
+        cells = [f"{row.mine(x):.2f} s, {row.mine(x) / row.base(x):.2f} x" for x in found]
+        exponent = _exponent([(x.size.topics + x.size.acls, row.mine(x)) for x in found])
+        lines.append(f"| {row.name} | {row.beside} | {' | '.join(cells)} | {exponent} |")
+    told: Mapping[str, Callable[[Measured], str]] = {
+        "peak memory, plan": lambda x: _peak(x.planned),
+        "peak memory, apply": lambda x: _peak([x.applied]),
+        "peak memory, a block each": lambda x: _peak([x.offline]),
+        "requests of a plan": lambda x: f"{x.planned[-1]['exchanges']}",
+        "writes of an apply": lambda x: f"{x.applied['requests']}",
+    }
+    for name, tell in told.items():
+        lines.append(f"| {name} | | {' | '.join(tell(x) for x in found)} | |")
+    return lines
+
+
+def _peak(runs: Sequence[Run]) -> str:
+    return f"{max(each['peak_mb'] for each in runs):.0f} MB"
+
+
+def _exponent(points: Sequence[tuple[int, float]]) -> str:
+    (small, first), (large, last) = points[0], points[-1]
+    if small == large or min(first, last) <= 0:
+        return ""
+    return f"{math.log(last / first) / math.log(large / small):.2f}"
+
+
+def start_up() -> list[str]:
+    """Tell wall and CPU seconds of commands that ask nothing, the best of ten runs."""
+    told = []
+    for words in (["version"], ["-help"], ["plan", "-help"]):
+        took = [_command(words) for _ in range(10)]
+        wall, cpu = (min(each[at] for each in took) for at in (0, 1))
+        told.append(f"| kplan {' '.join(words)} | {wall * 1000:.0f} ms | {cpu * 1000:.0f} ms |")
+    return ["| start-up | wall | CPU |", "|---|---|---|", *told]
+
+
+def _command(words: Sequence[str]) -> tuple[float, float]:
+    begun, before = time.monotonic(), os.times()
+    subprocess.run(
+        [sys.executable, "-m", "kplan.cli.main", *words], check=True, stdout=subprocess.DEVNULL
+    )
+    after = os.times()
+    cpu = (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
+    return time.monotonic() - begun, cpu
 
 
 def main() -> None:
-    """Measure the sizes asked for."""
+    """Measure the sizes asked for, and print the table; raw figures go to stderr."""
     parser = ArgumentParser(prog="python -m tests.bench")
+    parser.add_argument("--size", choices=tuple(SIZES), action="append")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--size", choices=("small", "large", "both"), default="both")
     asked = parser.parse_args()
-    sizes = {"small": (SMALL,), "large": (LARGE,), "both": (SMALL, LARGE)}[asked.size]
-    for size in sizes:
-        compare(size, asked.runs)
+    lines = start_up()
+    found = []
+    for name in asked.size or SIZES:
+        found.append(measure(SIZES[name], asked.runs))
+        print(json.dumps({name: [found[-1].offline, found[-1].floor_create]}), file=sys.stderr)
+    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+    print(f"{platform.platform()}, {os.cpu_count()} processors, load {load}\n")
+    print("\n".join([*lines, "", *table(found)]))
 
 
 if __name__ == "__main__":

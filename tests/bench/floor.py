@@ -3,8 +3,8 @@
 A job returns when its last answer was there; what it waits for afterwards is visibility: every
 partition with a leader, every ACL listed, or none of them left. That is what kplan waits for.
 
-Run as `python -m tests.bench.floor read|create|change|delete BOOTSTRAP TOPICS ACLS`; prints one
-JSON line. `change` takes a number more, that of the change.
+Run as `python -m tests.bench.floor read|create|change|delete BOOTSTRAP TOPICS ACLS PARTITIONS`;
+prints one JSON line. `change` takes a number more, that of the change.
 """
 
 import json
@@ -63,7 +63,7 @@ def create(admin: AdminClient, size: Size) -> float:
     """Write what an apply writes, and wait until the broker serves it."""
     add_acls(admin, bindings(size))
     for chunk in chunks(topic_names(size), TOPICS_A_REQUEST):
-        topics = [NewTopic(name, 3, 1, config=CONFIG) for name in chunk]
+        topics = [NewTopic(name, size.partitions, 1, config=CONFIG) for name in chunk]
         wait(admin.create_topics(topics, operation_timeout=60, request_timeout=70).values())
     answered = time.monotonic()
     until(lambda: leaders(admin) >= set(topic_names(size)))
@@ -171,11 +171,11 @@ def until(is_so: Callable[[], bool]) -> None:
 
 def main() -> None:
     """Measure one job."""
-    job, bootstrap, topics, acls, *number = sys.argv[1:]
+    job, bootstrap, topics, acls, partitions, *number = sys.argv[1:]
     admin = AdminClient({"bootstrap.servers": bootstrap})
     begun, cpu = time.monotonic(), time.process_time()
     jobs: Jobs = {"read": read, "create": create, "change": change, "delete": delete}
-    answered = jobs[job](admin, Size(int(topics), int(acls)), *map(int, number))
+    answered = jobs[job](admin, Size(int(topics), int(acls), int(partitions)), *map(int, number))
     print(
         json.dumps(
             {

@@ -20,6 +20,7 @@ from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration, Inputs
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.resolve import connection_settings
+from kplan.kafka.wire.link import Deadline, Link
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Batch, Change, Plan
 from kplan.state.file_store import FileStore
@@ -128,8 +129,21 @@ def measured(kept: list[float], stages: Stages) -> None:
             setattr(owner, name, timed(getattr(owner, name)))
 
 
+def counted(asked: list[int]) -> None:
+    """Note the length of every request that goes over kplan's own connections."""
+    exchange = Link.exchange
+
+    def exchanging(link: Link, frame: bytes | bytearray, deadline: Deadline) -> memoryview:
+        asked.append(len(frame))
+        return exchange(link, frame, deadline)
+
+    Link.exchange = exchanging  # type: ignore[assignment, method-assign]
+
+
 def main() -> None:
     """Measure one job."""
+    asked: list[int] = []
+    counted(asked)
     kept: list[float] = []
     stages = Stages()
     measured(kept, stages)
@@ -159,6 +173,7 @@ def main() -> None:
                 "seconds": end - begun,
                 "stages": stages.seconds(end),
                 "requests": stages.requests,
+                "exchanges": len(asked),
                 "kept": sum(kept),
                 "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             }

@@ -7,10 +7,11 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """So many topics of 3 partitions and 3 configs, and so many ACLs."""
+    """So many topics of so many partitions and 3 configs, and so many ACLs."""
 
     topics: int
     acls: int
+    partitions: int = 3
 
     def __str__(self) -> str:
         """Name the size."""
@@ -67,6 +68,37 @@ def changed_value(number: int) -> str:
     return str(86_400_000 + number)
 
 
+def write_blocks(size: Size, folder: Path) -> None:
+    """Declare the estate with one block for each object, as generated files do."""
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = "\n".join(f'    "{key}" = "{value}"' for key, value in CONFIG.items())
+    topics = [
+        f"""resource "kafka_topic" "{name}" {{
+  name               = "{name}"
+  partitions         = {size.partitions}
+  replication_factor = 1
+  config = {{
+{settings}
+  }}
+}}
+"""
+        for name in topic_names(size)
+    ]
+    acls = [
+        f"""resource "kafka_acl" "{principal.removeprefix("User:")}-reads" {{
+  resource_name       = kafka_topic.{topic}.name
+  resource_type       = "Topic"
+  acl_principal       = "{principal}"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}}
+"""
+        for principal, topic in readers(size).items()
+    ]
+    (folder / "main.tf").write_text("\n".join(['provider "kafka" {}\n', *topics, *acls]))
+
+
 def write_configuration(size: Size, folder: Path) -> None:
     """Declare the estate with two blocks and for_each, as a platform team would."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -83,7 +115,7 @@ provider "kafka" {{}}
 resource "kafka_topic" "t" {{
   for_each           = toset(local.estate.topics)
   name               = each.key
-  partitions         = 3
+  partitions         = {size.partitions}
   replication_factor = 1
   config = merge({{
 {settings}
