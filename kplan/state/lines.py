@@ -9,7 +9,8 @@ import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+from kplan.state.json_text import compact
+
 _MARK = b',"crc":"'
 _CLOSE = b'"}'
 
@@ -22,8 +23,7 @@ class Chain:
 
     def line(self, document: Mapping[str, object]) -> bytes:
         """Write the next line; the document has at least one member."""
-        text = _ENCODER.encode(document)
-        body = text.encode("utf-8", "surrogatepass").removesuffix(b"}")
+        body = compact(document).removesuffix(b"}")
         self._crc = zlib.crc32(body, self._crc)
         return body + _MARK + _hex(self._crc) + _CLOSE + b"\n"
 

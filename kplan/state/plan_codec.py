@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kplan.model.plan import Batch, Change, Key, Plan, Step
+from kplan.state.json_text import compact
 from kplan.state.plain import from_plain, plain
 
 
@@ -60,8 +61,7 @@ def encode_plan(plan: Plan) -> bytes:
         "batches": batches,
         "changes": [plain(each) for each in table.rows],
     }
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.encode("utf-8", "surrogatepass")
+    return compact(document)
 
 
 def decode_plan(data: bytes) -> Plan:
