@@ -1,6 +1,7 @@
 """One Spark session per command: on this machine, on a cluster, or through Spark Connect."""
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -9,10 +10,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from kplan.fleet.jvm import find_java, gateway
+from kplan.fleet.shipping import ship
 from kplan.fleet.watching import Told, drop, watched
 from kplan.model.errors import FleetError
 
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
 
 _HERE = "local"
 _CONNECT = "sc://"
+_NO_MODULE = re.compile(r"No module named '([\w.]+)'")
+_PYTHON = "spark.pyspark.python"
+_SECRET = "(?i)secret|password|token|access[.]?key|jaas|keystore[.]key"  # noqa: S105 - none itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +71,9 @@ def session(engine: Engine, told: Told | None = None) -> Iterator["SparkSession"
         if told is not None:
             stack.enter_context(watched(spark, told, is_remote=bool(engine.remote)))
         with _complaining():
+            if not engine.is_here:
+                folder = stack.enter_context(TemporaryDirectory(prefix="kplan-package-"))
+                ship(spark, Path(folder), is_remote=bool(engine.remote))
             yield spark
 
 
@@ -104,10 +113,12 @@ def _complaining() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as failure:
         told = str(failure)
-        if "No module named 'kplan'" in told:
+        if missing := _NO_MODULE.search(told):
             raise FleetError(
-                "The Python of Spark's executors has no kplan.",
-                "Install it there, with: pip install 'kplan[fleet]'",
+                f"The Python of Spark's executors has no {missing[1]}.",
+                "kplan is sent to them, but not what it is built on. Install that there, as "
+                "pip install 'kplan[fleet]' does, or name another Python: "
+                "-conf=spark.pyspark.python=PATH",
             ) from failure
         raise FleetError(f"Spark ended the job: {_reason(told)}") from failure
 
@@ -143,6 +154,7 @@ def _options(engine: Engine) -> dict[str, str]:
         "spark.app.name": "kplan",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.redaction.regex": _SECRET,
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
@@ -164,7 +176,9 @@ def _joined(
 
     port, secret = found
     given = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
-    if own_python and "PYSPARK_PYTHON" not in os.environ:
+    if python := options.get(_PYTHON, ""):  # which else only spark-submit reads
+        given["PYSPARK_PYTHON"] = python
+    elif own_python and "PYSPARK_PYTHON" not in os.environ:
         given["PYSPARK_PYTHON"] = sys.executable
     os.environ.update(given)
     listener = signal.getsignal(signal.SIGINT)

@@ -5,6 +5,7 @@ does not take; every option here is ours.
 """
 
 import os
+import re
 import shlex
 import shutil
 import struct
@@ -22,6 +23,8 @@ STARTS_IN_S = 180.0
 ENDS_IN_S = 10.0
 _POLL_S = 0.05
 _LAST_LINES = 15
+_NOT_FETCHED = re.compile(r":: ([\w.-]+#[\w.-]+;[\w.-]+)(?:: not found|!)")
+"""A line of Ivy, which fetches `spark.jars.packages`."""
 
 _OPENED = (
     "java.base/java.lang",
@@ -141,6 +144,12 @@ def _await(process: "subprocess.Popen[bytes]", told: Path, log: Path) -> tuple[i
             return port, raw[8 : 8 + length].decode()
         time.sleep(_POLL_S)
     said = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    if missing := sorted({m[1] for each in said if (m := _NOT_FETCHED.search(each))}):
+        raise FleetError(
+            f"What Spark needs could not be fetched from Maven: {', '.join(missing)}.",
+            "It takes the network once; KPLAN_MAVEN_REPOSITORY names another repository. Or name "
+            "what you have: -conf=spark.jars=FILE,... or -conf=spark.jars.packages=...",
+        )
     raise FleetError("Spark did not start. Its last words:\n" + "\n".join(said[-_LAST_LINES:]))
 
 

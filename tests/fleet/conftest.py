@@ -9,14 +9,16 @@ import pytest
 from kplan.fleet.engine import Engine, session
 from kplan.fleet.rows import OBJECTS, Row
 from tests.fleet.connect import QUICK
+from tests.fleet.standalone import ON_LOOPBACK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+MASTER = os.environ.get("KPLAN_TEST_SPARK_MASTER", "")
 ENGINE = Engine(
-    master=os.environ.get("KPLAN_TEST_SPARK_MASTER", "local[2]"),
+    master=MASTER or "local[2]",
     remote=os.environ.get("KPLAN_TEST_SPARK_REMOTE", ""),
-    conf=QUICK,
+    conf={**QUICK, **(ON_LOOPBACK if MASTER else {})},
 )
 """The same suite runs on another Spark when the environment names one."""
 

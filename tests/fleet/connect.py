@@ -5,7 +5,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -24,12 +24,13 @@ QUICK = {
 
 
 @contextmanager
-def connect_server(log: Path) -> Iterator[str]:
-    """Run a server; yields its `sc://` address."""
-    port = _free_port()
+def connect_server(log: Path, more: Mapping[str, str]) -> Iterator[str]:
+    """Run a server with more settings of Spark; yields its `sc://` address."""
+    port = free_port()
     java = find_java(os.environ)
     options = {
         **QUICK,
+        **more,
         "spark.master": "local[2]",
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
@@ -44,21 +45,23 @@ def connect_server(log: Path) -> Iterator[str]:
     with log.open("wb") as output:
         server = subprocess.Popen(command, env=environ, stdout=output, stderr=subprocess.STDOUT)
     try:
-        _await(server, port, log)
+        await_port(server, port, log)
         yield f"sc://127.0.0.1:{port}"
     finally:
         server.terminate()  # it removes its scratch folders
         server.wait()
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Find one."""
     with closing(socket.socket()) as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
 
 
-def _await(server: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+def await_port(server: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+    """Wait until a process listens."""
     deadline = time.monotonic() + STARTS_IN_S
     while time.monotonic() < deadline and server.poll() is None:
         try:

@@ -127,7 +127,7 @@ def fleet(
     text = FLEET.format(log=log, admin=admin, open=servers)
     (folder / "fleet.hcl").write_text(text, encoding="utf-8")
     place.run("apply", "-auto-approve")
-    with connect_server(folder / "spark.log") as remote:
+    with connect_server(folder / "spark.log", {}) as remote:
         yield FleetAtWork(folder, remote, place)
     place.tidy_up()
 
