@@ -30,7 +30,7 @@ from kplan.model.source import SourceRange
 
 T = TypeVar("T")
 
-STORE_FORMATS = ("parquet",)
+STORE_FORMATS = ("parquet", "delta")
 _OPEN = Shape(labels=1, is_open=True)
 _SHAPES: Mapping[str, Shape] = {
     "cluster": Shape(
@@ -78,6 +78,7 @@ class Fleet:
     folder: Path
     clusters: tuple[FleetCluster, ...] = ()
     store: str = "fleet"
+    store_format: str = STORE_FORMATS[0]
     master: str = ""
     remote: str = ""
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -97,12 +98,12 @@ def load_fleet(folder: Path, inputs: Inputs) -> Fleet:
         clusters = [reader.cluster(each) for each in library.of("cluster")]
         store, spark = library.last("store"), library.last("spark")
         path = reader.text(store, "path") if store else None
-        if store:
-            reader.one_of(store, "format", STORE_FORMATS)
+        form = reader.one_of(store, "format", STORE_FORMATS) if store else None
         return Fleet(
             folder,
             tuple(sorted(clusters, key=lambda each: each.name)),
             store=path if path and "://" in path else str(folder.absolute() / (path or "fleet")),
+            store_format=form or STORE_FORMATS[0],
             master=reader.text(spark, "master") or "" if spark else "",
             remote=reader.text(spark, "remote") or "" if spark else "",
             conf=reader.texts(spark, "conf") if spark else {},
@@ -221,12 +222,13 @@ class _Reader:
         given: dict[str, object] = self._typed(found, name, dict, "a map of strings") or {}
         return {key: _word(value) for key, value in given.items()}
 
-    def one_of(self, found: Declaration, name: str, choices: tuple[str, ...]) -> None:
-        """Hold a string against the words it may be."""
+    def one_of(self, found: Declaration, name: str, choices: tuple[str, ...]) -> str | None:
+        """Read a string that is one of a few words; None where there is none."""
         given = self.text(found, name)
         if given is not None and given not in choices:
             told = f"The {name} is one of: {', '.join(choices)}."
             self._ledger.report([error("KP139", found.value_range(name), told)])
+        return given
 
     def _list(self, found: Declaration, name: str) -> list[str]:
         given: list[object] = self._typed(found, name, list, "a list of strings") or []

@@ -1,34 +1,32 @@
 """Where the fleet's snapshots are kept: append-only runs, each seen only when it is whole.
 
-    ROOT/objects/attempt=ID/kind=KIND/*.parquet    the rows of one attempt at a run
-    ROOT/runs/attempt=ID/*.json                    one line, written last: this attempt counts
-    ROOT/audit/cluster=C/file=F/*.parquet          the sums of one authorizer log
-    ROOT/malformed/cluster=C/file=F/*.parquet      the lines of it that are none of the authorizer's
+    objects      the rows of attempts at runs
+    runs         one line for each attempt that is whole, written last: this one counts
+    audit        the sums of each authorizer log
+    malformed    the lines of it that are none of the authorizer's
 
 A run that is taken again is another attempt; the one that ended last is the run. What a broken or
 second writer leaves is of no attempt that counts, and `vacuum` removes it. Every path is Spark's to
 read, so that a store may lie in HDFS or an object store as well as in a folder.
 """
 
-import shutil
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.fleet.audit import TABLE, malformed, usage
+from kplan.fleet.delta import DELTA_LAKE
 from kplan.fleet.engine import first_line
-from kplan.fleet.rows import FORMAT, OBJECTS
+from kplan.fleet.rows import FORMAT
+from kplan.fleet.tables import PARQUET, RUNS, tables
 from kplan.model.errors import FleetError
 from kplan.model.version import VERSION
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
-_RUNS = "run string, attempt string, at string, format int, kplan_version string, rows long"
-_ORPHAN = timedelta(days=1)
+    from pyspark.errors import AnalysisException
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +42,12 @@ class Run:
 
 
 class Store:
-    """The tables of a fleet below one root, as Spark spells paths."""
+    """The tables of a fleet below one root, as Spark spells paths, in the form of `form`."""
 
-    def __init__(self, spark: "SparkSession", root: str) -> None:
+    def __init__(self, spark: "SparkSession", root: str, form: str = PARQUET) -> None:
         self._spark = spark
         self.root = root.rstrip("/")
+        self._tables = tables(spark, self.root, form)
 
     def append(self, objects: "DataFrame", run: str, at: datetime) -> Run:
         """Store the rows of a run; nobody sees any of them before all are there.
@@ -59,11 +58,11 @@ class Store:
         """
         attempt = uuid.uuid4().hex
         try:
-            objects.write.partitionBy("kind").parquet(self._objects(attempt))
-            rows = self._read([attempt]).count()
+            self._tables.add_objects(objects, attempt)
+            rows = self._tables.objects([attempt]).count()
             done = Run(run, attempt, at.isoformat(timespec="seconds"), rows=rows)
-            lines = self._spark.createDataFrame([tuple(asdict(done).values())], _RUNS)
-            lines.coalesce(1).write.json(f"{self.root}/runs/attempt={attempt}")
+            line = self._spark.createDataFrame([tuple(asdict(done).values())], RUNS)
+            self._tables.add_run(line, attempt)
         except Exception as failure:
             raise FleetError(
                 f"The run could not be stored in {self.root}: {first_line(failure)}",
@@ -72,7 +71,12 @@ class Store:
         return done
 
     def runs(self) -> tuple[Run, ...]:
-        """List the runs that are whole, oldest first.
+        """List the runs that are whole, oldest first; raises FleetError as `attempts` does."""
+        latest = {each.run: each for each in self.attempts()}
+        return tuple(sorted(latest.values(), key=_age))
+
+    def attempts(self) -> tuple[Run, ...]:
+        """List the attempts that are whole, also those of which there is a later one, by age.
 
         Raises:
             FleetError: one of them was written by a later version.
@@ -81,20 +85,19 @@ class Store:
         from pyspark.errors import AnalysisException
 
         try:
-            found = self._spark.read.schema(_RUNS).json(f"{self.root}/runs")
-            rows = found.collect()
-        except AnalysisException:  # the folder is not there yet
+            rows = self._tables.runs().collect()
+        except AnalysisException as failure:  # the folder is not there yet
+            _check_known(failure)
             return ()
-        latest: dict[str, Run] = {}
-        for row in sorted((Run(**row.asDict()) for row in rows), key=_age):
-            if row.format > FORMAT:
+        found = sorted(map(_run, rows), key=_age)
+        for each in found:
+            if each.format > FORMAT:
                 raise FleetError(
-                    f"Run {row.run} in {self.root} has format {row.format}; this version of kplan "
-                    f"reads up to {FORMAT}.",
-                    f"Use kplan {row.kplan_version} or later.",
+                    f"Run {each.run} in {self.root} has format {each.format}; this version of "
+                    f"kplan reads up to {FORMAT}.",
+                    f"Use kplan {each.kplan_version} or later.",
                 )
-            latest[row.run] = row
-        return tuple(sorted(latest.values(), key=_age))
+        return tuple(found)
 
     def run(self, name: str = "") -> Run:
         """Find a run by its name, the latest where none is given; raises FleetError."""
@@ -111,7 +114,7 @@ class Store:
 
     def objects(self, run: Run) -> "DataFrame":
         """Give the rows of one run."""
-        return self._read([run.attempt]).drop("attempt")
+        return self._tables.objects([run.attempt]).drop("attempt")
 
     def all_objects(self, runs: Sequence[Run]) -> "DataFrame":
         """Give the rows of several runs, with `run` and `at` before them."""
@@ -121,7 +124,8 @@ class Store:
             [(each.attempt, each.run, each.at) for each in runs],
             "attempt string, run string, at string",
         )
-        return self._read([each.attempt for each in runs]).join(F.broadcast(known), "attempt")
+        found = self._tables.objects([each.attempt for each in runs])
+        return found.join(F.broadcast(known), "attempt")
 
     def append_audit(self, taken: "DataFrame") -> None:
         """Add up the lines of logs and keep the sums; a log that was kept before is replaced.
@@ -133,8 +137,7 @@ class Store:
         held = taken.cache()
         try:
             for name, found in (("audit", usage(held)), ("malformed", malformed(held))):
-                parts = found.withColumn("file", F.md5("source")).write.mode("overwrite")
-                parts.partitionBy("cluster", "file").parquet(f"{self.root}/{name}")
+                self._tables.replace(name, found.withColumn("file", F.md5("source")))
         except Exception as failure:
             raise FleetError(
                 f"The logs could not be kept in {self.root}: {first_line(failure)}"
@@ -155,49 +158,41 @@ class Store:
         from pyspark.errors import AnalysisException
 
         try:
-            found = self._spark.read.schema(schema).parquet(f"{self.root}/{name}")
+            found = self._tables.kept(name, schema)
             _ = found.schema  # Spark Connect looks no sooner than it must
         except AnalysisException as failure:
+            _check_known(failure)
             raise FleetError(
                 f"No authorizer log is kept in {self.root} yet.",
                 'Name logs in fleet.hcl (audit = ["..."]), then: kplan fleet audit ingest',
             ) from failure
         return found
 
-    def _objects(self, attempt: str) -> str:
-        return f"{self.root}/objects/attempt={attempt}"
-
-    def _read(self, attempts: Iterable[str]) -> "DataFrame":
-        read = self._spark.read.schema(f"{OBJECTS}, attempt string")
-        paths = [self._objects(each) for each in attempts]
-        return read.option("basePath", f"{self.root}/objects").parquet(*paths)
-
     def vacuum(self, keep: timedelta, now: datetime) -> int:
         """Remove runs older than `keep`, but never the latest, and what broken runs left.
 
-        Returns how many attempts went. Only for a store in a folder of this machine.
-        Raises FleetError for another.
+        Returns how many attempts went. Parquet must lie in a folder of this machine for it.
+        Raises FleetError where it does not.
         """
-        root = Path(self.root.removeprefix("file://"))
-        if "://" in self.root.removeprefix("file://") or not root.is_dir():
-            raise FleetError(
-                f"{self.root} is no folder of this machine.",
-                "Remove old attempt=... folders with the tools of that store, `runs` first.",
-            )
         runs = self.runs()
         kept = {each.attempt for each in runs[-1:]}
         kept |= {each.attempt for each in runs if now - _at(each) <= keep}
-        gone = 0
-        for folder in sorted(root.glob("objects/attempt=*")):
-            attempt = folder.name.partition("=")[2]
-            age = now.timestamp() - folder.stat().st_mtime
-            is_counted = any(each.attempt == attempt for each in runs)
-            if attempt in kept or (not is_counted and age < _ORPHAN.total_seconds()):
-                continue
-            shutil.rmtree(root / "runs" / folder.name, ignore_errors=True)
-            shutil.rmtree(folder)
-            gone += 1
-        return gone
+        return self._tables.remove(kept, {each.attempt for each in self.attempts()}, now)
+
+
+def _check_known(failure: "AnalysisException") -> None:
+    """Refuse a Spark that does not know the form of the tables: it would see none."""
+    if failure.getCondition() == "DATA_SOURCE_NOT_FOUND":
+        raise FleetError(
+            "The Spark at work knows no Delta tables.",
+            "A Connect server is started with them: --packages io.delta:delta-spark_4.2_2.13:"
+            f"{DELTA_LAKE} and its settings, as https://docs.delta.io tells.",
+        ) from failure
+
+
+def _run(row: "Row") -> Run:
+    """Read a line; what an earlier version did not write is as it was then."""
+    return Run(**{name: value for name, value in row.asDict().items() if value is not None})
 
 
 def _age(run: Run) -> tuple[str, str]:

@@ -3,10 +3,11 @@
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.connect.shell.progress import ProgressHandler
 
 Told = Callable[[int, int], None]
 """Is told how many tasks of the jobs at work are done, and how many there are; 0 of 0: none."""
@@ -39,12 +40,12 @@ def watched(spark: "SparkSession", told: Told, *, is_remote: bool) -> Iterator[N
         thread.join(GIVES_UP_S)
 
 
-def _handler(told: Told) -> Callable[..., None]:
+def _handler(told: Told) -> "ProgressHandler":
     def handler(*, stages: Iterable[Any] | None, done: bool, **_: object) -> None:
         known = () if done else tuple(stages or ())
         told(sum(s.num_completed_tasks for s in known), sum(s.num_tasks for s in known))
 
-    return handler
+    return cast("ProgressHandler", handler)  # any function will do
 
 
 def _poll(spark: "SparkSession", told: Told, ended: threading.Event) -> None:

@@ -108,6 +108,7 @@ def engine_of(fleet: Fleet, engine: Engine) -> Engine:
         engine.master or fleet.master,
         engine.remote or fleet.remote,
         {**fleet.conf, **engine.conf},
+        fleet.store_format,
     )
 
 
@@ -117,7 +118,7 @@ def looked(options: FleetOptions, ports: FleetPorts) -> Iterator[Looked]:
     fleet = fleet_of(options)
     ports.progress.stage("Starting Spark")
     with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
-        store = Store(spark, fleet.store)
+        store = Store(spark, fleet.store, fleet.store_format)
         run = store.run(options.run)
         objects = chosen(options, store.objects(run))
         ports.progress.stage("Working on the run")
@@ -147,7 +148,7 @@ def snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None)
         from kplan.fleet.source import clusters  # noqa: PLC0415 - imports PySpark
 
         ports.progress.stage(f"Reading {len(sources)} clusters")
-        store, at = Store(spark, fleet.store), ports.now()
+        store, at = Store(spark, fleet.store, fleet.store_format), ports.now()
         name = options.run or at.strftime("%Y%m%dT%H%M%SZ")
         run = store.append(clusters(spark, sources), name, at)
         objects = store.objects(run)
@@ -269,7 +270,7 @@ def vacuumed(options: FleetOptions, ports: FleetPorts, keep: timedelta) -> int:
     """Remove old runs and what broken ones left; returns how many went."""
     fleet = fleet_of(options)
     with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
-        return Store(spark, fleet.store).vacuum(keep, ports.now())
+        return Store(spark, fleet.store, fleet.store_format).vacuum(keep, ports.now())
 
 
 def figures(title: str, tables: tuple[FigureTable, ...], found: Looked) -> Figures:

@@ -79,7 +79,7 @@ def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
         )
     ports.progress.stage("Starting Spark")
     with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
-        store = Store(spark, fleet.store)
+        store = Store(spark, fleet.store, fleet.store_format)
         for each in logging:
             ports.progress.stage(f"Reading logs of {each.name}")
             _check_there(each.name, each.audit)

@@ -35,8 +35,9 @@ def silent() -> Iterator[int]:
         yield port
 
 
-def test_tasks_are_shown_and_an_interrupt_leaves_no_process_behind(
-    tmp_path: Path, silent: int
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_tasks_are_shown_and_an_interrupt_leaves_no_process_and_no_run_behind(
+    tmp_path: Path, silent: int, number: signal.Signals
 ) -> None:
     (tmp_path / "fleet.hcl").write_text(FLEET.format(port=silent), encoding="utf-8")
     screen = Screen(tmp_path, "fleet", "snapshot", *SETTINGS)
@@ -44,13 +45,16 @@ def test_tasks_are_shown_and_an_interrupt_leaves_no_process_behind(
     time.sleep(1)  # the task is with its worker
     started = children(screen.process.pid)
     assert len(started) >= 2, "Java, and a Python that reads"
-    screen.process.send_signal(signal.SIGINT)
-    assert screen.ended() == 128 + signal.SIGINT, screen.text
-    assert "Interrupted." in screen.text
+    screen.process.send_signal(number)
+    if number is signal.SIGINT:
+        assert screen.ended() == 128 + signal.SIGINT, screen.text
+        assert "Interrupted." in screen.text
+    else:
+        assert screen.ended() == -signal.SIGKILL
     assert "Traceback" not in screen.text
     assert "WARN" not in screen.text
     deadline = time.monotonic() + PATIENCE_S
     while any(map(is_alive, started)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not [each for each in started if is_alive(each)]
-    assert not list((tmp_path / "fleet").glob("runs/*")), "the run that broke off does not count"
+    assert not list((tmp_path / "fleet").glob("runs/*")), "what is half written does not count"

@@ -1,15 +1,20 @@
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.errors import AnalysisException
 
 from kplan.fleet.history import changes, history
 from kplan.fleet.inventory import inventory, largest, unread
-from kplan.fleet.rows import Row
+from kplan.fleet.rows import FORMAT, Row
 from kplan.fleet.store import Store
+from kplan.fleet.tables import DELTA, PARQUET, RUNS, tables
 from kplan.model.errors import FleetError
+from tests.fleet.connect import has_delta
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -18,6 +23,11 @@ pytestmark = pytest.mark.spark
 
 Make = Callable[[Sequence[Row]], "DataFrame"]
 MONDAY = datetime(2026, 11, 16, 6, tzinfo=UTC)
+NO_DELTA = not has_delta() or "KPLAN_TEST_SPARK_REMOTE" in os.environ
+FORMS = (
+    PARQUET,
+    pytest.param(DELTA, marks=pytest.mark.skipif(NO_DELTA, reason="no Delta Lake on this Spark")),
+)
 
 
 def cluster(name: str = "eu", *, is_read: bool = True, **labels: str) -> Row:
@@ -57,42 +67,82 @@ def listed(found: "DataFrame", *names: str) -> list[tuple[object, ...]]:
     return sorted(tuple(each) for each in found.select(*names).collect())
 
 
-def test_a_run_is_read_as_it_was_stored(
-    spark: "SparkSession", objects: Make, tmp_path: Path
+@pytest.mark.parametrize("form", FORMS)
+def test_a_store_keeps_whole_runs_and_shows_no_others(
+    spark: "SparkSession", objects: Make, tmp_path: Path, form: str
 ) -> None:
-    store = Store(spark, str(tmp_path))
+    """The contract of every form of tables, on one store, as the first commit takes longest."""
+    store = Store(spark, str(tmp_path), form)
+    with pytest.raises(FleetError, match="no run") as empty:
+        store.run()
+    assert "kplan fleet snapshot" in empty.value.hint
+
     rows = [cluster(region="eu"), topic("orders"), acl("User:a")]
     done = store.append(objects(rows), "monday", MONDAY)
     assert (done.rows, store.run().run) == (3, "monday")
     found = store.objects(store.run()).select(*Row._fields).collect()
     assert sorted(Row(*each) for each in found) == sorted(rows)
 
+    again = store.append(objects([cluster(), topic("b")]), "monday", days(1))
+    assert store.runs() == (again,), "the same run once more takes its own place"
+    assert listed(store.objects(again), "identity") == [("b",), ("id-eu",)]
 
-def test_a_run_that_broke_off_is_never_seen(
+    at_work = tables(spark, str(tmp_path), form)
+    at_work.add_objects(objects([cluster(), topic("half")]), "broken")
+    assert store.runs() == (again,), "what broke off before its line was written does not count"
+    assert store.all_objects(store.runs()).where("identity = 'half'").count() == 0
+
+    with ThreadPoolExecutor() as pool:
+        both = [objects([cluster(), topic(f"by-{who}")]) for who in "xy"]
+        names = ["by-x", "by-y"]
+        wrote = list(pool.map(store.append, both, names, [days(2), days(3)]))
+    assert [each.run for each in store.runs()] == ["monday", *names], "two writers at once"
+    assert [store.objects(each).where("kind = 'kafka_topic'").count() for each in wrote] == [1, 1]
+
+    later = datetime.now(UTC) + timedelta(days=2)
+    gone = store.vacuum(later - days(2), later)
+    assert gone == 3, "a run with the attempt it replaced, and what broke off"
+    assert [each.run for each in store.runs()] == names
+    with pytest.raises(AnalysisException if form == PARQUET else AssertionError):
+        assert at_work.objects(["broken"]).count() > 0
+
+
+@pytest.mark.skipif(not NO_DELTA, reason="this Spark knows Delta Lake")
+def test_a_spark_that_knows_no_delta_tables_does_not_take_a_store_for_empty(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    with pytest.raises(FleetError, match="knows no Delta tables"):
+        Store(spark, str(tmp_path), DELTA).runs()
+
+
+def test_the_latest_run_stays_however_old(
     spark: "SparkSession", objects: Make, tmp_path: Path
 ) -> None:
     store = Store(spark, str(tmp_path))
-    store.append(objects([cluster(), topic("a")]), "one", MONDAY)
-    (tmp_path / "objects/attempt=broken/kind=kafka_topic").mkdir(parents=True)
-    (tmp_path / "objects/attempt=broken/kind=kafka_topic/half.parquet").write_bytes(b"PAR1")
-    assert [each.run for each in store.runs()] == ["one"]
-    assert store.all_objects(store.runs()).count() == 2
+    for day in range(2):
+        store.append(objects([cluster()]), f"day-{day}", days(day))
+    assert store.vacuum(timedelta(0), days(90)) == 1
+    assert [each.run for each in store.runs()] == ["day-1"]
 
 
-def test_a_run_taken_again_takes_the_place_of_the_first(
-    spark: "SparkSession", objects: Make, tmp_path: Path
+@pytest.mark.parametrize("form", FORMS)
+def test_a_table_of_an_older_version_is_read_and_one_of_a_newer_is_refused(
+    spark: "SparkSession", objects: Make, tmp_path: Path, form: str
 ) -> None:
-    store = Store(spark, str(tmp_path))
-    store.append(objects([cluster(), topic("a")]), "one", MONDAY)
-    store.append(objects([cluster(), topic("b")]), "one", days(1))
-    (run,) = store.runs()
-    assert listed(store.objects(run), "identity") == [("b",), ("id-eu",)]
+    at_work = tables(spark, str(tmp_path), form)
+    at_work.add_objects(objects([cluster(), topic("a")]).drop("uid"), "old")
+    line = ("old", "old", MONDAY.isoformat(), 1)
+    at_work.add_run(spark.createDataFrame([line], RUNS.partition(", kplan_version")[0]), "old")
+    store = Store(spark, str(tmp_path), form)
+    assert listed(store.objects(store.run()), "identity", "uid") == [("a", None), ("id-eu", None)]
+    store.append(objects([cluster(), topic("a")]), "now", days(1))
+    assert ("a", "uid-a") in listed(store.objects(store.run()), "identity", "uid")
 
-
-def test_an_empty_store_says_how_to_fill_it(spark: "SparkSession", tmp_path: Path) -> None:
-    with pytest.raises(FleetError, match="no run") as caught:
-        Store(spark, str(tmp_path)).run()
-    assert "kplan fleet snapshot" in caught.value.hint
+    newer = ("new", "new", MONDAY.isoformat(), FORMAT + 1, "99.0", 1)
+    at_work.add_run(spark.createDataFrame([newer], RUNS), "new")
+    with pytest.raises(FleetError, match=f"has format {FORMAT + 1}") as refused:
+        store.run("now")
+    assert "kplan 99.0" in refused.value.hint
 
 
 def test_a_store_that_cannot_be_written_keeps_what_it_has(
@@ -102,18 +152,6 @@ def test_a_store_that_cannot_be_written_keeps_what_it_has(
     file.write_text("no folder")
     with pytest.raises(FleetError, match="could not be stored"):
         Store(spark, str(file)).append(objects([cluster()]), "one", MONDAY)
-
-
-def test_vacuum_keeps_the_latest_and_the_young_runs(
-    spark: "SparkSession", objects: Make, tmp_path: Path
-) -> None:
-    store = Store(spark, str(tmp_path))
-    for day in range(3):
-        store.append(objects([cluster(), topic(f"t{day}")]), f"day-{day}", days(day))
-    assert store.vacuum(timedelta(days=1), days(2)) == 1
-    assert [each.run for each in store.runs()] == ["day-1", "day-2"]
-    assert store.vacuum(timedelta(0), days(90)) == 1
-    assert [each.run for each in store.runs()] == ["day-2"]
 
 
 def test_the_history_tells_from_when_to_when_a_value_stood(

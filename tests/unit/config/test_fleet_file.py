@@ -48,6 +48,13 @@ def test_a_fleet_names_clusters_store_and_spark(tmp_path: Path) -> None:
     assert prod.provider.arguments["sasl_password"] == "secret"
     assert "secret" not in repr(found)
     assert (found.store, found.conf) == (str(tmp_path / "tables"), {"spark.driver.memory": "2g"})
+    assert found.store_format == "parquet"
+
+
+def test_a_store_may_be_of_delta_tables(tmp_path: Path) -> None:
+    found = loaded(tmp_path, 'cluster "a" { snapshot = "a" }\nstore { format = "delta" }\n')
+    assert not found.diagnostics
+    assert found.store_format == "delta"
 
 
 def test_every_mistake_of_a_fleet_file_is_told_at_once(tmp_path: Path) -> None:

@@ -1,0 +1,215 @@
+"""How the tables of a store lie on the disk: folders of Parquet, or Delta tables.
+
+Which rows count is not for them to say: that is what `kplan/fleet/store.py` keeps `runs` for.
+"""
+
+import shutil
+from collections.abc import Callable, Collection, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from kplan.fleet.rows import OBJECTS
+from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+PARQUET, DELTA = "parquet", "delta"
+RUNS = "run string, attempt string, at string, format int, kplan_version string, rows long"
+_ATTEMPTED = f"{OBJECTS}, attempt string"
+_ORPHAN = timedelta(days=1)
+_TRIES = 3
+_MEANWHILE = ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT")
+
+
+class Tables(Protocol):
+    """The tables of a store. What is not there yet raises PySpark's AnalysisException."""
+
+    def add_objects(self, objects: "DataFrame", attempt: str) -> None:
+        """Write the rows of one attempt at a run."""
+        ...
+
+    def objects(self, attempts: Sequence[str]) -> "DataFrame":
+        """Give the rows of some attempts, and `attempt`."""
+        ...
+
+    def add_run(self, line: "DataFrame", attempt: str) -> None:
+        """Write the one line that makes an attempt count."""
+        ...
+
+    def runs(self) -> "DataFrame":
+        """Give these lines."""
+        ...
+
+    def replace(self, name: str, rows: "DataFrame") -> None:
+        """Put rows in the place of those of the same `cluster` and `file`."""
+        ...
+
+    def kept(self, name: str, schema: str) -> "DataFrame":
+        """Give what `replace` put there."""
+        ...
+
+    def remove(self, kept: Collection[str], counted: Collection[str], now: datetime) -> int:
+        """Remove all attempts that are not to be kept; returns how many went.
+
+        One that does not count may still be at work: it goes when it is a day old.
+        """
+        ...
+
+
+def tables(spark: "SparkSession", root: str, form: str) -> Tables:
+    """Open the tables below a root, of the form that the fleet file names."""
+    return DeltaTables(spark, root) if form == DELTA else ParquetTables(spark, root)
+
+
+class ParquetTables:
+    """Folders.
+
+    ROOT/objects/attempt=ID/kind=KIND/*.parquet
+    ROOT/runs/attempt=ID/*.json
+    ROOT/audit/cluster=C/file=F/*.parquet, ROOT/malformed/cluster=C/file=F/*.parquet
+    """
+
+    def __init__(self, spark: "SparkSession", root: str) -> None:
+        self._spark = spark
+        self._root = root
+
+    def add_objects(self, objects: "DataFrame", attempt: str) -> None:
+        """Write a folder of its own."""
+        objects.write.partitionBy("kind").parquet(self._attempt(attempt))
+
+    def objects(self, attempts: Sequence[str]) -> "DataFrame":
+        """Read these folders and no others."""
+        read = self._spark.read.schema(_ATTEMPTED).option("basePath", f"{self._root}/objects")
+        return read.parquet(*(self._attempt(each) for each in attempts))
+
+    def add_run(self, line: "DataFrame", attempt: str) -> None:
+        """Write one file of one line."""
+        line.coalesce(1).write.json(f"{self._root}/runs/attempt={attempt}")
+
+    def runs(self) -> "DataFrame":
+        """Read all of these files."""
+        return self._spark.read.schema(RUNS).json(f"{self._root}/runs")
+
+    def replace(self, name: str, rows: "DataFrame") -> None:
+        """Overwrite the folders of the logs that the rows are of."""
+        rows.write.mode("overwrite").partitionBy("cluster", "file").parquet(f"{self._root}/{name}")
+
+    def kept(self, name: str, schema: str) -> "DataFrame":
+        """Read all logs."""
+        return self._spark.read.schema(schema).parquet(f"{self._root}/{name}")
+
+    def remove(self, kept: Collection[str], counted: Collection[str], now: datetime) -> int:
+        """Remove folders of this machine; raises FleetError where they are elsewhere."""
+        root = Path(self._root.removeprefix("file://"))
+        if "://" in str(root) or not root.is_dir():
+            raise FleetError(
+                f"{self._root} is no folder of this machine.",
+                "Remove old attempt=... folders with the tools of that store, `runs` first.",
+            )
+        gone = 0
+        for folder in sorted(root.glob("objects/attempt=*")):
+            attempt = folder.name.partition("=")[2]
+            is_young = now.timestamp() - folder.stat().st_mtime < _ORPHAN.total_seconds()
+            if attempt in kept or (attempt not in counted and is_young):
+                continue
+            shutil.rmtree(root / "runs" / folder.name, ignore_errors=True)
+            shutil.rmtree(folder)
+            gone += 1
+        return gone
+
+    def _attempt(self, attempt: str) -> str:
+        return f"{self._root}/objects/attempt={attempt}"
+
+
+class DeltaTables:
+    """The Delta tables objects, runs, audit and malformed below ROOT/delta.
+
+    Every write is a transaction: writers do not wait for each other, and readers see all of a write
+    or nothing. What was removed can be seen for another week by those who name a version.
+    """
+
+    def __init__(self, spark: "SparkSession", root: str) -> None:
+        self._spark = spark
+        self._root = f"{root}/delta"
+
+    def add_objects(self, objects: "DataFrame", attempt: str) -> None:
+        """Append; columns that the table has not are added to it."""
+        from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+        rows = objects.withColumn("attempt", F.lit(attempt)).write.format(DELTA).mode("append")
+        wider = rows.option("mergeSchema", value=True).partitionBy("attempt", "kind")
+        _tried(lambda: wider.save(self._path("objects")))
+
+    def objects(self, attempts: Sequence[str]) -> "DataFrame":
+        """Read the partitions of these attempts."""
+        found = self._table("objects", _ATTEMPTED)
+        return found.where(found["attempt"].isin(*attempts))
+
+    def add_run(self, line: "DataFrame", attempt: str) -> None:
+        """Append one line."""
+        del attempt  # the line has it
+        rows = line.coalesce(1).write.format(DELTA).mode("append")
+        _tried(lambda: rows.option("mergeSchema", value=True).save(self._path("runs")))
+
+    def runs(self) -> "DataFrame":
+        """Read all lines."""
+        return self._table("runs", RUNS)
+
+    def replace(self, name: str, rows: "DataFrame") -> None:
+        """Overwrite the partitions that the rows are of."""
+        over = rows.write.format(DELTA).mode("overwrite").partitionBy("cluster", "file")
+        only = over.option("partitionOverwriteMode", "dynamic")
+        _tried(lambda: only.save(self._path(name)))
+
+    def kept(self, name: str, schema: str) -> "DataFrame":
+        """Read all logs."""
+        return self._table(name, schema)
+
+    def remove(self, kept: Collection[str], counted: Collection[str], now: datetime) -> int:
+        """Delete rows, of `runs` first, then files that were deleted a week ago."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        found = self._spark.read.format(DELTA).load(self._path("objects"))
+        age = F.max("_metadata.file_modification_time").cast("double").alias("at")
+        gone = [
+            attempt
+            for attempt, at in found.groupBy("attempt").agg(age).collect()
+            if attempt not in kept
+            and (attempt in counted or now.timestamp() - at >= _ORPHAN.total_seconds())
+        ]
+        for name in ("runs", "objects"):
+            place = f"delta.`{self._path(name).replace('`', '``')}`"
+            if gone:
+                names = ", ".join(f"'{each}'" for each in gone)  # Delta binds no parameters
+                self._spark.sql(f"DELETE FROM {place} WHERE attempt IN ({names})")  # noqa: S608 - names are uuid4 of ours
+            self._spark.sql(f"VACUUM {place}")
+        return len(gone)
+
+    def _table(self, name: str, schema: str) -> "DataFrame":
+        """Read a table; columns that it has not yet are null."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        found = self._spark.read.format(DELTA).load(self._path(name))
+        wanted = (each.split(maxsplit=1) for each in schema.split(", "))
+        return found.select(
+            *(
+                F.col(column) if column in found.columns else F.lit(None).cast(kind).alias(column)
+                for column, kind in wanted
+            )
+        )
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}"
+
+
+def _tried(write: Callable[[], None]) -> None:
+    """Write again when another writer made or changed the table meanwhile."""
+    for left in reversed(range(_TRIES)):
+        try:
+            return write()
+        except Exception as failure:
+            if not left or not any(each in str(failure) for each in _MEANWHILE):
+                raise
+    return None

