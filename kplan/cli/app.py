@@ -65,6 +65,9 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "cluster id": ("cluster:id_", "Tell the id of the cluster."),
     "topics list": ("topics:list_", "List the topics of the cluster."),
     "topics describe": ("topics:describe", "Tell id, partitions, replicas and configs of topics."),
+    "topics offsets": ("topics:offsets", "Tell first and last offsets of topics."),
+    "groups list": ("groups:list_", "List the groups of consumers, Connect workers and the like."),
+    "groups describe": ("groups:describe", "Tell members, offsets and lag of groups."),
     "acl list": ("acl:list_", "List the ACLs of the cluster."),
     "errors explain": (
         "errors:explain",
@@ -99,6 +102,7 @@ GROUPS: Mapping[str, str] = {
     "fleet": "Many clusters at once, on Spark.",
     "cluster": "What the cluster is and can do.",
     "topics": "The topics of the cluster, declared or not.",
+    "groups": "Who reads, and how far they have come.",
     "acl": "The ACLs of the cluster, declared or not.",
     "errors": "What errors of Kafka mean.",
     "sandbox": "A real Apache Kafka here, for trying and for tests.",

@@ -53,7 +53,7 @@ def tell(
     ask: AskOptions,
     question: "Callable[[Cluster], Figures]",
 ) -> int:
-    """Ask a cluster for tables, and show them."""
+    """Ask a cluster for tables, and show them; what could not be read makes the exit code 4."""
     from kplan.report import views  # noqa: PLC0415 - see above
 
     found = answer(session, inputs, ask.provider, question)
@@ -61,4 +61,4 @@ def tell(
     session.terminal.data(
         views.figures_json(found) if ask.json else views.figures_text(found, look)
     )
-    return Exit.DONE
+    return Exit.PARTLY if "unread" in found.findings else Exit.DONE

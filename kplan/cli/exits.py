@@ -13,7 +13,10 @@ if TYPE_CHECKING:  # help must not wait for what only verbs need
 
 
 class Exit(IntEnum):
-    """The codes of every verb. From REFUSED on only with `-detailed-exitcode`, else 1."""
+    """The codes of every verb. From REFUSED on only with `-detailed-exitcode`, else 1.
+
+    A verb that only asks answers PARTLY where it could not read all (K117-08).
+    """
 
     DONE = 0
     ERROR = 1

@@ -8,6 +8,7 @@ from typing import TypeVar
 from kplan.cluster.contents import Answer, BrokerDefaults, Contents, Key, Site, registered
 from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal, refusal
 from kplan.cluster.faults import Call, Faults, Item, Struck
+from kplan.cluster.groups import GroupDescription
 from kplan.cluster.lag import Lag
 from kplan.cluster.rights import RIGHTS, missing_right
 from kplan.cluster.setting_specs import Lack
@@ -34,6 +35,7 @@ class Store:
     used: dict[str, TopicUse] = field(default_factory=dict)
     move_lists: int = 1
     groups: set[str] = field(default_factory=set)
+    joined: dict[str, GroupDescription] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
 
 

@@ -5,10 +5,14 @@ from dataclasses import replace
 
 from kplan.cluster.errors import refusal
 from kplan.cluster.faults import Call
+from kplan.cluster.groups import GroupDescription, ListedGroup
+from kplan.cluster.memory_serving import answered
 from kplan.cluster.memory_settings import SettingRequests
 from kplan.cluster.usage import PartitionUse, TopicPartition, TopicUse
 from kplan.model.refusal import Refusal
 
+_DOWN = refusal(8, name="BROKER_NOT_AVAILABLE")
+_NO_SUCH_GROUP = refusal(69, name="GROUP_ID_NOT_FOUND")
 _EMPTY = PartitionUse(0, 0, None, 0, 0)
 
 
@@ -27,7 +31,34 @@ class UsageRequests(SettingRequests):
         """Name all groups; raises Unread."""
         self._listed(Call("group_names"), "Groups")
         using = (each.groups or () for each in self._store.used.values())
-        return frozenset(self._store.groups).union(each.group for held in using for each in held)
+        held = self._store.groups | self._store.joined.keys()
+        return frozenset(held).union(each.group for held in using for each in held)
+
+    def join(self, group: GroupDescription) -> None:
+        """Have a group, at the broker that it names as its coordinator."""
+        self._store.joined[group.name] = group
+
+    def groups(self) -> Mapping[int, tuple[ListedGroup, ...] | Refusal]:
+        """List the groups that each broker coordinates; else why not."""
+        self._read(Call("groups"))
+        site = self._store.site
+        at: dict[int, list[ListedGroup]] = {each.id: [] for each in site.brokers}
+        for each in self._store.joined.values():
+            at[each.coordinator].append(each.listed)
+        return {
+            number: _DOWN if number in site.fenced else tuple(sorted(found))
+            for number, found in sorted(at.items())
+        }
+
+    def describe_groups(self, names: Collection[str]) -> Mapping[str, GroupDescription | Refusal]:
+        """Describe groups."""
+        _, struck = self._read(Call("describe_groups", tuple(sorted(names))))
+        found: dict[str, GroupDescription | Refusal] = {}
+        for name in sorted(names):
+            held = self._store.joined.get(name)
+            is_down = held is not None and held.coordinator in self._store.site.fenced
+            found[name] = _NO_SUCH_GROUP if held is None or is_down else held
+        return answered(found, struck)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """Tell what stands in topics and who uses it."""

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from kplan.cluster.groups import GroupDescription, ListedGroup
 from kplan.cluster.quorum import Quorum
 from kplan.cluster.reassignments import Election, Moving, Targets
 from kplan.cluster.setting_specs import (
@@ -203,6 +204,21 @@ class Cluster(Protocol):
         Raises:
             Unread: no right to describe the cluster: some would be hidden.
 
+        """
+        ...
+
+    def groups(self) -> Mapping[int, tuple[ListedGroup, ...] | Refusal]:
+        """List the groups that each broker coordinates (ListGroups), sorted; else why not.
+
+        A broker that should coordinate groups and does not run is refused too. Without the right
+        to describe the cluster only those are listed that we may describe.
+        """
+        ...
+
+    def describe_groups(self, names: Collection[str]) -> Mapping[str, GroupDescription | Refusal]:
+        """Describe groups (ConsumerGroupDescribe of KIP-848, DescribeGroups; OffsetFetch).
+
+        Nothing is created by asking. What cannot be read of a group stands in its `unread`.
         """
         ...
 

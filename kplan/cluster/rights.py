@@ -35,6 +35,8 @@ RIGHTS: Mapping[str, tuple[str, str]] = {
     "alter_configs": ("ALTER_CONFIGS", "CLUSTER"),
     "update_features": ("ALTER", "CLUSTER"),
     "group_names": ("DESCRIBE", "CLUSTER"),
+    "groups": ("DESCRIBE", "CLUSTER"),
+    "describe_groups": ("DESCRIBE", "GROUP"),
     "quorum": ("DESCRIBE", "CLUSTER"),
     "unregister_broker": ("ALTER", "CLUSTER"),
     "delete_records": ("DELETE", "TOPIC"),
@@ -50,7 +52,7 @@ def needed(method: str, item: object = "") -> tuple[str, str, str]:
     operation, resource_type = RIGHTS[method]
     if isinstance(item, ConfigResource) and item.scope is ConfigScope.GROUP:
         return operation, "GROUP", item.name
-    if resource_type == "TOPIC":
+    if resource_type in ("TOPIC", "GROUP"):
         return operation, resource_type, str(item[0] if isinstance(item, tuple) else item)
     return operation, resource_type, ""
 

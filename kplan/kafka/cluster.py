@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kplan.cluster.port import Cluster
+from kplan.cluster.groups import GroupDescription, ListedGroup
 from kplan.cluster.quorum import Quorum
 from kplan.cluster.reassignments import Election, Moving, Targets
 from kplan.cluster.rights import named
@@ -83,6 +84,8 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "update_features": (Driver.WIRE, "confluent-kafka has no such call"),
     "topic_use": (Driver.WIRE, "all groups of a broker in three requests, not three each"),
     "group_names": (Driver.WIRE, "says so where a broker does not answer"),
+    "groups": (Driver.WIRE, "confluent-kafka leaves out dead brokers without a word"),
+    "describe_groups": (Driver.WIRE, "confluent-kafka creates __consumer_offsets by asking (P12)"),
     "delete_records": (Driver.WIRE, "each leader is asked once, and tells partition by partition"),
     "quorum": (Driver.WIRE, "confluent-kafka has no such call"),
     "unregister_broker": (Driver.WIRE, "confluent-kafka has no such call"),
@@ -122,6 +125,8 @@ class KafkaCluster:
     update_features     wire      confluent-kafka has no such call
     topic_use           wire      all groups of a broker in three requests, not three each
     group_names         wire      says so where a broker does not answer
+    groups              wire      confluent-kafka leaves out dead brokers without a word
+    describe_groups     wire      confluent-kafka creates __consumer_offsets by asking (P12)
     delete_records      wire      each leader is asked once, and tells partition by partition
     quorum              wire      confluent-kafka has no such call
     unregister_broker   wire      confluent-kafka has no such call
@@ -251,6 +256,14 @@ class KafkaCluster:
     def group_names(self) -> frozenset[str]:
         """Name all groups; raises Unread."""
         return self._wire.group_names()
+
+    def groups(self) -> Mapping[int, tuple[ListedGroup, ...] | Refusal]:
+        """List the groups that each broker coordinates; else why not."""
+        return self._wire.groups()
+
+    def describe_groups(self, names: Collection[str]) -> Mapping[str, GroupDescription | Refusal]:
+        """Describe groups."""
+        return self._wire.describe_groups(names)
 
     def delete_records(
         self, before: Mapping[TopicPartition, int]

@@ -1,6 +1,7 @@
 """What a cluster tells about its topics, as tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
 from kplan.cluster.names import is_internal, topic_name_fault
@@ -43,19 +44,65 @@ def topics_described(cluster: Cluster, names: Sequence[str]) -> Figures:
 
     """
     wanted = sorted(set(names))
-    for name in wanted:
-        if fault := topic_name_fault(name):
-            raise UsageError(f'"{name}" is no name of a topic: {fault}.')
-    answers = cluster.topics(wanted)
-    if refused := [*_unread(answers)]:
-        raise ClusterError(" ".join(refused), _SEEN)
-    found = _described(answers)
+    found = _found(cluster, wanted)
     configs = cluster.topic_configs(wanted)
     return Figures(
         "Topics",
         (_identities(found), _partitions(found), _settings(configs)),
         notes=tuple(_unread(configs, "Configs of topic")),
     )
+
+
+def topics_offsets(cluster: Cluster, names: Sequence[str]) -> Figures:
+    """Tell the offsets of topics, partition by partition.
+
+    Raises:
+        UsageError: a name is none that a topic can have.
+        ClusterError: a topic is not there or hidden from us; all such topics are named.
+
+    """
+    wanted = sorted(set(names))
+    _found(cluster, wanted)
+    used = cluster.topic_use(wanted)
+    rows = tuple(
+        (name, number, each.start, each.end, each.records, _moment(each.newest_ms))
+        for name, use in used.items()
+        for number, each in sorted(use.partitions.items())
+    )
+    notes = tuple(
+        f"Topic {name}: {why.rstrip('.')}."
+        for name, use in used.items()
+        for why in use.unread
+        if not why.startswith(_BESIDE)
+    )
+    columns = ("topic", "partition", "start", "end", "offsets", "newest_record")
+    return Figures(
+        "Offsets",
+        (FigureTable("offsets", columns, rows),),
+        notes=notes,
+        findings=frozenset({"unread"} if notes else ()),
+    )
+
+
+_BESIDE = ("sizes:", "producers:", "groups:")
+
+
+def _moment(newest_ms: int | None) -> str | None:
+    """Write the time of a record, in UTC."""
+    if newest_ms is None:
+        return None
+    return datetime.fromtimestamp(newest_ms / 1000, UTC).isoformat(timespec="seconds")
+
+
+def _found(cluster: Cluster, wanted: Sequence[str]) -> list[TopicDescription]:
+    """Find topics by name; raises UsageError and ClusterError."""
+    for name in wanted:
+        if fault := topic_name_fault(name):
+            raise UsageError(f'"{name}" is no name of a topic: {fault}.')
+    answers = cluster.topics(wanted)
+    if refused := [*_unread(answers)]:
+        raise ClusterError(" ".join(refused), _SEEN)
+    return _described(answers)
 
 
 _SEEN = (

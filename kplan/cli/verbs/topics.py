@@ -1,4 +1,4 @@
-"""`kplan topics list` and `kplan topics describe`."""
+"""`kplan topics list`, `kplan topics describe` and `kplan topics offsets`."""
 
 from functools import partial
 from typing import Annotated
@@ -57,3 +57,23 @@ def describe(
     from kplan.workflow.topic_figures import topics_described  # noqa: PLC0415 - as above
 
     return tell(session, inputs, ask, partial(topics_described, names=name))
+
+
+@verb(
+    ("kplan topics offsets orders", "First and last offset of each partition."),
+    ("kplan topics offsets orders payments -json", "Two topics, for scripts."),
+)
+def offsets(
+    session: Session,
+    name: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of topics.")],
+    inputs: InputOptions,
+    ask: AskOptions,
+) -> int:
+    """Tell first and last offsets of topics.
+
+    The end is the offset that the next record gets. Compaction leaves gaps, so there may be fewer
+    records than offsets. What could not be read is noted, and the exit code is 4.
+    """
+    from kplan.workflow.topic_figures import topics_offsets  # noqa: PLC0415 - as above
+
+    return tell(session, inputs, ask, partial(topics_offsets, names=name))

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
+from kplan.cluster.groups import GroupDescription, ListedGroup
 from kplan.cluster.quorum import Quorum
 from kplan.cluster.reassignments import Election, Moving, Targets
 from kplan.cluster.rights import Answer, Item, named
@@ -219,6 +220,19 @@ class WireCluster:
         from kplan.kafka.wire import usage  # noqa: PLC0415 - as above
 
         return usage.group_names(self._gateway, self.principal)
+
+    def groups(self) -> Mapping[int, tuple[ListedGroup, ...] | Refusal]:
+        """List the groups that each broker coordinates; else why not."""
+        from kplan.kafka.wire import groups  # noqa: PLC0415 - as above
+
+        return groups.groups(self._gateway)
+
+    def describe_groups(self, names: Collection[str]) -> Mapping[str, GroupDescription | Refusal]:
+        """Describe groups."""
+        from kplan.kafka.wire import groups  # noqa: PLC0415 - as above
+
+        found = groups.describe_groups(self._gateway, names) if names else {}
+        return self._named("describe_groups", found)
 
     def delete_records(
         self, before: Mapping[TopicPartition, int]

@@ -21,7 +21,9 @@ from kplan.model.errors import ClusterError, Unread
 
 T = TypeVar("T")
 
-_EARLIEST, _LATEST, _NEWEST = -2, -1, -3
+EARLIEST, LATEST, NEWEST = -2, -1, -3
+"""Times that stand for an offset (ListOffsets)."""
+
 _LIVE_STATES = frozenset(
     ("Stable", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling")
 )
@@ -72,22 +74,26 @@ def _read_leader(
                 problems[name].add(f"{what}: {failure.detail}")
 
     for what, times, into in (
-        ("first offsets", _EARLIEST, found.starts),
-        ("last offsets", _LATEST, found.ends),
-        ("newest records", _NEWEST, found.newest),
+        ("first offsets", EARLIEST, found.starts),
+        ("last offsets", LATEST, found.ends),
+        ("newest records", NEWEST, found.newest),
     ):
-        tried(what, partial(_offsets, gateway, at, led_, (times, into, what), problems))
+        tried(what, partial(offsets, gateway, at, led_, (times, into, what), problems))
     tried("sizes", partial(_sizes, gateway, at, led_, found))
     tried("producers", partial(_producers, gateway, at, led_, found))
 
 
-def _offsets(
+def offsets(
     gateway: Gateway,
     at: Endpoint,
     led_: Mapping[str, list[int]],
     wish: tuple[int, dict[TopicPartition, int], str],
     problems: dict[str, set[str]],
 ) -> None:
+    """Ask a leader for offsets: `wish` holds the time, where they go and what they are called.
+
+    What it does not tell goes to `problems` by topic; raises Unreachable.
+    """
     timestamp, into, what = wish
     part = LIST_OFFSETS.request.ListOffsetsTopic
     topics = [
@@ -107,7 +113,7 @@ def _offsets(
                 problems[topic.name].add(f"{what}: {refused(each.error_code, None)}")
             else:
                 key = (topic.name, each.partition_index)
-                into[key] = each.timestamp if timestamp == _NEWEST else each.offset
+                into[key] = each.timestamp if timestamp == NEWEST else each.offset
 
 
 def _sizes(gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: Found) -> None:
@@ -201,7 +207,7 @@ def _groups_at(gateway: Gateway, at: Endpoint) -> list[Group]:
             raise ClusterError(f"group {group.group_id}: {refused(group.error_code, None)}")
         name = group.group_id
         count = members.get(name) if name in live else 0
-        found.append(Group(name, name in live, count, _committed(group)))
+        found.append(Group(name, name in live, count, committed(group)))
     return found
 
 
@@ -217,7 +223,8 @@ def _members(gateway: Gateway, at: Endpoint, names: list[str]) -> Mapping[str, i
     }
 
 
-def _committed(group: Message) -> Mapping[TopicPartition, int]:
+def committed(group: Message) -> Mapping[TopicPartition, int]:
+    """Read the offsets that a group has committed, from an answer to OffsetFetch."""
     return {
         (topic.name, each.partition_index): each.committed_offset
         for topic in group.topics

@@ -1,12 +1,15 @@
 """The verbs that tell what is on a cluster, in this process."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kplan.cluster.groups import GroupDescription, GroupMember
 from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.cluster.usage import PartitionUse, TopicUse
 from tests.unit.cli.memory_desk import Desk, desk_at
 
 TWO = 'provider "kafka" {\n  alias = "west"\n}\nprovider "kafka" {\n  alias = "east"\n}\n'
@@ -210,3 +213,94 @@ def test_errors_are_explained_by_name_and_number(desk: Desk) -> None:
 )
 def test_an_error_that_nobody_knows_is_told(desk: Desk, code: str, said: str) -> None:
     assert said in desk.fails("errors", "explain", code)
+
+
+BILLING = GroupDescription(
+    "billing",
+    "consumer",
+    "consumer",
+    "Stable",
+    coordinator=2,
+    assignor="uniform",
+    members=(GroupMember("m-1", "app", "/10.0.0.1", assigned=(("orders", 0), ("orders", 1))),),
+    committed={("orders", 0): 40},
+    ends={("orders", 0): 42},
+)
+CONNECT = GroupDescription("connect", "classic", "connect", "Empty", coordinator=1)
+
+
+def test_groups_are_listed_with_type_state_and_coordinator(desk: Desk) -> None:
+    """K117-18."""
+    desk.cluster.join(BILLING)
+    desk.cluster.join(CONNECT)
+    first, second = tables(desk, "groups", "list")["groups"]
+    assert first == {
+        "group": "billing",
+        "type": "consumer",
+        "protocol": "consumer",
+        "state": "Stable",
+        "coordinator": 2,
+    }
+    assert second["group"] == "connect"
+    (only,) = tables(desk, "groups", "list", "-match=con*")["groups"]
+    assert only["protocol"] == "connect"
+
+
+def test_a_broker_that_does_not_list_its_groups_is_named_and_the_others_are_told(
+    desk: Desk,
+) -> None:
+    """K117-08 and K117-09: a partial result is told, and never taken for the whole."""
+    desk.cluster.join(BILLING)
+    desk.cluster.join(CONNECT)
+    desk.cluster.go_down(2)
+    told = desk.types("groups", "list", code=4)
+    assert "Broker 2: BROKER_NOT_AVAILABLE" in told
+    assert "connect" in told
+    assert "billing" not in told
+    assert "Group billing cannot be read: GROUP_ID_NOT_FOUND" in desk.fails(
+        "groups", "describe", "billing"
+    )
+
+
+def test_groups_are_described_with_members_and_lag_per_partition(desk: Desk) -> None:
+    """K117-19."""
+    desk.cluster.join(BILLING)
+    found = tables(desk, "groups", "describe", "billing")
+    (group,) = found["groups"]
+    assert (group["members"], group["lag"], group["assignor"]) == (1, 2, "uniform")
+    (member,) = found["members"]
+    assert (member["client"], member["partitions"]) == ("app", "orders-0, orders-1")
+    assert [
+        (each["partition"], each["committed"], each["end"], each["lag"], each["member"])
+        for each in found["offsets"]
+    ] == [(0, 40, 42, 2, "m-1"), (1, None, None, None, "m-1")]
+
+
+def test_what_could_not_be_read_of_a_group_is_noted(desk: Desk) -> None:
+    desk.cluster.join(replace(CONNECT, unread=("offsets: no answer",), members=None))
+    told = desk.types("groups", "describe", "connect", code=4)
+    assert "Group connect: offsets: no answer." in told
+
+
+def test_offsets_of_topics_are_told_partition_by_partition(desk: Desk) -> None:
+    """K117-26."""
+    desk.cluster.use("orders", TopicUse({0: PartitionUse(3, 8, 1_700_000_000_000, 500, 1)}, ()))
+    first, second = tables(desk, "topics", "offsets", "orders")["offsets"]
+    assert first == {
+        "topic": "orders",
+        "partition": 0,
+        "start": 3,
+        "end": 8,
+        "offsets": 5,
+        "newest_record": "2023-11-14T22:13:20+00:00",
+    }
+    assert (second["end"], second["newest_record"]) == (0, None)
+    assert "Topic nope cannot be read" in desk.fails("topics", "offsets", "orders", "nope")
+
+
+def test_offsets_that_could_not_be_read_are_noted(desk: Desk) -> None:
+    unread = ("last offsets: no answer", "producers: denied")
+    desk.cluster.use("orders", TopicUse({0: PartitionUse()}, (), unread))
+    told = desk.types("topics", "offsets", "orders", code=4)
+    assert "Topic orders: last offsets: no answer." in told
+    assert "producers" not in told
