@@ -14,8 +14,10 @@ from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from kplan.fleet.delta import delta_options
 from kplan.fleet.jvm import find_java, gateway
 from kplan.fleet.shipping import ship
+from kplan.fleet.tables import DELTA, PARQUET
 from kplan.fleet.watching import Told, drop, watched
 from kplan.model.errors import FleetError
 
@@ -24,7 +26,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414
 
 _HERE = "local"
+_TRIES = 4
+"""How often a task is begun when its worker dies, as on a cluster."""
 _CONNECT = "sc://"
+_CAUSED = "Caused by: "
+_TRACE = "Traceback (most recent call last):"
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _PYTHON = "spark.pyspark.python"
 _SECRET = "(?i)secret|password|token|access[.]?key|jaas|keystore[.]key"  # noqa: S105 - none itself
@@ -35,12 +41,14 @@ class Engine:
     """Which Spark does the work.
 
     `master` is as for spark-submit, "" for this machine; `remote` the `sc://` address of a Spark
-    Connect server, which wins. `conf` holds Spark's own settings.
+    Connect server, which wins. `conf` holds Spark's own settings. `tables` is the form of the
+    tables it works on; a Connect server must know Delta by itself.
     """
 
     master: str = ""
     remote: str = ""
     conf: Mapping[str, str] = field(default_factory=dict)
+    tables: str = PARQUET
 
     @property
     def is_here(self) -> bool:
@@ -70,11 +78,20 @@ def session(engine: Engine, told: Told | None = None) -> Iterator["SparkSession"
         stack.push(_Ending(spark, is_remote=bool(engine.remote)).end)
         if told is not None:
             stack.enter_context(watched(spark, told, is_remote=bool(engine.remote)))
+        _hush()
         with _complaining():
             if not engine.is_here:
                 folder = stack.enter_context(TemporaryDirectory(prefix="kplan-package-"))
                 ship(spark, Path(folder), is_remote=bool(engine.remote))
             yield spark
+
+
+def _hush() -> None:
+    """Keep PySpark from writing failures to stderr: some only tell that a table is not there."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +144,7 @@ def _reason(told: str) -> str:
     """Find the line that says what happened: the last of a Python traceback, else the first."""
     lines = [each.strip() for each in told.splitlines() if each.strip()]
     end = next((at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM "))), 0)
-    is_python = any(each.endswith("Traceback (most recent call last):") for each in lines)
+    is_python = any(each.endswith(_TRACE) for each in lines)
     return lines[end - 1] if is_python and end else (lines or ["no reason given"])[0]
 
 
@@ -160,7 +177,8 @@ def _options(engine: Engine) -> dict[str, str]:
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
         **(here if engine.is_here else {}),
         **engine.conf,
-        "spark.master": engine.master or f"{_HERE}[*]",
+        **(delta_options(engine.conf, os.environ) if engine.tables == DELTA else {}),
+        "spark.master": engine.master or f"{_HERE}[*,{_TRIES}]",
     }
 
 
@@ -220,5 +238,7 @@ def _connected(engine: Engine) -> "SparkSession":
 
 
 def first_line(failure: BaseException) -> str:
-    """Give what a failure of Spark begins with; the rest are traces of Java."""
-    return str(failure).strip().partition("\n")[0]
+    """Give the cause of a failure of Spark, else what it begins with; the rest are traces."""
+    lines = [each.strip() for each in str(failure).strip().splitlines()]
+    causes = [each for each in lines if each.startswith(_CAUSED) and not each.endswith(_TRACE)]
+    return causes[-1].removeprefix(_CAUSED) if causes else "".join(lines[:1])

@@ -8,17 +8,20 @@ import pytest
 
 from kplan.fleet.engine import Engine, session
 from kplan.fleet.rows import OBJECTS, Row
-from tests.fleet.connect import QUICK
+from kplan.fleet.tables import DELTA, PARQUET
+from tests.fleet.connect import QUICK, has_delta
 from tests.fleet.standalone import ON_LOOPBACK
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+REMOTE = os.environ.get("KPLAN_TEST_SPARK_REMOTE", "")
 MASTER = os.environ.get("KPLAN_TEST_SPARK_MASTER", "")
 ENGINE = Engine(
-    master=MASTER or "local[2]",
-    remote=os.environ.get("KPLAN_TEST_SPARK_REMOTE", ""),
+    master=MASTER or "local[2,4]",
+    remote=REMOTE,
     conf={**QUICK, **(ON_LOOPBACK if MASTER else {})},
+    tables=DELTA if has_delta() and not REMOTE else PARQUET,
 )
 """The same suite runs on another Spark when the environment names one."""
 

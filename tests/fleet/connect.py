@@ -7,8 +7,10 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 
+from kplan.fleet.delta import fits
 from kplan.fleet.engine import spark_home
 from kplan.fleet.jvm import find_java, launch_line
 
@@ -19,8 +21,14 @@ QUICK = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.databricks.delta.snapshotPartitions": "1",
 }
 """Settings of a Spark that is started for a handful of small tables."""
+
+
+def has_delta() -> bool:
+    """Whether a Delta Lake runs on the Spark that is installed."""
+    return fits(version("pyspark"))
 
 
 @contextmanager
@@ -31,7 +39,7 @@ def connect_server(log: Path, more: Mapping[str, str]) -> Iterator[str]:
     options = {
         **QUICK,
         **more,
-        "spark.master": "local[2]",
+        "spark.master": "local[2,4]",
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
