@@ -27,7 +27,34 @@ def _topology(document: Part, found: Harvest) -> None:
         with found.gathering():
             _topic(topic.get("name").text(), topic, (), (), found)
     for name, part in document.get("platform").members().items():
-        found.leave_out(part.at, f"platform {name}", "declare the ACLs that it needs")
+        with found.gathering():
+            _platform(name, part, found)
+
+
+def _platform(name: str, part: Part, found: Harvest) -> None:
+    """Read what a platform has: quotas of users, and schema registries."""
+    match name:
+        case "kafka":
+            for quota in part.get("quotas").items():
+                user = quota.get("principal").text().removeprefix("User:")
+                rates = {key: each.text() for key, each in quota.others({"principal"})}
+                found.quota(("user", user, None), quota.at, rates)
+            found.leave_out_others(part, {"quotas"}, "the platform's kafka")
+        case "schema_registry":
+            for each in _instances(part):
+                topic = each.get("topic").text("_schemas")
+                for operation in ("DescribeConfigs", "Write", "Read"):
+                    found.acl(
+                        Grant(each.get("principal").text(), each.at), "Topic", topic, operation
+                    )
+                found.leave_out_others(each, {"principal", "topic", "group"}, "a schema registry")
+        case _:
+            found.leave_out(part.at, f"platform {name}", "declare the ACLs that it needs")
+
+
+def _instances(part: Part) -> Sequence[Part]:
+    """Give the instances of a platform; older files list them without the word."""
+    return part.items() if isinstance(part.held, tuple) else part.get("instances").items()
 
 
 def _project(prefix: Sequence[str], project: Part, found: Harvest) -> None:

@@ -14,6 +14,8 @@ _ENTITIES: Mapping[str, tuple[str, bool, bool]] = {
     "CLIENTS_DEFAULT": ("client-id", False, False),
 }
 """What Jikkou's quotas limit: the type, whether it has a name, and whether a client id."""
+_MARKS = {"delete": "it is marked to be deleted", "ignore": "Jikkou is told to ignore it too"}
+_SECRETS = "secrets are not carried over; declare a kafka_user_scram_credential"
 
 
 def jikkou(documents: Sequence[Part], found: Harvest) -> None:
@@ -25,17 +27,38 @@ def jikkou(documents: Sequence[Part], found: Harvest) -> None:
     maps, roles = _named(resources, "ConfigMap"), _named(resources, "KafkaPrincipalRole")
     for kind, part in resources:
         with found.gathering():
-            name = part.get("metadata", "name").text()
-            if part.get("metadata", "annotations", "jikkou.io/delete").text("") == "true":
-                found.leave_out(part.at, f"{kind} {name}", "it is marked to be deleted")
-            elif kind == "KafkaTopic":
-                _jikkou_topic(name, part.get("spec"), maps, found)
-            elif kind == "KafkaPrincipalAuthorization":
-                _authorization(name, part.get("spec"), roles, found)
-            elif kind == "KafkaClientQuota":
-                _client_quota(name, part.get("spec"), found)
-            elif kind not in {"ConfigMap", "KafkaPrincipalRole"}:
-                found.leave_out(part.at, f"{kind} {name}", "kplan has no such kind")
+            _jikkou(kind, part, maps, roles, found)
+
+
+def _jikkou(
+    kind: str, part: Part, maps: Mapping[str, Part], roles: Mapping[str, Part], found: Harvest
+) -> None:
+    """Read one resource; quotas may be without a name."""
+    name = part.get("metadata", "name").text("" if kind == "KafkaClientQuota" else None)
+    if told := _marked(part):
+        found.leave_out(part.at, f"{kind} {name}", told)
+        return
+    match kind:
+        case "KafkaTopic":
+            _jikkou_topic(name, part.get("spec"), maps, found)
+        case "KafkaPrincipalAuthorization":
+            _authorization(name, part.get("spec"), roles, found)
+        case "KafkaClientQuota":
+            _client_quota(name, part.get("spec"), found)
+        case "KafkaUser":
+            found.leave_out(part.at, f"{kind} {name}", _SECRETS)
+        case "ConfigMap" | "KafkaPrincipalRole":
+            return
+        case _:
+            found.leave_out(part.at, f"{kind} {name}", "kplan has no such kind")
+
+
+def _marked(part: Part) -> str:
+    """Say why Jikkou does not keep a resource, "" of one that it keeps."""
+    for mark, told in _MARKS.items():
+        if part.get("metadata", "annotations", f"jikkou.io/{mark}").text("") == "true":
+            return told
+    return ""
 
 
 def strimzi(documents: Sequence[Part], found: Harvest) -> None:
@@ -149,7 +172,7 @@ def _strimzi_user(name: str, spec: Part, found: Harvest) -> None:
     sort = spec.get("authentication", "type").text("")
     user = f"CN={name}" if sort.startswith("tls") else name
     if sort.startswith("scram") or sort == "tls":
-        told = "secrets are not carried over; make a new one, or keep that of Strimzi"
+        told = _SECRETS if sort.startswith("scram") else "keep the certificate that Strimzi made"
         found.leave_out(spec.get("authentication").at, f"{sort} credential of {name}", told)
     authorization = spec.get("authorization")
     if authorization.get("type").text("simple") == "simple":

@@ -70,6 +70,26 @@ spec:
   entity: { user: alice, clientId: batch }
   configs: { producerByteRate: 1024, requestPercentage: 12.5 }
 ---
+apiVersion: "kafka.jikkou.io/v1beta2"
+kind: KafkaClientQuotaList
+metadata: { labels: {} }
+items:
+  - spec:
+      type: CLIENT
+      entity: { clientId: batch }
+      configs: { consumerByteRate: 2048 }
+---
+apiVersion: kafka.jikkou.io/v1
+kind: KafkaUser
+metadata: { name: bob }
+spec:
+  authentications: [ { type: scram-sha-256, password: null } ]
+---
+apiVersion: kafka.jikkou.io/v1beta2
+kind: KafkaTopic
+metadata: { name: left, annotations: { jikkou.io/ignore: true } }
+spec: { partitions: 1 }
+---
 apiVersion: schemaregistry.jikkou.io/v1beta2
 kind: SchemaRegistrySubject
 metadata: { name: orders-value }
@@ -133,7 +153,18 @@ projects:
 special_topics:
   - name: given
 platform:
-  schema_registry: { instances: [] }
+  kafka:
+    quotas:
+      - principal: User:reader
+        consumer_byte_rate: 1024
+        request_percentage: 50.0
+  schema_registry:
+    instances:
+      - { principal: "User:registry", topic: _shop_schemas, group: sr }
+      - { principal: "User:registry2" }
+  control_center:
+    instances:
+      - { principal: "User:control", appId: control }
 """
 
 STRIMZI = """apiVersion: kafka.strimzi.io/v1beta2
@@ -242,13 +273,18 @@ def test_jikkou_is_carried_over_with_its_maps_and_roles(tmp_path: Path) -> None:
     }
     limits = {"producer_byte_rate": "1024", "request_percentage": "12.5"}
     quotas = [each.value for each in of.resources if isinstance(each.value, Quota)]
-    assert quotas == [Quota("user", "alice", "batch", limits)]
-    assert found.counts == {"topic": 2, "ACL": 3, "quota": 1}
+    assert quotas == [
+        Quota("user", "alice", "batch", limits),
+        Quota("client-id", "batch", None, {"consumer_byte_rate": "2048"}),
+    ]
+    assert found.counts == {"topic": 2, "ACL": 3, "quota": 2}
     assert left_out(found) == [
         (8, "ConfigMap lost of topic orders"),
         (12, "KafkaTopic old"),
         (41, "ACL on topic /tmp-.*/ for User:alice"),
-        (53, "SchemaRegistrySubject orders-value"),
+        (62, "KafkaUser bob"),
+        (68, "KafkaTopic left"),
+        (73, "SchemaRegistrySubject orders-value"),
     ]
 
 
@@ -293,8 +329,16 @@ def test_julie_names_topics_by_their_place_and_unfolds_roles(tmp_path: Path) -> 
     assert left_out(found) == [
         (17, "rbac of project shop"),
         (23, "plan of topic acme.web.shop.plain"),
-        (27, "platform schema_registry"),
+        (37, "platform control_center"),
     ]
+    assert {each for each in given if each.startswith("User:registry|")} == {
+        f"User:registry|*|{each}|Allow|Topic|_shop_schemas|Literal"
+        for each in ("DescribeConfigs", "Write", "Read")
+    }
+    assert "User:registry2|*|Read|Allow|Topic|_schemas|Literal" in given
+    rates = {"consumer_byte_rate": "1024", "request_percentage": "50"}
+    quotas = [each.value for each in of.resources if isinstance(each.value, Quota)]
+    assert quotas == [Quota("user", "reader", None, rates)]
 
 
 def test_strimzi_users_are_named_as_kafka_knows_them(tmp_path: Path) -> None:
