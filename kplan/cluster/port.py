@@ -231,22 +231,6 @@ class Cluster(Protocol):
         """
         ...
 
-    def quorum(self) -> Quorum:
-        """Tell who leads the metadata of the cluster, and how far all others are (DescribeQuorum).
-
-        Raises:
-            Unread: no right to describe the cluster.
-
-        """
-        ...
-
-    def unregister_broker(self, broker: int) -> Verdict:
-        """Take a broker out of the cluster (UnregisterBroker, KIP-631), also one that runs.
-
-        Replicas that are assigned to it stay so.
-        """
-        ...
-
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> Mapping[TopicPartition, Moving]:
@@ -284,6 +268,22 @@ class Cluster(Protocol):
         """Elect leaders (ElectLeaders, KIP-460); None is all partitions that need it.
 
         One whose leader is the right one is refused with 84 where it is named.
+        """
+        ...
+
+    def quorum(self) -> Quorum:
+        """Tell who leads the metadata of the cluster, and how far all others are (DescribeQuorum).
+
+        Raises:
+            Unread: no right to describe the cluster.
+
+        """
+        ...
+
+    def unregister_broker(self, broker: int) -> Verdict:
+        """Take a broker out of the cluster (UnregisterBroker, KIP-631), also one that runs.
+
+        Replicas that are assigned to it stay so.
         """
         ...
 

@@ -22,10 +22,6 @@ RIGHTS: Mapping[str, tuple[str, str]] = {
     "acls": ("DESCRIBE", "CLUSTER"),
     "create_acls": ("ALTER", "CLUSTER"),
     "delete_acls": ("ALTER", "CLUSTER"),
-    "reassignments": ("DESCRIBE", "CLUSTER"),
-    "reassign": ("ALTER", "CLUSTER"),
-    "replica_sizes": ("DESCRIBE", "CLUSTER"),
-    "elect_leaders": ("ALTER", "CLUSTER"),
     "quotas": ("DESCRIBE_CONFIGS", "CLUSTER"),
     "alter_quotas": ("ALTER_CONFIGS", "CLUSTER"),
     "scram_users": ("DESCRIBE", "CLUSTER"),
@@ -40,6 +36,10 @@ RIGHTS: Mapping[str, tuple[str, str]] = {
     "quorum": ("DESCRIBE", "CLUSTER"),
     "unregister_broker": ("ALTER", "CLUSTER"),
     "delete_records": ("DELETE", "TOPIC"),
+    "reassignments": ("DESCRIBE", "CLUSTER"),
+    "reassign": ("ALTER", "CLUSTER"),
+    "replica_sizes": ("DESCRIBE", "CLUSTER"),
+    "elect_leaders": ("ALTER", "CLUSTER"),
 }
 """The operation and the type of resource (Kafka: "Authorization and ACLs", the table).
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from kplan.cluster.port import Cluster
 from kplan.cluster.groups import GroupDescription, ListedGroup
+from kplan.cluster.port import Cluster
 from kplan.cluster.quorum import Quorum
 from kplan.cluster.reassignments import Election, Moving, Targets
 from kplan.cluster.rights import named
@@ -87,12 +87,12 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "groups": (Driver.WIRE, "confluent-kafka leaves out dead brokers without a word"),
     "describe_groups": (Driver.WIRE, "confluent-kafka creates __consumer_offsets by asking (P12)"),
     "delete_records": (Driver.WIRE, "each leader is asked once, and tells partition by partition"),
-    "quorum": (Driver.WIRE, "confluent-kafka has no such call"),
-    "unregister_broker": (Driver.WIRE, "confluent-kafka has no such call"),
     "reassignments": (Driver.WIRE, "confluent-kafka has no such call"),
     "reassign": (Driver.WIRE, "confluent-kafka has no such call"),
     "replica_sizes": (Driver.WIRE, "confluent-kafka has no such call"),
     "elect_leaders": (Driver.WIRE, "tells partition by partition, also where all are asked for"),
+    "quorum": (Driver.WIRE, "confluent-kafka has no such call"),
+    "unregister_broker": (Driver.WIRE, "confluent-kafka has no such call"),
     "lacks": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
 }
 """The driver of each method, and why."""
@@ -128,12 +128,12 @@ class KafkaCluster:
     groups              wire      confluent-kafka leaves out dead brokers without a word
     describe_groups     wire      confluent-kafka creates __consumer_offsets by asking (P12)
     delete_records      wire      each leader is asked once, and tells partition by partition
-    quorum              wire      confluent-kafka has no such call
-    unregister_broker   wire      confluent-kafka has no such call
     reassignments       wire      confluent-kafka has no such call
     reassign            wire      confluent-kafka has no such call
     replica_sizes       wire      confluent-kafka has no such call
     elect_leaders       wire      tells partition by partition, also where all are asked for
+    quorum              wire      confluent-kafka has no such call
+    unregister_broker   wire      confluent-kafka has no such call
     lacks               wire      the versions are those of the wire driver's own connections
     =================== ========= =====================================================
 
@@ -271,14 +271,6 @@ class KafkaCluster:
         """Delete the records before an offset of each partition."""
         return self._wire.delete_records(before)
 
-    def quorum(self) -> Quorum:
-        """Tell who leads the metadata of the cluster; raises Unread."""
-        return self._wire.quorum()
-
-    def unregister_broker(self, broker: int) -> Verdict:
-        """Take a broker out of the cluster."""
-        return self._wire.unregister_broker(broker)
-
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> Mapping[TopicPartition, Moving]:
@@ -298,6 +290,14 @@ class KafkaCluster:
     ) -> Mapping[TopicPartition, Verdict]:
         """Elect leaders."""
         return self._wire.elect_leaders(partitions, election)
+
+    def quorum(self) -> Quorum:
+        """Tell who leads the metadata of the cluster; raises Unread."""
+        return self._wire.quorum()
+
+    def unregister_broker(self, broker: int) -> Verdict:
+        """Take a broker out of the cluster."""
+        return self._wire.unregister_broker(broker)
 
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods the cluster cannot serve."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -37,8 +38,8 @@ def read(cluster: Cluster, prefix: str, request: pytest.FixtureRequest) -> Itera
     sandbox: Sandbox = request.getfixturevalue("broker")
     servers = {"bootstrap.servers": sandbox.bootstrap_servers}
     producer = Producer(servers)
-    for each in range(5):
-        producer.produce(topic, f"value {each}", partition=0)
+    for number in range(5):
+        producer.produce(topic, f"value {number}", partition=0)
     assert producer.flush(20) == 0
     with ExitStack() as stack:
         consumers = []
@@ -59,9 +60,14 @@ def read(cluster: Cluster, prefix: str, request: pytest.FixtureRequest) -> Itera
                 consumer.subscribe([topic])
                 consumers.append(consumer)
         for consumer in consumers:
-            soon(lambda consumer=consumer: not consumer.poll(0.2) and bool(consumer.assignment()))
+            soon(partial(_has_joined, consumer))
             consumer.commit(offsets=[TopicPartition(topic, 0, 2)], asynchronous=False)
         yield topic
+
+
+def _has_joined(consumer: Consumer) -> bool:
+    consumer.poll(0.2)
+    return bool(consumer.assignment())
 
 
 def _joined(prefix: str, protocol: str, topic: str) -> GroupDescription:

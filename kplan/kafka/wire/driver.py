@@ -243,19 +243,6 @@ class WireCluster:
         found = record_deletion.delete_records(self._gateway, before) if before else {}
         return self._named("delete_records", found)
 
-    def quorum(self) -> Quorum:
-        """Tell who leads the metadata of the cluster; raises Unread."""
-        from kplan.kafka.wire import quorum  # noqa: PLC0415 - few commands ask
-
-        return quorum.quorum(self._gateway)
-
-    def unregister_broker(self, broker: int) -> Verdict:
-        """Take a broker out of the cluster."""
-        from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
-
-        found = {str(broker): quorum.unregister_broker(self._gateway, broker)}
-        return self._named("unregister_broker", found)[str(broker)]
-
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> Mapping[TopicPartition, Moving]:
@@ -286,6 +273,19 @@ class WireCluster:
             return {}
         found = moves.elect_leaders(self._gateway, partitions, election)
         return self._named("elect_leaders", found)
+
+    def quorum(self) -> Quorum:
+        """Tell who leads the metadata of the cluster; raises Unread."""
+        from kplan.kafka.wire import quorum  # noqa: PLC0415 - few commands ask
+
+        return quorum.quorum(self._gateway)
+
+    def unregister_broker(self, broker: int) -> Verdict:
+        """Take a broker out of the cluster."""
+        from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
+
+        found = {str(broker): quorum.unregister_broker(self._gateway, broker)}
+        return self._named("unregister_broker", found)[str(broker)]
 
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods the cluster cannot serve."""
