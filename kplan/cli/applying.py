@@ -71,7 +71,7 @@ def _applied(session: Session, wish: Wish, shown: Progress) -> Applied:
     options = wiring.plan_options(wish.planning, is_destroy=wish.is_destroy)
     in_flight = wish.planning.in_flight(session.environ) or IN_FLIGHT
     pace = replace(options.pace, in_flight=in_flight, waits_for_visibility=wish.waits)
-    options = replace(options, pace=pace)
+    options = replace(options, pace=pace, move_pace=wish.move_pace or options.move_pace)
     verb = "destroy" if wish.is_destroy else "apply"
     ports = wiring.ports(session, verb, wish.states, shown)
     hands = Hands(partial(_approved, session, wish, shown), _watcher(session, wish, shown))

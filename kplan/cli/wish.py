@@ -3,9 +3,13 @@
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kplan.cli.options import InputOptions, PlanningOptions, ResultOptions, StateOptions
 from kplan.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from kplan.kinds.moving import MovePace
 
 ON_STALE = ("abort", "skip", "replan")
 
@@ -17,7 +21,7 @@ class Wish:
     `saved` is a plan file, and `on_stale` what to do when something moved since it was made.
     `is_resume` asks for the rest of an apply that was interrupted, and approved before.
     `expected_checksum` approves just the plan that has it. Without `waits` nobody looks whether
-    the brokers serve what was applied.
+    the brokers serve what was applied. Replicas move at `move_pace`, None is the usual one.
     """
 
     inputs: InputOptions = field(default_factory=InputOptions)
@@ -31,6 +35,7 @@ class Wish:
     on_stale: str = ON_STALE[0]
     expected_checksum: str = ""
     waits: bool = True
+    move_pace: "MovePace | None" = None
 
     @property
     def needs_approval(self) -> bool:

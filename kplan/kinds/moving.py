@@ -78,11 +78,16 @@ def moving_of(
 
 @dataclass(slots=True)
 class Mover:
-    """Moves replicas of topics; `limited` are brokers that got a throttle of ours."""
+    """Moves replicas of topics.
+
+    `limited` are brokers that have a rate of ours, `foreign` those that have one of somebody else.
+    `met` are the topics that were looked at for what a former run left on them.
+    """
 
     pace: MovePace
     limited: set[int] = field(default_factory=set)
     foreign: set[int] = field(default_factory=set)
+    met: set[str] = field(default_factory=set)
 
     def moved(self, cluster: Cluster, wanted: Sequence[Relocation]) -> Mapping[Identity, Verdict]:
         """Take all moves one step on; what is not there yet is refused as `UnderWay`.
@@ -102,6 +107,7 @@ class Mover:
             Identity(each.topic): fault for each in wanted if (fault := _fault(each, seen))
         }
         sound = [each for each in wanted if each.topic not in verdicts]
+        self._adopt(cluster, {each.topic for each in sound} - self.met)
         running = [key for each in sound for key in each.keys if key in seen.moving]
         waiting = [(each, key) for each in sound for key in each.keys if _waits(each, key, seen)]
         room = max(0, self.pace.partitions - len(running))
@@ -111,6 +117,24 @@ class Mover:
         is_last = len(done) == len(going) and not _others(seen, sound)
         self._finish(cluster, done, set(refused), is_last=is_last)
         return verdicts | refused | self._told(cluster, going, done, seen)
+
+    def _adopt(self, cluster: Cluster, topics: Collection[str]) -> None:
+        """Take over the rates of a run that was interrupted: its marks are on the topics."""
+        self.met |= set(topics)
+        brokers = _throttled_brokers(_throttles(cluster, topics)) if topics else set()
+        self._limit(cluster, brokers - self.limited)
+
+    def _limit(self, cluster: Cluster, brokers: Collection[int]) -> None:
+        if not brokers:
+            return
+        rate = dict.fromkeys(RATES, str(self.pace.bytes_per_s)) if self.pace.bytes_per_s else {}
+        cluster.alter_configs(
+            [
+                ResourceAlteration(_broker(each), rate, () if rate else RATES)
+                for each in sorted(brokers)
+            ]
+        )
+        self.limited |= set(brokers)
 
     def _begun(
         self, cluster: Cluster, chosen: Sequence[tuple[Relocation, TopicPartition]], seen: Seen
@@ -142,12 +166,7 @@ class Mover:
         }
         new = {each for each in brokers if each not in self.limited | self.foreign}
         self.foreign |= _limited_already(cluster, new)
-        new -= self.foreign
-        rate = str(self.pace.bytes_per_s)
-        cluster.alter_configs(
-            [ResourceAlteration(_broker(each), dict.fromkeys(RATES, rate)) for each in sorted(new)]
-        )
-        self.limited |= new
+        self._limit(cluster, new - self.foreign)
 
     def _finish(
         self,
@@ -207,25 +226,37 @@ def lift_left_over(cluster: Cluster, topics: Collection[str]) -> tuple[str, ...]
         ClusterError: the cluster does not answer, or refuses to tell what moves.
 
     """
-    configs = cluster.topic_configs(sorted(topics)) if topics else {}
-    throttled = {
-        name: [
-            entry.value for key in THROTTLED_REPLICAS if (entry := found.get(key)) and entry.value
-        ]
-        for name, found in configs.items()
-        if not isinstance(found, Refusal)
-        and any(
-            key in found and found[key].source is ConfigSource.TOPIC for key in THROTTLED_REPLICAS
-        )
-    }
+    throttled = _throttles(cluster, topics) if topics else {}
     if not throttled:
         return ()
     moving = cluster.reassignments()
-    pairs = [pair for found in throttled.values() for text in found for pair in text.split(",")]
-    brokers = {int(pair.rpartition(":")[2]) for pair in pairs if pair.rpartition(":")[2].isdigit()}
+    brokers = _throttled_brokers(throttled)
     free = sorted(throttled.keys() - {name for name, _ in moving})
     lift(cluster, free, () if moving else brokers)
     return tuple(free)
+
+
+def _throttles(cluster: Cluster, topics: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+    """Give the throttles that topics have, without topics that have none."""
+    found = {
+        name: tuple(
+            entry.value
+            for key in THROTTLED_REPLICAS
+            if (entry := configs.get(key)) is not None
+            and entry.source is ConfigSource.TOPIC
+            and entry.value
+        )
+        for name, configs in cluster.topic_configs(sorted(topics)).items()
+        if not isinstance(configs, Refusal)
+    }
+    return {name: texts for name, texts in found.items() if texts}
+
+
+def _throttled_brokers(throttles: Mapping[str, tuple[str, ...]]) -> set[int]:
+    """Name the brokers in lists of PARTITION:BROKER."""
+    pairs = (pair for texts in throttles.values() for text in texts for pair in text.split(","))
+    brokers = (pair.rpartition(":")[2] for pair in pairs)
+    return {int(each) for each in brokers if each.isdecimal()}
 
 
 def _fault(wanted: Relocation, seen: Seen) -> Verdict:

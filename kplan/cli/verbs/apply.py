@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from kplan.cli.move_options import MoveOptions
 from kplan.cli.options import (
     AutoApprove,
     InputOptions,
@@ -18,7 +19,7 @@ from kplan.cli.verb import verb
 
 
 @dataclass(frozen=True, slots=True)
-class WhatOptions:
+class WhatOptions(MoveOptions):
     """What to carry out, and who approves it."""
 
     planfile: Annotated[
@@ -59,6 +60,7 @@ class WhatOptions:
     ("kplan apply -auto-approve -input=false", "In a pipeline where the change was reviewed."),
     ("kplan apply -expect-checksum=5c2e-91ab-07fe-1d3c", "Exactly the plan of that review."),
     ("kplan apply -on-stale=skip release.kplan", "All of it that nobody changed meanwhile."),
+    ("kplan apply -throttle=20M", "Move replicas, if any, at 20 MB a second and broker."),
     ("kplan apply -resume", "Do the rest of an apply that was interrupted or killed."),
 )
 def apply(
@@ -89,5 +91,6 @@ def apply(
         on_stale=what.on_stale,
         expected_checksum=what.expect_checksum,
         waits=what.wait,
+        move_pace=what.pace(),
     )
     return carried_out(session, wish)

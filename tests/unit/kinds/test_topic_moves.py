@@ -26,6 +26,7 @@ from kplan.kinds.topic_value import THROTTLED_REPLICAS, Topic
 from kplan.model.outcome import Status
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.refusal import Refusal, UnderWay
+from kplan.model.resource import Identity
 from kplan.policy.risk import with_risks
 from tests.applying import Bench
 from tests.values import resource, state
@@ -243,6 +244,23 @@ def test_a_rate_that_somebody_else_set_is_used_and_stays() -> None:
     assert throttles(held) == ["broker 1", "broker 1"]
 
 
+def test_the_rates_of_a_killed_run_are_taken_over_and_then_away() -> None:
+    """S10: another process goes on, at its own pace."""
+    held = cluster((1,))
+    held.move_slowly(3)
+    wish = [Relocation("orders", "", {0: (1, 2)})]
+    Mover(MovePace(bytes_per_s=1)).moved(held, wish)
+    other = Mover(MovePace(bytes_per_s=7))
+    other.moved(held, wish)
+    broker = ConfigResource(ConfigScope.BROKER, "2")
+    details = held.configs([broker])[broker]
+    assert not isinstance(details, Refusal)
+    assert details[RATES[1]].entry.value == "7"
+    while other.moved(held, wish)["orders"] is not None:  # type: ignore[index] # a name
+        pass
+    assert throttles(held) == []
+
+
 def test_what_a_killed_move_left_behind_is_taken_away_once_nothing_moves() -> None:
     held = cluster((1, 2))
     left = dict.fromkeys(THROTTLED_REPLICAS, "0:1,0:2")
@@ -318,14 +336,8 @@ def test_only_replicas_that_stand_elsewhere_move() -> None:
     before = Topic("t", 2, 2, ((1, 2), (2, 3)))
     after = Topic("t", 3, 2, ((1, 2), (3, 2), (1, 3)))
     assert moves(before, after) == {1: (3, 2)}
-    change = Change(
-        resource(ORDERS, after).address,
-        "kafka_topic",
-        "t",
-        Action.UPDATE,
-        before,
-        after,  # type: ignore[arg-type] # a name
-    )
+    at = resource(ORDERS, after).address
+    change = Change(at, "kafka_topic", Identity("t"), Action.UPDATE, before, after)
     kind = TopicKind()
     assert [each.name for each in kind.steps(change)] == [
         "create_partitions",

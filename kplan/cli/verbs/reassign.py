@@ -1,0 +1,167 @@
+"""`kplan reassign status`, `cancel`, `export` and `import`."""
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kplan.cli.asking import AskOptions, answer
+from kplan.cli.move_options import MoveOptions
+from kplan.cli.options import AutoApprove, InputOptions, PlanningOptions, StateOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+File = Annotated[
+    str,
+    typer.Argument(metavar="[FILE]", help="An assignment as kafka-reassign-partitions.sh has it."),
+]
+
+
+@verb(
+    ("kplan reassign status", "What moves now, from where to where, and what is left to copy."),
+    ("kplan reassign status moves.json -json", "How far an assignment is, for scripts."),
+)
+def status(session: Session, inputs: InputOptions, ask: AskOptions, file: File = "") -> int:
+    """Tell what moves, or how far the assignment of a file is.
+
+    Of a file each partition is completed, in_progress or failed; the exit code is then 0 when all
+    are completed, 2 while some move, and 4 when one stands or goes elsewhere.
+    """
+    from kplan.cli.exits import Exit  # noqa: PLC0415 - help needs none of these
+    from kplan.cli.moving import shown  # noqa: PLC0415
+    from kplan.workflow.move_figures import Progress, moves_listed, moves_verified  # noqa: PLC0415
+    from kplan.workflow.move_files import read_assignment  # noqa: PLC0415
+
+    if not file:
+        found = answer(session, inputs, ask.provider, moves_listed)
+        return shown(session, ask, found)
+    targets = read_assignment(Path(file))
+    found = answer(session, inputs, ask.provider, partial(moves_verified, targets=targets))
+    shown(session, ask, found)
+    if Progress.FAILED in found.findings:
+        return Exit.PARTLY
+    return Exit.CHANGES if Progress.IN_PROGRESS in found.findings else Exit.DONE
+
+
+@verb(
+    ("kplan reassign cancel -all", "Take everything that moves back to where it stood."),
+    ("kplan reassign cancel moves.json", "Only the partitions that a file names."),
+)
+def cancel(
+    session: Session,
+    inputs: InputOptions,
+    ask: AskOptions,
+    file: File = "",
+    *,
+    all_: Annotated[bool, typer.Option("--all", help="All that move, whoever began it.")] = False,
+) -> int:
+    """Take moving replicas back, and their throttles away.
+
+    What was copied so far is given up; replicas that had arrived already stay where they are.
+    """
+    from kplan.cli.moving import shown  # noqa: PLC0415 - help needs none of these
+    from kplan.model.errors import UsageError  # noqa: PLC0415
+    from kplan.workflow.move_figures import moves_cancelled  # noqa: PLC0415
+    from kplan.workflow.move_files import read_partitions  # noqa: PLC0415
+
+    if bool(file) is all_:
+        raise UsageError("Cancel which moves?", hint="Name a file of partitions, or give -all.")
+    partitions = read_partitions(Path(file)) if file else None
+    question = partial(moves_cancelled, partitions=partitions)
+    return shown(session, ask, answer(session, inputs, ask.provider, question))
+
+
+@verb(
+    ("kplan reassign export", "Where replicas stand now; keep it in a file, to go back to."),
+    ("kplan reassign export -match='orders-*'", "Of some topics only."),
+)
+def export(
+    session: Session,
+    inputs: InputOptions,
+    *,
+    match: Annotated[
+        str, typer.Option("--match", metavar="GLOB", help="Only topics that fit, with * and ?.")
+    ] = "*",
+    internal: Annotated[
+        bool, typer.Option("--internal", help="Those too that Kafka and its tools keep.")
+    ] = False,
+    provider: Annotated[
+        str,
+        typer.Option(
+            "--provider",
+            metavar="ALIAS",
+            help="The cluster of this provider block, where several are.",
+        ),
+    ] = "",
+) -> int:
+    """Write where replicas stand, as Kafka's own tool reads it."""
+    from kplan.cli.exits import Exit  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.move_figures import assignment_of  # noqa: PLC0415
+    from kplan.workflow.move_files import assignment_text  # noqa: PLC0415
+
+    question = partial(assignment_of, match=match, takes_internal=internal)
+    session.terminal.data(assignment_text(answer(session, inputs, provider, question)))
+    return Exit.DONE
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions(MoveOptions):
+    """Which file, who approves it, and which policies are asked."""
+
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE", help="An assignment as kafka-reassign-partitions.sh has it."
+        ),
+    ] = ""
+    auto_approve: AutoApprove = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would move.")] = False
+    provider: Annotated[
+        str,
+        typer.Option(
+            "--provider",
+            metavar="ALIAS",
+            help="The cluster of this provider block, where several are.",
+        ),
+    ] = ""
+    policy: Annotated[
+        list[str],
+        typer.Option("--policy", metavar="PATH", help="Ask these policies too (repeatable)."),
+    ] = field(default_factory=list)
+    override: Annotated[
+        list[str],
+        typer.Option(
+            "--override",
+            metavar="POLICY=REASON",
+            help="Let through what a soft policy refuses (repeatable).",
+        ),
+    ] = field(default_factory=list)
+
+
+@verb(
+    ("kplan reassign import moves.json", "Show what is copied, ask, and move."),
+    ("kplan reassign import moves.json -dry-run", "Only show it."),
+    ("kplan reassign import moves.json -auto-approve -throttle=20M", "In a pipeline, slowly."),
+)
+def import_(
+    session: Session, what: ImportOptions, inputs: InputOptions, states: StateOptions
+) -> int:
+    """Move replicas to where a file says.
+
+    Policies that decide alter are asked, with the topic as it will be. The move is throttled; one
+    that was interrupted is taken up by the same command. What is declared of a topic stays
+    declared: the next plan moves it back.
+    """
+    from kplan.cli import moving, wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.model.errors import UsageError  # noqa: PLC0415
+    from kplan.workflow.reassigning import Wanted  # noqa: PLC0415
+
+    if not what.file:
+        raise UsageError("Which file?", hint="kplan reassign export writes one.")
+    planning = PlanningOptions(policy=what.policy, override=what.override)
+    policies = wiring.plan_options(planning, is_destroy=False).policies
+    wanted = Wanted(Path(what.file), what.provider, policies, what.pace())
+    wish = moving.Wish(wanted, inputs, states, auto_approve=what.auto_approve, dry_run=what.dry_run)
+    return moving.moved(session, wish)

@@ -1,0 +1,170 @@
+"""Use case: move replicas to where a file says, once shown, approved and judged by policies."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from kplan.apply.carry import carry_out
+from kplan.apply.pace import Means, Pace, Watcher
+from kplan.cluster.reassignments import Replicas
+from kplan.cluster.usage import TopicPartition
+from kplan.config.load import Configuration
+from kplan.kinds import KINDS
+from kplan.kinds.moving import MovePace
+from kplan.kinds.topic import Topic, TopicKind
+from kplan.model.address import Address
+from kplan.model.connection import connection_name
+from kplan.model.errors import Unread, UsageError
+from kplan.model.outcome import Outcome
+from kplan.model.plan import Action, BasedOn, Change, Plan
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Live, Snapshot
+from kplan.plan.batches import batches
+from kplan.plan.differences import differences
+from kplan.plan.request import MAX_RECORDS
+from kplan.policy.risk import with_risks
+from kplan.workflow.clusters import Connection
+from kplan.workflow.move_files import read_assignment
+from kplan.workflow.moves import paced, with_moves
+from kplan.workflow.opened import Opened, opened
+from kplan.workflow.policies import Hearing, policed, refused_outcomes
+from kplan.workflow.project import PolicyOptions, Ports, Project
+from kplan.workflow.snapshot import read_snapshot
+
+_TOPICS = TopicKind.name
+Rows = Mapping[str, Mapping[int, Replicas]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked for; `provider` is the key of the connection."""
+
+    file: Path
+    provider: str = ""
+    policies: PolicyOptions = field(default_factory=PolicyOptions)
+    pace: MovePace = field(default_factory=MovePace)
+
+
+@dataclass(frozen=True, slots=True)
+class Reassigned:
+    """What was planned, and what became of each topic; nothing where nobody approved."""
+
+    plan: Plan
+    configuration: Configuration
+    outcomes: tuple[Outcome, ...] = ()
+    is_approved: bool = False
+
+
+def reassign(
+    project: Project,
+    wanted: Wanted,
+    ports: Ports,
+    approve: Callable[[Plan, Configuration], bool],
+    watcher: Watcher,
+) -> Reassigned:
+    """Plan, have the plan approved, and move; what is under way already is waited for.
+
+    Raises:
+        UsageError: the file cannot be read, or names what is not there.
+        Unread: the topics could not be read.
+
+    """
+    targets = read_assignment(wanted.file)
+    with opened(project, ports, frozenset({wanted.provider})) as found:
+        connection = _connection(found, wanted.provider)
+        ports.progress.stage("Reading the cluster")
+        names = {name: [Identity(name)] for name, _ in targets}
+        asked = [each for listed in names.values() for each in listed]
+        snapshot = read_snapshot(
+            connection.cluster, connection.description, KINDS, {_TOPICS: asked}
+        )
+        plan = with_moves(with_risks(_planned(found, targets, snapshot, wanted)), found.clusters)
+        hearing = Hearing(found.configuration, {wanted.provider: snapshot})
+        plan, configuration = policed(plan, hearing, wanted.policies, ports)
+        if plan.has_errors or not plan.batches or not approve(plan, configuration):
+            return Reassigned(plan, configuration)
+        ports.progress.stage("Moving replicas", sum(len(each.changes) for each in plan.batches))
+        means = Means(
+            connection.cluster,
+            paced(wanted.pace),
+            ports.clock,
+            watcher,
+            Pace(),
+            is_stopped=ports.is_stopped,
+        )
+        outcomes = (*carry_out(plan, means), *refused_outcomes(plan, watcher))
+        return Reassigned(plan, configuration, outcomes, is_approved=True)
+
+
+def _connection(found: Opened, provider: str) -> Connection:
+    connection = found.clusters.connections.get(provider)
+    if connection is None:
+        raise UsageError(
+            f"There is no connection {connection_name(provider)}.",
+            hint=f"There are {', '.join(map(connection_name, found.clusters.keys))}.",
+        )
+    return connection
+
+
+def _planned(
+    found: Opened, targets: Mapping[TopicPartition, Replicas], snapshot: Snapshot, wanted: Wanted
+) -> Plan:
+    if _TOPICS in snapshot.unread:
+        raise Unread(snapshot.unread[_TOPICS])
+    rows: dict[str, dict[int, Replicas]] = defaultdict(dict)
+    for (name, number), replicas in targets.items():
+        rows[name][number] = replicas
+    _check(rows, snapshot)
+    owners = {each.key: each.address for each in found.state.owned.values()}
+    changes: list[Change] = []
+    for name in sorted(rows):
+        live = snapshot.live(_TOPICS, Identity(name))
+        assert live is not None  # noqa: S101 - checked above
+        address = owners.get((_TOPICS, Identity(name), wanted.provider))
+        changes += _changes(address or Address(_TOPICS, "reassign", name), live, rows[name])
+    changes = [replace(each, provider=wanted.provider) for each in changes]
+    based_on = BasedOn("", found.state.lineage, found.state.serial, snapshot.cluster_id)
+    made = (
+        replace(each, provider=wanted.provider) for each in batches(changes, KINDS, MAX_RECORDS)
+    )
+    cluster = {"id": snapshot.cluster_id, "principal": snapshot.principal}
+    return Plan(based_on, tuple(changes), tuple(made), cluster=cluster)
+
+
+def _check(rows: Rows, snapshot: Snapshot) -> None:
+    """Name everything that is not there, at once."""
+    brokers = {each.id for each in snapshot.brokers}
+    faults: list[str] = []
+    for name, wanted in sorted(rows.items()):
+        live = snapshot.live(_TOPICS, Identity(name))
+        if live is None:
+            faults.append(f"topic {name} is not there, or hidden from us")
+            continue
+        held: Topic = live.value  # type: ignore[assignment] # a Reading of topics holds them
+        stands = {each for row in held.replica_assignment or () for each in row}
+        for number, replicas in sorted(wanted.items()):
+            if number >= (held.partitions or 0):
+                faults.append(f"{name} has no partition {number}")
+            faults += [
+                f"{name}:{number} names broker {each}, which is not there"
+                for each in replicas
+                if each not in brokers | stands
+            ]
+    if faults:
+        raise UsageError(f"{'; '.join(faults)}."[:2000])
+
+
+def _changes(address: Address, live: Live, rows: Mapping[int, Replicas]) -> list[Change]:
+    held: Topic = live.value  # type: ignore[assignment] # as above
+    stands = list(held.replica_assignment or ())
+    target = [rows.get(number, replicas) for number, replicas in enumerate(stands)]
+    if target == stands:
+        return []
+    before = replace(held, moving_to=None)
+    after = replace(
+        before, replica_assignment=tuple(target), replication_factor=len(target[0]) or None
+    )
+    name = Identity(held.name)
+    told = differences(TopicKind(), before, after)
+    return [Change(address, _TOPICS, name, Action.UPDATE, before, after, told, uid=live.uid)]

@@ -1,0 +1,125 @@
+"""Replicas moved by the installed command, on three brokers in three racks (S09, S10, S11)."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.setting_specs import ConfigResource, ConfigScope
+from kplan.cluster.specs import ConfigSource, TopicDescription
+from kplan.kinds.moving import RATES
+from kplan.kinds.topic_value import THROTTLED_REPLICAS
+from kplan.model.refusal import Refusal
+from kplan.sandbox.record import Sandbox
+from tests.e2e.commands import start
+from tests.e2e.places import Place, config_of, until
+
+pytestmark = pytest.mark.broker
+
+CONFIGURATION = """
+provider "kafka" {{}}
+resource "kafka_topic" "t" {{
+  name               = "{prefix}.t"
+  partitions         = 3
+  replication_factor = 1
+}}
+"""
+RECORDS, SIZE = 600, 10_000
+
+
+@pytest.fixture
+def moving(tmp_path: Path, cluster3: Sandbox) -> Iterator[Place]:
+    """Work on three brokers with a topic of one replica."""
+    env = {"KPLAN_BOOTSTRAP_SERVERS": cluster3.bootstrap_servers}
+    place = Place(tmp_path, env, CONFIGURATION)
+    place.run("apply", "-auto-approve")
+    yield place
+    place.tidy_up()
+
+
+def name(place: Place) -> str:
+    return f"{place.prefix}.t"
+
+
+def described(cluster: Cluster, place: Place) -> TopicDescription:
+    found = cluster.topics([name(place)])[name(place)]
+    assert isinstance(found, TopicDescription)
+    return found
+
+
+def filled(place: Place) -> None:
+    """Write some megabytes, so that a throttled copy takes a while."""
+    producer = Producer({"bootstrap.servers": place.env["KPLAN_BOOTSTRAP_SERVERS"]})
+    for number in range(RECORDS):
+        producer.produce(name(place), os.urandom(SIZE), partition=number % 3)
+        producer.poll(0)
+    assert producer.flush(30) == 0
+
+
+def throttles(cluster: Cluster, place: Place) -> set[str]:
+    """Name the throttles that are set, on the topic and on brokers."""
+    found = {key for key in THROTTLED_REPLICAS if config_of(cluster, name(place), key)}
+    brokers = [
+        ConfigResource(ConfigScope.BROKER, str(each.id)) for each in cluster.describe().brokers
+    ]
+    for details in cluster.configs(brokers).values():
+        assert not isinstance(details, Refusal)
+        found |= {
+            key
+            for key in RATES
+            if key in details and details[key].entry.source is ConfigSource.DYNAMIC_BROKER
+        }
+    return found
+
+
+def test_a_factor_goes_up_and_down_and_a_written_assignment_is_moved_to(moving: Place) -> None:
+    """RF 1 to 3 to 2, then a move; each is planned, applied, and then there is nothing to do."""
+    filled(moving)
+    with closing(moving.cluster()) as cluster:
+        moving.edit("replication_factor = 1", "replication_factor = 3")
+        planned = moving.run("plan", "-detailed-exitcode", code=2)
+        assert "replication_factor = 1 -> 3" in planned
+        assert "KP2214 copies 4," in planned or "KP2214 copies 2," in planned
+        assert "1 changed" in moving.run("apply", "-auto-approve")
+        assert {len(each) for each in described(cluster, moving).assignment} == {3}
+        assert throttles(cluster, moving) == set()
+        moving.run("plan", "-detailed-exitcode")
+        moving.edit("replication_factor = 3", "replication_factor = 2")
+        assert "KP2212 fewer replicas" in moving.run("plan", "-detailed-exitcode", code=2)
+        moving.run("apply", "-auto-approve")
+        assert {len(each) for each in described(cluster, moving).assignment} == {2}
+        moving.edit("  partitions         = 3\n", "")
+        moving.edit("replication_factor = 2", "replica_assignment = [[3, 1], [1, 2], [2, 3]]")
+        moving.run("apply", "-auto-approve")
+        found = described(cluster, moving)
+        assert found.assignment == ((3, 1), (1, 2), (2, 3))
+        until(lambda: described(cluster, moving).leaders == (3, 1, 2))
+        moving.run("plan", "-detailed-exitcode")
+
+
+def test_a_move_that_is_killed_is_taken_up_and_no_throttle_is_left(moving: Place) -> None:
+    """K4o-14: SIGKILL in the middle of a copy; the next run goes on and cleans up."""
+    filled(moving)
+    moving.edit("replication_factor = 1", "replication_factor = 3")
+    with closing(moving.cluster()) as cluster:
+        args = ("apply", "-auto-approve", "-throttle=200k")
+        with Path(os.devnull).open("w") as nowhere:
+            process = start(moving.folder, *args, env=moving.env, stdout=nowhere)
+        until(lambda: bool(cluster.reassignments()))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        assert cluster.reassignments()
+        assert throttles(cluster, moving) == {*THROTTLED_REPLICAS, *RATES}
+        status = json.loads(moving.run("reassign", "status", "-json"))
+        assert len(status["tables"]["partitions"]["rows"]) == 3
+        moving.run("apply", "-resume", "-throttle=100M")
+        assert not cluster.reassignments()
+        assert {len(each) for each in described(cluster, moving).assignment} == {3}
+        assert throttles(cluster, moving) == set()
+        moving.run("plan", "-detailed-exitcode")

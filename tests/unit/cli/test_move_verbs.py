@@ -1,0 +1,187 @@
+"""`kplan reassign` and `kplan elect` as somebody types them (K4o-08 to K4o-13, K201-10)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kplan.cli.terminal import Terminal
+from kplan.cluster.specs import NewTopic, TopicDescription
+from kplan.cluster.usage import PartitionUse, TopicUse
+from tests.unit.cli.memory_desk import Desk, desk_at
+
+POLICY = """
+policy "three_copies" {
+  on   = ["alter"]
+  kind = "kafka_topic"
+  deny {
+    condition = requested.replication_factor < 3
+    message   = "never below 3"
+  }
+}
+"""
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Desk:
+    found = desk_at(tmp_path, capsys, monkeypatch)
+    found.write("")
+    found.cluster.seed([NewTopic("a", assignment=((1, 2), (2, 3))), NewTopic("b", 1, 1)])
+    found.cluster.use("a", TopicUse({0: PartitionUse(0, 10, 0, 2048, 0)}, groups=()))
+    return found
+
+
+def file(desk: Desk, rows: object, name: str = "moves.json") -> str:
+    desk.write(json.dumps({"version": 1, "partitions": rows}), name)
+    return name
+
+
+def move(topic: str, partition: int, *replicas: int) -> dict[str, object]:
+    return {"topic": topic, "partition": partition, "replicas": list(replicas)}
+
+
+def described(desk: Desk, name: str) -> TopicDescription:
+    found = desk.cluster.topics([name])[name]
+    assert isinstance(found, TopicDescription)
+    return found
+
+
+def test_what_is_exported_is_imported_again(desk: Desk) -> None:
+    before = desk.types("reassign", "export", "-match=a")
+    assert json.loads(before)["partitions"][0] == {
+        "topic": "a",
+        "partition": 0,
+        "replicas": [1, 2],
+        "log_dirs": ["any", "any"],
+    }
+    desk.write(before, "before.json")
+    assert "stand there already" in desk.types("reassign", "import", "before.json", "-dry-run")
+    moves = file(desk, [move("a", 0, 3, 2), move("a", 1, 2, 1)])
+    told = desk.types("reassign", "import", moves, "-auto-approve")
+    assert 'kafka_topic.reassign["a"]' in told
+    assert "KP2214 copies 0 bytes to broker 1, 2,048 bytes to broker 3" in told
+    assert described(desk, "a").assignment == ((3, 2), (2, 1))
+    assert described(desk, "a").leaders == (3, 2)
+    assert '"completed"' in desk.types("reassign", "status", moves, "-json")
+    desk.types("reassign", "import", "before.json", "-auto-approve")
+    assert desk.types("reassign", "export", "-match=a") == before
+
+
+def test_a_dry_run_moves_nothing_and_nobody_to_ask_is_an_error(desk: Desk) -> None:
+    moves = file(desk, [move("a", 0, 3, 2)])
+    assert "1 to change" in desk.types("reassign", "import", moves, "-dry-run")
+    assert desk.cluster.count("reassign") == 0
+    assert "cannot be approved" in desk.fails("reassign", "import", moves)
+
+
+def test_a_move_is_asked_for_and_a_no_moves_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Terminal, "can_ask", True)
+    monkeypatch.setattr(Terminal, "ask", lambda *_: "no")
+    moves = file(desk, [move("a", 0, 3, 2)])
+    assert "Cancelled: nothing was changed." in desk.fails("reassign", "import", moves)
+    assert desk.cluster.count("reassign") == 0
+
+
+def test_policies_see_the_topic_as_it_will_be(desk: Desk) -> None:
+    """K201-10: Kafka asks nobody about a reassignment; kplan does."""
+    desk.write(POLICY)
+    fewer, more = move("a", 0, 1), move("b", 0, 1, 2, 3)
+    moves = file(desk, [fewer, move("a", 1, 2), more])
+    desk.types("reassign", "import", moves, "-auto-approve", code=1)
+    assert described(desk, "a").assignment == ((1, 2), (2, 3))
+    assert described(desk, "b").assignment == ((1, 2, 3),)
+
+
+def test_status_tells_how_far_each_partition_is(desk: Desk) -> None:
+    """K4o-10: -1, 0 and 1 by name, and as exit codes."""
+    desk.cluster.move_slowly(9)
+    desk.cluster.reassign({("a", 0): (3, 2)})
+    found = json.loads(desk.types("reassign", "status", "-json"))
+    (row,) = found["tables"]["partitions"]["rows"]
+    assert (row["from"], row["to"], row["bytes_left"]) == ("2, 1", "3, 2", 2048)
+    running = file(desk, [move("a", 0, 3, 2), move("a", 1, 2, 3)])
+    found = json.loads(desk.types("reassign", "status", running, "-json", code=2))
+    rows = found["tables"]["partitions"]["rows"]
+    assert [row["status"] for row in rows] == ["in_progress", "completed"]
+    failing = file(desk, [move("a", 1, 1, 3), move("gone", 0, 1), move("b", 7, 1)])
+    found = json.loads(desk.types("reassign", "status", failing, "-json", code=4))
+    assert {row["status"] for row in found["tables"]["partitions"]["rows"]} == {"failed"}
+
+
+def test_what_moves_is_taken_back(desk: Desk) -> None:
+    """K4o-11."""
+    desk.cluster.move_slowly(9)
+    desk.cluster.reassign({("a", 0): (3, 2), ("b", 0): (2,)})
+    told = desk.types("reassign", "cancel", file(desk, [move("a", 0, 3, 2)]))
+    assert "cancelled" in told
+    assert list(desk.cluster.reassignments()) == [("b", 0)]
+    desk.types("reassign", "cancel", "-all")
+    assert "No replicas are being moved." in desk.types("reassign", "cancel", "-all")
+    assert set(described(desk, "a").assignment[0]) == {1, 2}
+    assert "Cancel which moves?" in desk.fails("reassign", "cancel")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("nothing", "is no JSON"),
+        ("[]", 'has no list "partitions"'),
+        ('{"partitions": []}', 'has no list "partitions"'),
+        ('{"partitions": [3]}', "is no object"),
+        ('{"partitions": [{"topic": "a", "partition": -1}]}', "has no topic, or no number"),
+        ('{"partitions": [{"topic": "a", "partition": 0}]}', "has no list of broker ids"),
+        (
+            '{"partitions": [{"topic": "a", "partition": 0, "replicas": [1, 1]}]}',
+            "names a broker twice",
+        ),
+        (
+            (
+                '{"partitions": [{"topic": "a", "partition": 9, "replicas": [1, 8]},'
+                ' {"topic": "c", "partition": 0, "replicas": [1]}]}'
+            ),
+            "a has no partition 9; a:9 names broker 8, which is not there; topic c is not there",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_followed_is_told(desk: Desk, text: str, told: str) -> None:
+    desk.write(text, "moves.json")
+    assert told in desk.fails("reassign", "import", "moves.json", "-auto-approve")
+    assert "cannot be read" in desk.fails("reassign", "import", "none.json", "-auto-approve")
+
+
+def test_a_rate_that_is_none_is_told(desk: Desk) -> None:
+    moves = file(desk, [move("a", 0, 3, 2)])
+    told = desk.fails("reassign", "import", moves, "-auto-approve", "-throttle=fast")
+    assert "-throttle=fast is no rate" in told
+
+
+def test_first_replicas_lead_again(desk: Desk) -> None:
+    """K4o-12, K4o-13."""
+    desk.cluster.go_down(1)
+    desk.cluster.come_back()
+    assert described(desk, "a").leaders == (2, 2)
+    told = desk.types("elect", "preferred", "-all")
+    assert "leader == preferred: " in told
+    assert described(desk, "a").leaders == (1, 2)
+    assert "No partition needs an election." in desk.types("elect", "preferred", "-all")
+    assert "not needed" in desk.types("elect", "preferred", file(desk, [move("a", 0)]))
+    desk.types("elect", "preferred", file(desk, [move("a", 7)]), code=1)
+    assert "Which partitions?" in desk.fails("elect", "preferred")
+
+
+def test_an_unclean_election_takes_an_option_and_a_yes(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "-allow-unclean" in desk.fails("elect", "unclean", "-all", "-auto-approve")
+    moves = file(desk, [move("a", 0)])
+    assert "cannot be approved" in desk.fails("elect", "unclean", moves, "-allow-unclean")
+    monkeypatch.setattr(Terminal, "can_ask", True)
+    monkeypatch.setattr(Terminal, "ask", lambda *_: "no")
+    desk.fails("elect", "unclean", moves, "-allow-unclean")
+    assert desk.cluster.count("elect_leaders") == 0
+    monkeypatch.setattr(Terminal, "ask", lambda *_: "yes")
+    assert "not needed" in desk.types("elect", "unclean", moves, "-allow-unclean")
