@@ -1,8 +1,10 @@
 """Applied means visible: waiting until every broker serves what was applied (design law 10)."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 
+from kplan.apply.asking import answers
 from kplan.apply.ledger import Ledger, Line
 from kplan.apply.pace import Means
 from kplan.model.errors import ClusterError
@@ -14,7 +16,8 @@ def wait_until_visible(ledger: Ledger, means: Means, deadline: float) -> None:
     """Ask every broker for every applied change until all serve it or `visible_s` is over.
 
     Marks the lines verified and notes the topic ids. A broker that cannot be asked leaves what it
-    was asked for unverified; the wait goes on, within its bound.
+    was asked for unverified; the wait goes on, within its bound, which holds for a request that
+    hangs too.
     """
     applied = [
         line
@@ -25,14 +28,15 @@ def wait_until_visible(ledger: Ledger, means: Means, deadline: float) -> None:
         return
     means.watcher.settling(len(applied), len(applied))
     until = min(deadline, means.clock.now() + means.pace.visible_s)
-    waiting = {broker: list(applied) for broker in _brokers(means)}
     begun = means.clock.now()
+    brokers = answers({0: lambda: _brokers(means)}, means, until).get(0, _NOBODY)
+    waiting = {broker: list(applied) for broker in brokers}
     while True:
-        waiting = {
-            broker: left
-            for broker, lines in waiting.items()
-            if (left := _not_served(broker, lines, means))
+        asked = {
+            broker: partial(_not_served, broker, lines, means) for broker, lines in waiting.items()
         }
+        waiting |= answers(asked, means, until)
+        waiting = {broker: left for broker, left in waiting.items() if left}
         late = {id(line) for lines in waiting.values() for line in lines}
         means.watcher.settling(len(late), len(applied))
         if not waiting or means.clock.now() >= until or means.is_stopped():
@@ -47,11 +51,15 @@ def _pause_s(waited_s: float) -> float:
     return min(max(waited_s / 10, 0.05), 2.0)
 
 
+_NOBODY = (-1,)
+"""There is nobody to ask now: what was applied stays unverified."""
+
+
 def _brokers(means: Means) -> tuple[int, ...]:
     try:
-        return means.cluster.describe().witnesses or (-1,)
+        return means.cluster.describe().witnesses or _NOBODY
     except ClusterError:
-        return (-1,)  # nobody to ask now: stays unverified
+        return _NOBODY
 
 
 def _not_served(broker: int, lines: Sequence[Line], means: Means) -> list[Line]:

@@ -70,7 +70,12 @@ def _applied(session: Session, wish: Wish, shown: Progress) -> Applied:
     project = wiring.project(session, wish.states, wish.inputs)
     options = wiring.plan_options(wish.planning, is_destroy=wish.is_destroy)
     in_flight = wish.planning.in_flight(session.environ) or IN_FLIGHT
-    pace = replace(options.pace, in_flight=in_flight, waits_for_visibility=wish.waits)
+    pace = replace(
+        options.pace,
+        in_flight=in_flight,
+        waits_for_visibility=wish.waits,
+        total_s=wish.total_s or options.pace.total_s,
+    )
     options = replace(options, pace=pace, move_pace=wish.move_pace or options.move_pace)
     verb = "destroy" if wish.is_destroy else "apply"
     ports = wiring.ports(session, verb, wish.states, shown)

@@ -15,6 +15,14 @@ Json = Annotated[bool, typer.Option("--json", help="Write JSON for machines to s
 AutoApprove = Annotated[
     bool, typer.Option("--auto-approve", help="Carry the plan out without asking.")
 ]
+Deadline = Annotated[
+    str,
+    typer.Option(
+        "--deadline",
+        metavar="SPAN",
+        help="After this time, as in 10m, nothing more is sent; without it after 1h.",
+    ),
+]
 
 SkipForeign = Annotated[
     bool,

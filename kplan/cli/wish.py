@@ -5,7 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.cli.options import InputOptions, PlanningOptions, ResultOptions, StateOptions
+from kplan.cli.options import (
+    InputOptions,
+    PlanningOptions,
+    ResultOptions,
+    StateOptions,
+    span_s,
+)
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,6 +28,7 @@ class Wish:
     `is_resume` asks for the rest of an apply that was interrupted, and approved before.
     `expected_checksum` approves just the plan that has it. Without `waits` nobody looks whether
     the brokers serve what was applied. Replicas move at `move_pace`, None is the usual one.
+    `deadline` is a span, after which nothing more is sent.
     """
 
     inputs: InputOptions = field(default_factory=InputOptions)
@@ -36,6 +43,12 @@ class Wish:
     expected_checksum: str = ""
     waits: bool = True
     move_pace: "MovePace | None" = None
+    deadline: str = ""
+
+    @property
+    def total_s(self) -> float | None:
+        """How long requests may be sent, in seconds; None is as long as always."""
+        return span_s("-deadline", self.deadline) if self.deadline else None
 
     @property
     def needs_approval(self) -> bool:
@@ -55,6 +68,8 @@ class Wish:
                 "A saved plan is carried out as it is: leave -destroy, -target and "
                 "-expect-checksum out."
             )
+        if self.total_s is not None and self.total_s <= 0:
+            raise UsageError("-deadline must be greater than 0.")
         if self.on_stale not in ON_STALE:
             known = ", ".join(ON_STALE)
             raise UsageError(f"-on-stale={self.on_stale} is none of {known}.")

@@ -9,6 +9,7 @@ import typer
 from kplan.cli.move_options import MoveOptions
 from kplan.cli.options import (
     AutoApprove,
+    Deadline,
     InputOptions,
     PlanningOptions,
     ResultOptions,
@@ -52,6 +53,7 @@ class WhatOptions(MoveOptions):
         bool,
         typer.Option("--wait/--no-wait", help="Wait until every broker serves what was applied."),
     ] = True
+    deadline: Deadline = ""
 
 
 @verb(
@@ -61,6 +63,7 @@ class WhatOptions(MoveOptions):
     ("kplan apply -expect-checksum=5c2e-91ab-07fe-1d3c", "Exactly the plan of that review."),
     ("kplan apply -on-stale=skip release.kplan", "All of it that nobody changed meanwhile."),
     ("kplan apply -throttle=20M", "Move replicas, if any, at 20 MB a second and broker."),
+    ("kplan apply -deadline=10m", "Send nothing after ten minutes; the rest is resumed."),
     ("kplan apply -resume", "Do the rest of an apply that was interrupted or killed."),
 )
 def apply(
@@ -92,5 +95,6 @@ def apply(
         expected_checksum=what.expect_checksum,
         waits=what.wait,
         move_pace=what.pace(),
+        deadline=what.deadline,
     )
     return carried_out(session, wish)

@@ -11,7 +11,7 @@ from kplan.cli.verb import verb
 
 @verb(
     ("kplan wait", "After `kplan apply -no-wait`, or one that ran out of patience."),
-    ("kplan wait -timeout=10m", "Longer than the two minutes that apply waits."),
+    ("kplan wait -timeout=10m", "Longer than the two minutes that it waits otherwise."),
 )
 def wait(
     session: Session,

@@ -84,6 +84,23 @@ def test_what_contradicts_itself_is_refused(desk: Desk, typed: list[str], told: 
     assert told in desk.fails("apply", *typed)
 
 
+# ---- the deadline
+
+
+def test_after_the_deadline_nothing_is_sent_and_the_rest_is_resumed(desk: Desk) -> None:
+    """Item 1: one total deadline, which is an option."""
+    desk.write(NEXT)
+    begun = len(desk.cluster.calls)
+    told = desk.types("apply", "-auto-approve", "-deadline=0.000001s", code=1)
+    assert "kplan apply -resume" in told
+    writes = [each for each in desk.cluster.calls[begun:] if each.method.startswith("alter")]
+    assert all(each.validate_only for each in writes)
+    assert "Apply complete!" in desk.types("apply", "-resume")
+    assert "No changes." in desk.types("plan")
+    assert "must be greater than 0" in desk.fails("destroy", "-auto-approve", "-deadline=0s")
+    assert "is no span of time" in desk.fails("apply", "-deadline=soon")
+
+
 # ---- checksums
 
 
