@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 REQUEST = ("cluster", "principal", "host", "operation", "resource_type", "resource_name")
 """The columns of a request, in Kafka's own words: `READ`, `TOPIC`."""
+_PLACE = ("cluster", "resource_type", "resource_name")
 
 
 def acls_of(objects: "DataFrame") -> "DataFrame":
@@ -62,12 +63,18 @@ def decisions(requests: "DataFrame", acls: "DataFrame", rules: "DataFrame") -> "
     from pyspark.sql import functions as F  # noqa: N812
 
     asked = requests.select(*REQUEST).distinct()
-    matched = _matched(asked, acls)
-    weighed = matched.groupBy(*REQUEST).agg(
-        F.max((F.col("permission") == "DENY") & _fits() & _denies()).alias("is_denied"),
-        F.max((F.col("permission") == "ALLOW") & _fits() & _grants()).alias("is_granted"),
-        F.expr("true").alias("has_acl"),
+    keyed = _keyed(asked, acls)
+    weighed = (
+        _speaking(asked, keyed, acls)
+        .groupBy(*REQUEST)
+        .agg(
+            F.max((F.col("permission") == "DENY") & _denies()).alias("is_denied"),
+            F.max((F.col("permission") == "ALLOW") & _grants()).alias("is_granted"),
+        )
     )
+    of_open = keyed.join(F.broadcast(rules.where("allow_everyone")), "cluster", "left_semi")
+    known = of_open.join(acls.select(*_PLACE[:2], own_key()), [*_PLACE[:2], "key"], "left_semi")
+    has_acl = known.select(*_PLACE).distinct().withColumn("has_acl", F.expr("true"))
     is_super = F.array_contains(F.col("super_users"), F.col("principal"))
     is_open = F.col("has_acl").isNull() & F.col("allow_everyone")
     is_granted = F.col("is_granted") & ~F.col("is_denied")
@@ -76,27 +83,41 @@ def decisions(requests: "DataFrame", acls: "DataFrame", rules: "DataFrame") -> "
         | F.coalesce(is_open, F.expr("false"))
         | F.coalesce(is_granted, F.expr("false"))
     )
-    joined = asked.join(weighed, list(REQUEST), "left").join(F.broadcast(rules), "cluster", "left")
+    joined = (
+        asked.join(weighed, list(REQUEST), "left")
+        .join(has_acl, list(_PLACE), "left")
+        .join(F.broadcast(rules), "cluster", "left")
+    )
     return joined.select(*REQUEST, allowed.alias("is_allowed"))
 
 
 def matching(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
     """Pair every request with the ACLs that speak for or against it: REQUEST and `identity`."""
-    found = _matched(requests.select(*REQUEST).distinct(), acls)
-    return found.where(_fits() & (_grants() | _denies())).select(*REQUEST, "identity")
+    asked = requests.select(*REQUEST).distinct()
+    found = _speaking(asked, _keyed(asked, acls), acls)
+    return found.where(_grants() | _denies()).select(*REQUEST, "identity")
 
 
-def _matched(asked: "DataFrame", acls: "DataFrame") -> "DataFrame":
-    """Join requests with the ACLs on their resources, whoever these are for."""
+def _keyed(asked: "DataFrame", acls: "DataFrame") -> "DataFrame":
+    """Give the resources that are asked for, under each key of an ACL that may be on them."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    place = ["cluster", "resource_type", "resource_name"]
-    resources = asked.select(*place).distinct()
+    resources = asked.select(*_PLACE).distinct()
     name = F.col("resource_name")
     literal = F.when(name.startswith(ANY_NAME), F.array(key("LITERAL", name))).otherwise(
         F.array(key("LITERAL", name), key("LITERAL", F.lit(ANY_NAME)))
     )
-    looked = with_keys(resources, acls, literal)
+    return with_keys(resources, acls, literal)
+
+
+def _speaking(asked: "DataFrame", keyed: "DataFrame", acls: "DataFrame") -> "DataFrame":
+    """Join requests with the ACLs on their resources that are for whoever asks, from where.
+
+    The principal is part of what is hashed: on one prefix there may be ACLs for a thousand others.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    both = F.array_distinct(F.array(F.col("principal"), F.lit(EVERYONE)))
     held = acls.select(
         "cluster",
         "resource_type",
@@ -107,8 +128,9 @@ def _matched(asked: "DataFrame", acls: "DataFrame") -> "DataFrame":
         F.col("operation").alias("acl_operation"),
         "permission",
     )
-    found = looked.join(held, ["cluster", "resource_type", "key"])
-    return asked.join(found.drop("key"), place)
+    found = asked.withColumn("acl_principal", F.explode(both)).join(keyed, list(_PLACE))
+    fitting = found.join(held, ["cluster", "resource_type", "key", "acl_principal"])
+    return fitting.where(F.col("acl_host").isin(ANY_HOST, F.col("host")))
 
 
 def with_keys(resources: "DataFrame", acls: "DataFrame", more: "Column") -> "DataFrame":
@@ -146,14 +168,6 @@ def own_key() -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.concat_ws(":", "pattern_type", "resource_name").alias("key")
-
-
-def _fits() -> "Column":
-    """Whether an ACL is for whoever asks, from where they ask."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    who = F.col("acl_principal").isin(EVERYONE, F.col("principal"))
-    return who & F.col("acl_host").isin(ANY_HOST, F.col("host"))
 
 
 def _denies() -> "Column":
