@@ -227,8 +227,7 @@ def access_document(diff: AccessDiff | None) -> Document:
         return Document((Paragraph("No ACL changes."),), title)
     counts = Counter(each.effect for each in diff.shifts)
     sums = ", ".join(f"{counts[each]} {_NAMES[each]}" for each in Effect)
-    notes = tuple(Paragraph(f"Not known: {each}", Tone.WARNING) for each in diff.unknown)
-    return Document((*access_blocks(diff), *notes, Totals((line(f"{sums}."),))), title)
+    return Document((*access_blocks(diff), Totals((line(f"{sums}."),))), title)
 
 
 def access_cases(diff: AccessDiff | None) -> tuple[Case, ...]:

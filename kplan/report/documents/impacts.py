@@ -20,7 +20,6 @@ from kplan.report.document import (
 )
 from kplan.report.documents.findings import of_risks
 from kplan.report.documents.plan_data import impact_data
-from kplan.report.documents.tallies import tallies
 from kplan.report.documents.units import counted, duration, size
 from kplan.report.gauge import Gauge
 
@@ -44,7 +43,7 @@ def impacts_document(plan: Plan) -> Document:
     )
     sums = f"{counted(len(found), 'change')}: {_count(records)} records, {_size(bytes_)} at risk."
     table = Table(tuple(_row(*each) for each in found), _COLUMNS)
-    return Document((table, Totals((line(sums),))), title, tallies([change for change, _ in found]))
+    return Document((table, Totals((line(sums),))), title)
 
 
 def _row(change: Change, found: Impact) -> TableRow:

@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from kplan.cli.run import run
 from kplan.cluster.specs import ConfigAlteration, NewTopic
@@ -118,6 +119,9 @@ def test_metrics_are_in_the_form_of_prometheus(desk: Desk) -> None:
     lines = (desk.folder / "kplan.prom").read_text().splitlines()
     numbers = [each for each in lines if not each.startswith("#")]
     assert all(GAUGE.fullmatch(each) for each in numbers), numbers
+    families = list(text_string_to_metric_families("\n".join(lines) + "\n"))
+    assert sum(len(each.samples) for each in families) == len(numbers)
+    assert {each.type for each in families} == {"gauge"}
     helped = [each.split()[2] for each in lines if each.startswith("# HELP")]
     typed = [each.split()[2] for each in lines if each.startswith("# TYPE")]
     assert helped == typed == list(dict.fromkeys(each.partition("{")[0] for each in numbers))
