@@ -82,7 +82,7 @@ def _ask(batch: Batch, changes: Chunk, ledger: Ledger, means: Means) -> Answers:
         ledger.start(changes, means.clock.now())
     found = Answers()
     verdicts = _verdicts(batch, changes, means)
-    if ways := [each for each in verdicts.values() if isinstance(each, UnderWay)]:
+    if ways := [each for each in verdicts.values() if isinstance(each, UnderWay) and each.total]:
         means.watcher.moving(ways[0].left, ways[0].total)
     if (alike := _alike(changes, verdicts)) is not None:
         found.smaller = [(change, alike) for change in changes]

@@ -20,12 +20,14 @@ from kplan.cluster.setting_specs import ConfigResource, ConfigScope, ResourceAlt
 from kplan.cluster.specs import ConfigAlteration, ConfigSource, TopicDescription, Verdict
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds.topic_value import THROTTLED_REPLICAS
-from kplan.model.errors import ClusterError, Unread
+from kplan.model.errors import ClusterError, Unreachable, Unread
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 
 RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
 _FOLLOWERS, _LEADERS = THROTTLED_REPLICAS
+_PATIENCE = 120
+"""Looks in a row that nobody answers, before a move is given up; it goes on in the cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class Mover:
     limited: set[int] = field(default_factory=set)
     foreign: set[int] = field(default_factory=set)
     met: set[str] = field(default_factory=set)
+    misses: int = 0
 
     def moved(self, cluster: Cluster, wanted: Sequence[Relocation]) -> Mapping[Identity, Verdict]:
         """Take all moves one step on; what is not there yet is refused as `UnderWay`.
@@ -95,11 +98,14 @@ class Mover:
         A topic that stands as wanted has its throttle taken away and its first replicas elected.
         """
         try:
-            return self._moved(cluster, wanted)
-        except Unread:
-            raise
-        except ClusterError as failure:  # the move goes on without us: look again
+            found = self._moved(cluster, wanted)
+        except Unreachable as failure:  # the move goes on without us: look again
+            self.misses += 1
+            if self.misses > _PATIENCE:
+                raise
             return {Identity(each.topic): under_way(failure.detail, 0, 0) for each in wanted}
+        self.misses = 0
+        return found
 
     def _moved(self, cluster: Cluster, wanted: Sequence[Relocation]) -> Mapping[Identity, Verdict]:
         seen = Seen(cluster.topics([each.topic for each in wanted]), cluster.reassignments())
@@ -115,7 +121,8 @@ class Mover:
         going = [each for each in sound if each.topic not in refused]
         done = [each for each in going if _is_done(each, seen)]
         is_last = len(done) == len(going) and not _others(seen, sound)
-        self._finish(cluster, done, set(refused), is_last=is_last)
+        busy = {name for name, _ in cluster.reassignments()} if refused else set()
+        self._finish(cluster, done, set(refused) - busy, is_last=is_last and not busy)
         return verdicts | refused | self._told(cluster, going, done, seen)
 
     def _adopt(self, cluster: Cluster, topics: Collection[str]) -> None:
@@ -124,49 +131,54 @@ class Mover:
         brokers = _throttled_brokers(_throttles(cluster, topics)) if topics else set()
         self._limit(cluster, brokers - self.limited)
 
-    def _limit(self, cluster: Cluster, brokers: Collection[int]) -> None:
+    def _limit(self, cluster: Cluster, brokers: Collection[int]) -> Verdict:
+        """Set the rates of brokers, or with a pace without limit take them away."""
         if not brokers:
-            return
+            return None
         rate = dict.fromkeys(RATES, str(self.pace.bytes_per_s)) if self.pace.bytes_per_s else {}
-        cluster.alter_configs(
-            [
-                ResourceAlteration(_broker(each), rate, () if rate else RATES)
-                for each in sorted(brokers)
-            ]
-        )
+        wanted = [
+            ResourceAlteration(_broker(each), rate, () if rate else RATES)
+            for each in sorted(brokers)
+        ]
         self.limited |= set(brokers)
+        answers = cluster.alter_configs(wanted).values()
+        return next((each for each in answers if each is not None), None)
 
     def _begun(
         self, cluster: Cluster, chosen: Sequence[tuple[Relocation, TopicPartition]], seen: Seen
     ) -> dict[Identity, Verdict]:
-        """Throttle and begin; topics that are refused for good come with their refusal."""
-        targets = {key: each.targets[key[1]] for each, key in chosen}
-        if not targets:
+        """Throttle and begin; topics that are refused for good come with their refusal.
+
+        What cannot be throttled is not begun.
+        """
+        if not chosen:
             return {}
-        self._throttle(cluster, list({each.topic: each for each, _ in chosen}.values()), seen)
-        refused: dict[Identity, Verdict] = {}
-        for (name, number), answer in cluster.reassign(targets).items():
+        refused = self._throttle(cluster, {each.topic: each for each, _ in chosen}, seen)
+        targets = {key: each.targets[key[1]] for each, key in chosen if each.topic not in refused}
+        answers = cluster.reassign(targets) if targets else {}
+        for (name, number), answer in answers.items():
             if answer is not None and handling(answer) not in _LATER:
                 told = f"Partition {number}: {answer.message}"
                 refused[Identity(name)] = Refusal(answer.error, answer.code, told)
         return refused
 
-    def _throttle(self, cluster: Cluster, wanted: Sequence[Relocation], seen: Seen) -> None:
+    def _throttle(
+        self, cluster: Cluster, wanted: Mapping[str, Relocation], seen: Seen
+    ) -> dict[Identity, Verdict]:
         """Let replicas that move, and the leaders they copy from, take so much and no more."""
-        pairs = {each.topic: _throttled(each, seen) for each in wanted}
+        pairs = {name: _throttled(each, seen) for name, each in wanted.items()}
         pairs = {name: found for name, found in pairs.items() if found[_FOLLOWERS]}
         if not pairs or not self.pace.bytes_per_s:
-            return
-        cluster.alter_topic_configs([ConfigAlteration(name, set_) for name, set_ in pairs.items()])
-        brokers = {
-            int(pair.rpartition(":")[2])
-            for found in pairs.values()
-            for listed in found.values()
-            for pair in listed.split(",")
-        }
-        new = {each for each in brokers if each not in self.limited | self.foreign}
+            return {}
+        answers = cluster.alter_topic_configs(
+            [ConfigAlteration(name, set_) for name, set_ in pairs.items()]
+        )
+        lists = {name: tuple(found.values()) for name, found in pairs.items()}
+        new = _throttled_brokers(lists) - self.limited - self.foreign
         self.foreign |= _limited_already(cluster, new)
-        self._limit(cluster, new - self.foreign)
+        fault = self._limit(cluster, new - self.foreign)
+        found = {name: fault or answers.get(name) for name in pairs}
+        return {Identity(name): each for name, each in found.items() if each is not None}
 
     def _finish(
         self,

@@ -38,7 +38,7 @@ __all__ = ["Topic", "TopicKind"]
 CREATE = Step(40, "create_topics")
 ALTER_CONFIG = Step(50, "alter_topic_configs")
 GROW = Step(60, "create_partitions")
-REASSIGN = Step(70, "reassign_partitions")
+REASSIGN = Step(70, "reassign")
 DELETE = Step(90, "delete_topics")
 
 

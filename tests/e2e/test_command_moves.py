@@ -123,3 +123,29 @@ def test_a_move_that_is_killed_is_taken_up_and_no_throttle_is_left(moving: Place
         assert {len(each) for each in described(cluster, moving).assignment} == {3}
         assert throttles(cluster, moving) == set()
         moving.run("plan", "-detailed-exitcode")
+
+
+def test_an_imported_move_is_killed_told_and_taken_back(moving: Place) -> None:
+    """K4o-08, K4o-10, K4o-11: the JSON of Kafka's own tool, and its way back."""
+    filled(moving)
+    with closing(moving.cluster()) as cluster:
+        before = moving.run("reassign", "export", f"-match={name(moving)}")
+        document = json.loads(before)
+        for each in document["partitions"]:
+            each["replicas"] = [broker for broker in (1, 2, 3) if broker not in each["replicas"]]
+        (moving.folder / "moves.json").write_text(json.dumps(document), encoding="utf-8")
+        args = ("reassign", "import", "moves.json", "-auto-approve", "-throttle=200k")
+        with Path(os.devnull).open("w") as nowhere:
+            process = start(moving.folder, *args, env=moving.env, stdout=nowhere)
+        until(lambda: bool(cluster.reassignments()))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        status = json.loads(moving.run("reassign", "status", "moves.json", "-json", code=2))
+        rows = status["tables"]["partitions"]["rows"]
+        assert {row["status"] for row in rows} == {"in_progress"}
+        assert sum(row["bytes_left"] for row in rows) > 0
+        moving.run("reassign", "cancel", "-all")
+        assert not cluster.reassignments()
+        assert throttles(cluster, moving) == set()
+        until(lambda: moving.run("reassign", "export", f"-match={name(moving)}") == before)
+        moving.run("reassign", "status", "moves.json", code=4)

@@ -23,6 +23,7 @@ from kplan.kinds.moving import RATES, MovePace, Mover, Relocation, lift_left_ove
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_layout import moves
 from kplan.kinds.topic_value import THROTTLED_REPLICAS, Topic
+from kplan.model.errors import Unreachable
 from kplan.model.outcome import Status
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.refusal import Refusal, UnderWay
@@ -89,7 +90,7 @@ def test_more_replicas_are_a_move_that_keeps_what_is_there() -> None:
     held = cluster((1,), (2,))
     bench = on(held)
     plan = planned(bench, wanted(partitions=2, replication_factor=3))
-    assert steps(plan) == ["reassign_partitions"]
+    assert steps(plan) == ["reassign"]
     (change,) = plan.changes
     assert isinstance(change.before, Topic)
     assert isinstance(change.after, Topic)
@@ -141,7 +142,7 @@ def test_partitions_are_made_before_replicas_move_and_deletes_come_last() -> Non
     assert steps(plan) == [
         "alter_topic_configs",
         "create_partitions",
-        "reassign_partitions",
+        "reassign",
         "delete_topics",
     ]
     bench.apply(plan)
@@ -341,6 +342,27 @@ def test_only_replicas_that_stand_elsewhere_move() -> None:
     kind = TopicKind()
     assert [each.name for each in kind.steps(change)] == [
         "create_partitions",
-        "reassign_partitions",
+        "reassign",
     ]
     assert kind.records(kind.steps(change)[1], change) == 1
+
+
+def test_what_cannot_be_throttled_is_not_begun() -> None:
+    held = cluster((1,))
+    held.deny("ALTER_CONFIGS", "CLUSTER")
+    found = Mover(MovePace()).moved(held, [Relocation("orders", "", {0: (1, 2)})])
+    refused = found["orders"]  # type: ignore[index] # a name
+    assert isinstance(refused, Refusal)
+    assert refused.error == "CLUSTER_AUTHORIZATION_FAILED"
+    assert held.count("reassign") == 0
+    assert throttles(held) == []
+
+
+def test_a_cluster_that_stays_away_ends_the_wait() -> None:
+    held = cluster((1,))
+    held.time_out(call="reassignments", times=None)
+    mover = Mover(MovePace())
+    wish = [Relocation("orders", "", {0: (1, 2)})]
+    looks = (mover.moved(held, wish) for _ in range(1000))
+    with pytest.raises(Unreachable):
+        list(looks)
