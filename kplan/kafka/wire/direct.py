@@ -37,9 +37,43 @@ CHANGES: Mapping[str, str] = {
 }
 """Methods of the port that change something and that controllers serve, with what they change.
 
-Left out is what cannot be read back there, so that nobody could tell what it would change: topics
-have no layout, quotas and credentials are not told (decision 0035).
+They take some others too; left out is what cannot be read back there (decision 0035).
 """
+
+READS: Mapping[str, str] = {
+    "describe": "the controllers, in place of brokers",
+    "rights": "those on the cluster; none on topics",
+    "topics": "whether a named topic is there, as its configs tell",
+    "topic_configs": "as brokers do",
+    "acls": "as brokers do",
+    "config_names": "nothing: what is wanted is asked for by name",
+    "configs": "all but those of a single broker",
+    "versions": "as brokers do",
+    "quorum": "as brokers do; the one that leads tells it",
+    "lacks": "what is not among the changes above",
+}
+"""Methods that read, with what controllers tell."""
+
+ONLY_BROKERS: Mapping[str, str] = {
+    "preview_topics": "the topic could not be read back",
+    "create_topics": "the topic could not be read back",
+    "create_partitions": "partitions could not be read back",
+    "delete_topics": "what would be lost is not told",
+    "quotas": "DescribeClientQuotas is not offered",
+    "alter_quotas": "what it would change is not told",
+    "scram_users": "DescribeUserScramCredentials is offered and answered with -1",
+    "alter_scram_users": "what it would change is not told",
+    "topic_use": "offsets and groups are with brokers",
+    "group_names": "groups are with brokers",
+    "groups": "groups are with brokers",
+    "describe_groups": "groups are with brokers",
+    "delete_records": "records are with brokers",
+    "reassignments": "replicas are with brokers",
+    "reassign": "where replicas stand is not told",
+    "replica_sizes": "replicas are with brokers",
+    "elect_leaders": "leaders are brokers",
+}
+"""Methods that take a broker, and why: as measured on Kafka 4.3."""
 
 SERVED = ", ".join(dict.fromkeys(CHANGES.values()))
 """What controllers can be asked to change, in words."""
@@ -132,7 +166,8 @@ class ControllerCluster(WireCluster):
 
 def _left_out(method: str) -> Lack:
     api = capabilities.TAKES.get(method)
-    reason = f"This takes a broker; asked directly, controllers change {SERVED}"
+    why = ONLY_BROKERS.get(method, "it is not served")
+    reason = f"This takes a broker: {why}. Asked directly, controllers change {SERVED}"
     return Lack(api.name if api else method, (0, 0), None, reason)
 
 

@@ -13,14 +13,14 @@ from kplan.cluster.specs import AclBinding, ConfigAlteration, TopicDescription
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings import ConnectionSettings, Timeouts, seconds
 from kplan.kafka.wire import messages
-from kplan.kafka.wire.direct import CHANGES, SERVED, ControllerCluster
+from kplan.kafka.wire.direct import CHANGES, ONLY_BROKERS, READS, SERVED, ControllerCluster
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.quorum_messages import DESCRIBE_QUORUM, UNREGISTER_BROKER
 from kplan.model.errors import ClusterError, Unlisted, Unread, Unsupported, WrongEndpoint
 from kplan.model.refusal import Refusal
 from tests.unit.kafka.fake_broker import FakeBroker, fake_broker, settings_for
 
-ONLY_BROKERS = frozenset(
+LACKING = frozenset(
     {messages.METADATA.key, messages.DESCRIBE_QUOTAS.key, messages.LIST_CONFIG_RESOURCES.key}
 )
 ACL = AclBinding("TOPIC", "orders", "LITERAL", "User:app", "*", "READ", "ALLOW")
@@ -52,7 +52,7 @@ def told(code: int) -> Message:
 def controllers(count: int, active: int = 101) -> Iterator[tuple[list[FakeBroker], Cluster]]:
     """Run controllers that all name the active one, and ask them directly."""
     with ExitStack() as stack:
-        nodes = [stack.enter_context(fake_broker(ONLY_BROKERS)) for _ in range(count)]
+        nodes = [stack.enter_context(fake_broker(LACKING)) for _ in range(count)]
         for node in nodes:
             node.on(messages.DESCRIBE_CLUSTER, registered(nodes, active))
         yield nodes, stack.enter_context(closing(open_cluster(direct(*nodes))))
@@ -83,7 +83,7 @@ def test_controllers_are_told_with_the_active_one_and_the_others() -> None:
 
 def test_an_election_is_waited_for() -> None:
     """K919-08: -1 is no id."""
-    with fake_broker(ONLY_BROKERS) as node:
+    with fake_broker(LACKING) as node:
         none = registered([node], -1)
         node.on(messages.DESCRIBE_CLUSTER, none, none, registered([node], 101))
         with closing(ControllerCluster(direct(node))) as cluster:
@@ -92,7 +92,7 @@ def test_an_election_is_waited_for() -> None:
 
 def test_a_cluster_without_active_controller_is_an_error_that_names_all() -> None:
     """K919-08."""
-    with fake_broker(ONLY_BROKERS) as node:
+    with fake_broker(LACKING) as node:
         node.on(messages.DESCRIBE_CLUSTER, registered([node], -1))
         with pytest.raises(ClusterError, match=r"no active controller.*101 at 127"):
             open_cluster(direct(node, timeout_s=0.4))
@@ -100,7 +100,7 @@ def test_a_cluster_without_active_controller_is_an_error_that_names_all() -> Non
 
 def test_a_broker_given_as_a_controller_is_told_at_once() -> None:
     """K919-04: no other address is tried, as the configuration is wrong."""
-    with fake_broker() as broker, fake_broker(ONLY_BROKERS) as controller:
+    with fake_broker() as broker, fake_broker(LACKING) as controller:
         begun = time.monotonic()
         with pytest.raises(WrongEndpoint, match=r"is a broker.*MISMATCHED_ENDPOINT_TYPE"):
             open_cluster(direct(broker, controller))
@@ -111,7 +111,7 @@ def test_a_broker_given_as_a_controller_is_told_at_once() -> None:
 @pytest.mark.parametrize("code", [35, 115])
 def test_a_metadata_version_that_is_too_old_is_told(code: int) -> None:
     """K919-10: Kafka answers 35, the KIP has 115."""
-    with fake_broker(ONLY_BROKERS) as node:
+    with fake_broker(LACKING) as node:
         node.on(messages.DESCRIBE_CLUSTER, registered([], -1, code))
         with pytest.raises(Unsupported, match=r"metadata\.version .* is too old"):
             open_cluster(direct(node))
@@ -132,7 +132,7 @@ def test_a_change_follows_to_the_active_controller() -> None:
 
 def test_a_change_is_followed_for_a_bounded_time() -> None:
     """K919-25: the last answer stands."""
-    with fake_broker(ONLY_BROKERS) as node:
+    with fake_broker(LACKING) as node:
         node.on(messages.DESCRIBE_CLUSTER, registered([node], 101))
         node.on(messages.CREATE_ACLS, told(NOT_CONTROLLER))
         with closing(open_cluster(direct(node, timeout_s=0.5))) as cluster:
@@ -233,9 +233,12 @@ def test_what_is_not_served_is_told_with_what_is() -> None:
         assert found["alter_quotas"].api == "AlterClientQuotas"
 
 
-def test_every_change_that_is_served_is_a_method_of_the_port() -> None:
-    """K919-12."""
-    assert {name for name in CHANGES if hasattr(Cluster, name)} == set(CHANGES)
+def test_the_tables_name_every_method_of_the_port_with_what_or_why() -> None:
+    """K919-12: what controllers serve, and what takes a broker."""
+    methods = {name for name in vars(Cluster) if not name.startswith("_") and name != "close"}
+    tables = (CHANGES, READS, ONLY_BROKERS)
+    assert sorted(name for table in tables for name in table) == sorted(methods)
+    assert all(words for table in tables for words in table.values())
 
 
 def quorum_answer(code: int) -> Message:

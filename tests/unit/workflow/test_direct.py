@@ -12,6 +12,7 @@ from kplan.model.errors import PolicyDenied, Unlisted, Unread
 from kplan.model.outcome import Status
 from kplan.model.plan import Action
 from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity
 from kplan.workflow.broker_registration import broker_standing
 from tests.sites import MAIN, Site
 
@@ -102,7 +103,7 @@ def test_a_topic_keeps_the_id_that_its_owner_knows(site: Site) -> None:
     site.write(MAIN.replace("86400000", "1000") + QUOTA)
     site.apply()
     assert {each.identity: each.uid for each in site.plan().state.owned.values()} == before
-    assert before["orders"]
+    assert before[Identity("orders")]
 
 
 @pytest.mark.parametrize(
