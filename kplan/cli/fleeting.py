@@ -1,6 +1,6 @@
 """What all fleet verbs share: their options, the world they work in, and how they answer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -14,14 +14,14 @@ from kplan.cli.options import InputOptions, Json, Report, StateOptions
 from kplan.cli.progress import Progress, progress
 from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
-from kplan.model.errors import KplanError
+from kplan.model.errors import ConfigError, KplanError
 
 if TYPE_CHECKING:  # help needs none of these
     from kplan.cluster.port import Cluster
     from kplan.config.fleet_file import FleetCluster
     from kplan.model.diagnostic import Diagnostic
     from kplan.model.tables import Figures
-    from kplan.workflow.fleet import FleetOptions, FleetPorts
+    from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def options(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.fleet.engine import Engine  # noqa: PLC0415
     from kplan.fleet.jvm import words  # noqa: PLC0415
-    from kplan.workflow.fleet import FleetOptions  # noqa: PLC0415
+    from kplan.workflow.fleet_ports import FleetOptions  # noqa: PLC0415
 
     engine = Engine(spark.master, spark.remote, words(spark.conf))
     given = wiring.project(session, StateOptions(), inputs).inputs
@@ -94,11 +94,12 @@ def options(
 def ports(session: Session, shown: Progress) -> "FleetPorts":
     """Connect a fleet command to clusters, clock and terminal."""
     from kplan.cli.keeping import remote_store  # noqa: PLC0415 - see above
-    from kplan.workflow.fleet import FleetPorts  # noqa: PLC0415
+    from kplan.workflow.fleet_ports import FleetPorts  # noqa: PLC0415
 
     return FleetPorts(
         partial(_connecting, session),
         lambda folder, inputs: remote_store(folder, inputs, session.environ),
+        partial(_java_client, session),
         shown,
         lambda: datetime.now(UTC),
     )
@@ -114,6 +115,21 @@ def _connecting(
     if resolved.settings is None:
         return None, resolved.diagnostics
     return partial(open_cluster, resolved.settings), resolved.diagnostics
+
+
+def _java_client(session: Session, cluster: "FleetCluster") -> Mapping[str, str]:
+    from kplan.kafka.java_client import java_settings  # noqa: PLC0415 - see above
+    from kplan.kafka.resolve import connection_settings  # noqa: PLC0415
+
+    resolved = connection_settings(cluster.provider, session.environ, folder=Path.cwd())
+    if resolved.settings is None:
+        raise ConfigError(resolved.diagnostics)
+    return java_settings(resolved.settings)
+
+
+def read_in_full(found: "Figures") -> int:
+    """Tell whether all that was asked could be read."""
+    return Exit.ERROR if found.notes else Exit.DONE
 
 
 def told(

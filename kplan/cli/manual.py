@@ -46,6 +46,7 @@ def topics() -> Mapping[str, str]:
         "tutorial": "From nothing to a watched cluster, step by step.",
         "reports": "The formats of -report and show -format.",
         "watching": "Drift: what is accepted, and who hears of it.",
+        "fleets": "Many clusters at once: fleet.hcl, runs, logs, and which Spark works.",
         "placement": "Where replicas stand, how they move, and who leads.",
         "policies": "Rules that a plan is held against, and how they are tested.",
         "commands": "Every verb.",

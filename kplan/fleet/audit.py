@@ -209,6 +209,11 @@ def heard(used: "DataFrame") -> dict[str, str]:
     }
 
 
+def heard_of(used: "DataFrame") -> frozenset[str]:
+    """Name the clusters whose log tells what was allowed."""
+    return frozenset(row["cluster"] for row in _heard(used).select("cluster").collect())
+
+
 def _from_to() -> "tuple[Column, Column]":
     from pyspark.sql import functions as F  # noqa: N812
 

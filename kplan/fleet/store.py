@@ -4,6 +4,7 @@
     runs         one line for each attempt that is whole, written last: this one counts
     audit        the sums of each authorizer log
     malformed    the lines of it that are none of the authorizer's
+    offsets      how far topics with such lines were read
 
 A run that is taken again is another attempt; the one that ended last is the run. What a broken or
 second writer leaves is of no attempt that counts, and `vacuum` removes it. Every path is Spark's to
@@ -21,6 +22,7 @@ from kplan.fleet.delta import DELTA_LAKE
 from kplan.fleet.engine import first_line
 from kplan.fleet.rows import FORMAT
 from kplan.fleet.tables import PARQUET, RUNS, tables
+from kplan.fleet.topics import ENDS, Span
 from kplan.model.errors import FleetError
 from kplan.model.version import VERSION
 
@@ -145,6 +147,29 @@ class Store:
         finally:
             held.unpersist()
 
+    def append_records(self, cluster: str, taken: "DataFrame", spans: Sequence[Span]) -> None:
+        """Add up the records of topics, and note how far these were read; raises FleetError.
+
+        The note comes last: what breaks off before is read again, and takes its own place.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        self.append_audit(taken)
+        ends = [(cluster, each.source, each.end) for each in spans]
+        rows = self._spark.createDataFrame(ends, ENDS)
+        self._tables.replace("offsets", rows.withColumn("file", F.md5("source")))
+
+    def ends(self, cluster: str) -> dict[str, int]:
+        """Tell how far the topics of a cluster were read, by partition (`Span.source`)."""
+        from pyspark.errors import AnalysisException
+
+        try:
+            found = self._tables.kept("offsets", f"{ENDS}, file string")
+            rows = found.where(found["cluster"] == cluster).select("source", "end").collect()
+        except AnalysisException:  # no topic was ever read
+            return {}
+        return {row["source"]: row["end"] for row in rows}
+
     def audit(self) -> "DataFrame":
         """Give the sums of all logs kept; raises FleetError where there are none."""
         return self._kept("audit", f"{TABLE}, file string")
@@ -152,7 +177,7 @@ class Store:
     def malformed(self) -> "DataFrame":
         """Give the lines of the logs that are none of the authorizer's; raises as `audit`."""
         found = self._kept("malformed", "cluster string, source string, line string, file string")
-        return found.drop("file").orderBy("cluster", "source")
+        return found.drop("file").orderBy("cluster", "source", "line")
 
     def _kept(self, name: str, schema: str) -> "DataFrame":
         from pyspark.errors import AnalysisException

@@ -1,14 +1,13 @@
 """Use cases over many clusters: taking a snapshot of a fleet, and asking what was taken."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from kplan.config.fleet_file import Fleet, FleetCluster, load_fleet
-from kplan.config.inputs import Inputs
+from kplan.config.fleet_file import Fleet, load_fleet
 from kplan.fleet import history, inventory, planning, shown
 from kplan.fleet.engine import Engine, session
 from kplan.fleet.reading import DEADLINE_S, Source
@@ -18,53 +17,12 @@ from kplan.fleet.store import Run, Store
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
 from kplan.model.errors import ConfigError, UsageError
 from kplan.model.tables import Figures, FigureTable
-from kplan.state.store import StateStore
+from kplan.model.version import VERSION
+from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_wanted import Asked, asked_for, wanted
-from kplan.workflow.project import Progress
 
 if TYPE_CHECKING:
-    from kplan.cluster.port import Cluster
     from kplan.fleet.engine import DataFrame, SparkSession
-
-Connecting = Callable[[FleetCluster], "tuple[Callable[[], Cluster] | None, Sequence[Diagnostic]]"]
-"""Works out how a cluster is reached, without reaching it; the result goes to the executors."""
-
-Keeping = Callable[[Path, Inputs], StateStore | None]
-"""Says where the state of a folder is kept; None is a file there. Raises ConfigError."""
-
-
-@dataclass(frozen=True, slots=True)
-class FleetOptions:
-    """What a fleet command works on. `only` names clusters, `run` a stored run ("": the latest).
-
-    `limit` bounds the rows that are shown, `output` takes all of them.
-    """
-
-    folder: Path
-    inputs: Inputs
-    only: tuple[str, ...] = ()
-    run: str = ""
-    limit: int = shown.LIMIT
-    output: str = ""
-    engine: Engine = field(default_factory=Engine)
-
-
-class FleetProgress(Progress, Protocol):
-    """Where a fleet command tells how far it is: its stage, and the tasks of Spark in it."""
-
-    def tasks(self, done: int, total: int) -> None:
-        """Say how far the stage is: `done` of `total`, or nothing where there are 0."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FleetPorts:
-    """The outside world of a fleet command."""
-
-    connecting: Connecting
-    keeping: Keeping
-    progress: FleetProgress
-    now: Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +116,8 @@ def snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None)
             shown.table("inventory", inventory.inventory(objects), options.limit),
             shown.table("unread", inventory.unread(objects), options.limit),
         )
-    return Figures(f"Run {run.run}", tables, _lineage(run, fleet.store), _notes(tables[1]))
+        lineage = _lineage(run, objects, fleet.store)
+        return Figures(f"Run {run.run}", tables, lineage, _notes(tables[1]))
 
 
 def _sources(
@@ -201,8 +160,8 @@ def inventoried(options: FleetOptions, ports: FleetPorts, by: str = "", top: int
     """Count what is where, by cluster or by a label."""
     with looked(options, ports) as found:
         counts = inventory.inventory(found.objects, by)
-        if options.output:
-            shown.write_out(counts, options.output)
+        write_out(options, found, counts)
+        write_out(options, found, inventory.largest(found.objects, top), "largest")
         tables = (
             shown.table("inventory", counts, options.limit),
             shown.table("largest", inventory.largest(found.objects, top), options.limit),
@@ -218,9 +177,8 @@ def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figu
         everything = planning.plans(found.objects, asked).cache()
         kinds = ("drift", "hidden") if is_drift else ("change", "obstacle")
         told = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
-        if options.output:
-            shown.write_out(told, options.output)
-        ordered = told.drop("count").orderBy("cluster", "finding", "address")
+        write_out(options, found, told)
+        ordered = told.drop("count").orderBy(*planning.ORDER)
         counts = everything.groupBy("cluster", "finding").count().orderBy("cluster", "finding")
         sorts = frozenset(row["finding"] for row in told.select("finding").distinct().collect())
         title = "Drift of the fleet" if is_drift else "Plan of the fleet"
@@ -244,8 +202,7 @@ def changed(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
         earlier = found.store.run(since)
         before = chosen(options, found.store.objects(earlier))
         differences = history.changes(before, found.objects)
-        if options.output:
-            shown.write_out(differences, options.output)
+        write_out(options, found, differences)
         ordered = differences.orderBy("cluster", "kind", "identity", "attribute")
         tables = (shown.table("changes", ordered, options.limit),)
         told = figures(f"Changes since run {earlier.run}", tables, found)
@@ -258,9 +215,8 @@ def remembered(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
         every = chosen(options, found.store.all_objects(found.store.runs()))
         meant = (every["identity"] == what) | every["kind"].isin(CLUSTER, UNREAD)
         spans = history.history(every.where(meant))
-        if options.output:
-            shown.write_out(spans, options.output)
-        ordered = spans.orderBy("cluster", "kind", "attribute", "valid_from")
+        write_out(options, found, spans)
+        ordered = spans.orderBy("cluster", "kind", "attribute", "valid_from", "uid", "value")
         return figures(
             f"History of {what}", (shown.table("history", ordered, options.limit),), found
         )
@@ -273,17 +229,26 @@ def vacuumed(options: FleetOptions, ports: FleetPorts, keep: timedelta) -> int:
         return Store(spark, fleet.store, fleet.store_format).vacuum(keep, ports.now())
 
 
+def write_out(options: FleetOptions, found: Looked, told: "DataFrame", name: str = "") -> None:
+    """Write a table out where that was asked for, with the run and the version it is of."""
+    shown.write_out(told, options.output, {"run": found.run.run, "answered_by": VERSION}, name)
+
+
 def figures(title: str, tables: tuple[FigureTable, ...], found: Looked) -> Figures:
     """Put tables together with where they came from, and with what could not be read."""
-    return Figures(title, tables, _lineage(found.run, found.store.root), _notes(found.unread))
+    lineage = _lineage(found.run, found.objects, found.store.root)
+    return Figures(title, tables, lineage, _notes(found.unread))
 
 
-def _lineage(run: Run, store: str) -> dict[str, str]:
+def _lineage(run: Run, objects: "DataFrame", store: str) -> dict[str, str]:
+    """Name what figures are of; `kplan_version` took the run, and `answered_by` worked it out."""
     return {
         "run": run.run,
         "attempt": run.attempt,
         "read_at": run.at,
+        "snapshots": shown.taken(objects),
         "kplan_version": run.kplan_version,
+        "answered_by": VERSION,
         "store": store,
     }
 

@@ -1,30 +1,30 @@
-"""Use cases over many clusters: who may do what, who did it, what a plan would have denied."""
+"""Use cases over many clusters: who may do what, and what a plan would have denied."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.fleet import access, audit, lint, shown
-from kplan.fleet.engine import session
+from kplan.fleet import access, lint, shown
+from kplan.fleet.audit import heard, heard_of
+from kplan.fleet.judging import violations
 from kplan.fleet.replay import planned_acls, replayed
-from kplan.fleet.rows import CLUSTER
-from kplan.fleet.store import Store
-from kplan.model.errors import FleetError, UsageError
+from kplan.fleet.rows import CLUSTER, EVERYTHING
+from kplan.model.errors import UsageError
 from kplan.model.plan import Change, Plan
 from kplan.model.tables import Figures
-from kplan.policy.access import OPERATIONS
-from kplan.state.file_store import FileStore
 from kplan.state.plan_file import read_plan
+from kplan.workflow.access import KIND
+from kplan.workflow.access_queries import resource_of
 from kplan.workflow.fleet import (
-    FleetOptions,
-    FleetPorts,
     Looked,
     chosen,
-    engine_of,
     figures,
-    fleet_of,
     looked,
+    write_out,
 )
+from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
+from kplan.workflow.fleet_wanted import judges
 
 if TYPE_CHECKING:
     from kplan.fleet.engine import DataFrame
@@ -34,18 +34,14 @@ def who_can(options: FleetOptions, ports: FleetPorts, operation: str, resource: 
     """List who may do something to a resource (`TOPIC:orders`, or a topic's name) anywhere.
 
     Raises:
-        UsageError: Kafka asks for no such operation on that type of resource.
+        UsageError: there is no such type, or Kafka asks for no such operation on it.
 
     """
-    kind, _, name = resource.rpartition(":")
-    kind = (kind or "TOPIC").upper()
-    operation = operation.upper()
-    if operation not in OPERATIONS.get(kind, ()):
-        known = ", ".join(OPERATIONS.get(kind, OPERATIONS))
-        raise UsageError(f"Nobody asks Kafka to {operation} a {kind}.", f"One of: {known}.")
+    is_typed = ":" in resource or resource.upper() == "CLUSTER"
+    asked, (kind, name) = resource_of(operation, resource if is_typed else f"topic:{resource}")
     with looked(options, ports) as found:
-        told = access.who_can(found.objects, operation, kind, name)
-        return _one_table(f"Who can {operation} {kind}:{name}", "who_can", told, (options, found))
+        told = access.who_can(found.objects, asked, kind, name)
+        return _one_table(f"Who can {asked} {kind}:{name}", "who_can", told, (options, found))
 
 
 def access_of(options: FleetOptions, ports: FleetPorts, principal: str) -> Figures:
@@ -56,97 +52,25 @@ def access_of(options: FleetOptions, ports: FleetPorts, principal: str) -> Figur
 
 
 def linted(options: FleetOptions, ports: FleetPorts) -> Figures:
-    """Find ACLs that do nothing: duplicates of wider ones, and those that match nothing."""
-    with looked(options, ports) as found:
-        told = lint.findings(found.objects)
-        return _one_table("ACLs of the fleet that do nothing", "findings", told, (options, found))
+    """Find what should not be: ACLs that do nothing, and what the policies would not let in.
 
-
-def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
-    """Read the authorizer logs that the fleet file names, and keep their sums.
-
-    A log that was read before is read anew, and takes its own place.
-    """
-    fleet = fleet_of(options)
-    logging = [
-        each
-        for each in fleet.clusters
-        if each.audit and (not options.only or each.name in options.only)
-    ]
-    if not logging:
-        raise UsageError(
-            "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
-        )
-    ports.progress.stage("Starting Spark")
-    with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
-        store = Store(spark, fleet.store, fleet.store_format)
-        for each in logging:
-            ports.progress.stage(f"Reading logs of {each.name}")
-            _check_there(each.name, each.audit)
-            store.append_audit(audit.parsed(audit.lines(spark, each.name, each.audit)))
-        counts = store.audit().groupBy("cluster").sum("count").orderBy("cluster")
-        tables = (
-            shown.table("requests", counts.toDF("cluster", "requests"), options.limit),
-            shown.table("malformed", store.malformed(), options.limit),
-        )
-    return Figures("Authorizer logs", tables, {"store": fleet.store})
-
-
-def _check_there(cluster: str, patterns: Sequence[str]) -> None:
-    """Refuse names of files of this machine that fit nothing; raises FleetError."""
-    for each in patterns:
-        path = Path(each)
-        if "://" not in each and not any(path.parent.glob(path.name)):
-            raise FleetError(f"Cluster {cluster}: there is no log {each}.")
-
-
-def used(options: FleetOptions, ports: FleetPorts) -> Figures:
-    """Tell who used what last, and which ACLs and topics nobody used.
-
-    For owned ones among these `removed` blocks are written, for review.
+    The policies are those of each cluster's configuration.
     """
     with looked(options, ports) as found:
-        history = chosen(options, found.store.audit())
-        acls = audit.unused_acls(found.objects, history)
-        if options.output:
-            shown.write_out(acls, options.output)
+        idle = lint.findings(found.objects)
+        asked, left_out = judges(found.fleet, options, ports, found.objects)
+        judged = violations(found.objects, asked).cache()
+        ordered = judged.orderBy("cluster", "policy", "kind", "identity", "message", "standing")
+        write_out(options, found, idle)
+        write_out(options, found, ordered, "violations")
         tables = (
-            shown.table("used", audit.last_used(history), options.limit),
-            shown.table("unused_acls", acls, options.limit),
-            shown.table(
-                "unused_topics", audit.unused_topics(found.objects, history), options.limit
-            ),
+            shown.table("findings", idle, options.limit),
+            shown.table("violations", ordered, options.limit),
         )
-        return figures("Use of the fleet", tables, found)
-
-
-def removals(options: FleetOptions, told: Figures) -> Mapping[str, str]:
-    """Write `removed` blocks, by cluster, for the unused objects that kplan owns there."""
-    fleet = fleet_of(options)
-    unused: dict[str, set[str]] = {}
-    for table in told.tables:
-        if table.name.startswith("unused"):
-            for row in table.rows:
-                unused.setdefault(str(row[0]), set()).add(str(row[1]))
-    return {
-        each.name: text
-        for each in fleet.clusters
-        if each.state is not None and (text := _removed(each.state, unused.get(each.name, set())))
-    }
-
-
-def _removed(state: Path, unused: set[str]) -> str:
-    found = FileStore(state).read()
-    if found is None:
-        return ""
-    addresses = sorted(
-        (each.address for each in found.owned.values() if str(each.identity) in unused),
-        key=lambda each: each.sort_key,
-    )
-    return "\n".join(
-        f"removed {{\n  from = {each}\n  lifecycle {{\n    destroy = true\n  }}\n}}\n"
-        for each in addresses
-    )
+        sorts = frozenset(row["standing"] for row in judged.select("standing").distinct().collect())
+        told = figures("Lint of the fleet", tables, found)
+        acls = frozenset({"acl"} if tables[0].rows else ())
+        return replace(told, findings=sorts | acls, notes=(*told.notes, *left_out))
 
 
 def replay(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]) -> Figures:
@@ -162,14 +86,42 @@ def replay(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]) -> F
         gone, coming = planned_acls(found.spark, by_cluster)
         history = chosen(options, found.store.audit())
         told = replayed(history, found.objects, gone, coming)
-        if options.output:
-            shown.write_out(told, options.output)
+        write_out(options, found, told)
         counts = told.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
         tables = (
             shown.table("replay", told, options.limit),
             shown.table("totals", counts.toDF("cluster", "effect", "requests"), options.limit),
         )
-        return figures("What the plans would have changed", tables, found)
+        made = figures("What the plans would have changed", tables, found)
+        unknown = _unknown(by_cluster, found, history)
+        sorts = {row[0] for row in told.select("effect").distinct().collect()}
+        names = ", ".join(
+            f"{file} ({each.checksum[:12]})" for file, each in zip(files, plans, strict=True)
+        )
+        lineage = {**made.lineage, **heard(history), "plans": names}
+        return replace(
+            made,
+            lineage=lineage,
+            notes=(*made.notes, *unknown),
+            findings=frozenset(sorts | ({"unknown"} if unknown else set())),
+        )
+
+
+def _unknown(
+    plans: Mapping[str, Sequence[Change]], found: Looked, history: "DataFrame"
+) -> tuple[str, ...]:
+    """Say of which clusters a plan changes ACLs, and nothing is known of what it would deny."""
+    concerned = {
+        name
+        for name, changes in plans.items()
+        if any(each.kind == KIND and each.touches_cluster for each in changes)
+    }
+    blind = {name for name, kind, _ in found.unread.rows if kind in {EVERYTHING, KIND}}
+    unheard = concerned - heard_of(history)
+    return (
+        *(f"{name}: the run does not know its ACLs." for name in sorted(concerned & blind)),
+        *(f"{name}: the logs do not tell what was allowed there." for name in sorted(unheard)),
+    )
 
 
 def _placed(plans: Sequence[Plan], found: Looked) -> dict[str, list[Change]]:
@@ -195,6 +147,5 @@ def _one_table(
     title: str, name: str, told: "DataFrame", at: tuple[FleetOptions, Looked]
 ) -> Figures:
     options, found = at
-    if options.output:
-        shown.write_out(told, options.output)
+    write_out(options, found, told)
     return figures(title, (shown.table(name, told, options.limit),), found)

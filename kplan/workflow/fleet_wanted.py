@@ -28,19 +28,19 @@ from kplan.model.state import State
 from kplan.plan.request import PlanRequest
 from kplan.state.journal import fold
 from kplan.workflow.acl_order import adds_first
+from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.opened import loaded, state_of
 from kplan.workflow.plan import output_values
 from kplan.workflow.project import Project
 
 if TYPE_CHECKING:
     from kplan.fleet.engine import DataFrame
-    from kplan.workflow.fleet import FleetOptions, FleetPorts
 
 Asked = dict[str, dict[str, set[Identity]]]
 """What is asked for by name: for each cluster by kind."""
 
 
-def asked_for(fleet: Fleet, options: "FleetOptions", ports: "FleetPorts") -> Asked:
+def asked_for(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> Asked:
     """List what is declared or owned on each cluster, for a run to ask for it by name.
 
     What cannot be made out yet is left out: `kplan fleet plan` tells why.
@@ -56,9 +56,7 @@ def asked_for(fleet: Fleet, options: "FleetOptions", ports: "FleetPorts") -> Ask
     return found
 
 
-def wanted(
-    fleet: Fleet, options: "FleetOptions", ports: "FleetPorts", objects: "DataFrame"
-) -> Wanted:
+def wanted(fleet: Fleet, options: FleetOptions, ports: FleetPorts, objects: "DataFrame") -> Wanted:
     """Load the configuration and state of each cluster; one with errors is told by itself.
 
     Data sources are answered from the rows of the run, so that a plan is about one moment.
@@ -74,7 +72,7 @@ def wanted(
 
 
 def judges(
-    fleet: Fleet, options: "FleetOptions", ports: "FleetPorts", objects: "DataFrame"
+    fleet: Fleet, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
 ) -> tuple[Judges, tuple[str, ...]]:
     """Gather the policies of each cluster's configuration, and say which are not asked."""
     policies: dict[str, tuple[Policy, ...]] = {}
@@ -117,7 +115,7 @@ Found = tuple[str, Project, Configuration | KplanError]
 
 
 def _configured(
-    fleet: Fleet, options: "FleetOptions", ports: "FleetPorts", objects: "DataFrame"
+    fleet: Fleet, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
 ) -> Iterator[Found]:
     for each in _declaring(fleet, options, ports):
         project = _project(each, options.inputs, ports)
@@ -144,14 +142,12 @@ def _told(failure: KplanError) -> str:
     )
 
 
-def owned_by(cluster: FleetCluster, ports: "FleetPorts") -> State:
+def owned_by(cluster: FleetCluster, ports: FleetPorts) -> State:
     """Read what kplan owns on the cluster itself. Raises StateError and ClusterError."""
     return _state(_project(cluster, Inputs(), ports)).on("")
 
 
-def _declaring(
-    fleet: Fleet, options: "FleetOptions", ports: "FleetPorts"
-) -> Iterator[FleetCluster]:
+def _declaring(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> Iterator[FleetCluster]:
     chosen = [
         each
         for each in fleet.clusters
@@ -163,7 +159,7 @@ def _declaring(
         ports.progress.advance()
 
 
-def _project(cluster: FleetCluster, inputs: Inputs, ports: "FleetPorts") -> Project:
+def _project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -> Project:
     """Give the project that `kplan plan` would find in the folder of the cluster."""
     folder = cluster.configuration or Path()
     own = Inputs(environ=inputs.environ, skips_foreign=inputs.skips_foreign)

@@ -21,6 +21,7 @@ from kplan.fleet.audit import (
 from kplan.fleet.lint import findings
 from kplan.fleet.replay import planned_acls, replayed
 from kplan.fleet.rows import Row, value_row
+from kplan.fleet.topics import line_of
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change
@@ -219,6 +220,27 @@ def test_the_lines_of_a_log_are_added_up_and_none_is_lost(
     ]
     kept = [each.line for each in malformed(taken).collect()]
     assert sorted(kept) == sorted(LOG[3:])
+
+
+CLOUD_EVENT = """{"specversion": "1.0", "time": "2026-11-01T10:00:00.123Z", "data": {
+"methodName": "kafka.IncrementalAlterConfigs", "authenticationInfo": {"principal": "User:a"},
+"authorizationInfo": {"granted": false, "operation": "AlterConfigs", "resourceType": "Topic",
+"resourceName": "orders", "patternType": "LITERAL"},
+"requestMetadata": {"client_address": "/10.0.0.1"}}}"""
+HALF_AN_EVENT = '{"time": "2026-11-01T10:00:00Z", "data": {"methodName": "kafka.Fetch"}}'
+
+
+def test_events_of_audit_topics_become_lines(spark: "SparkSession") -> None:
+    """Those of log4j are in `test_fleet_command.py`, from a real topic."""
+    text = spark.createDataFrame([("eu", "x", CLOUD_EVENT), ("eu", "x", HALF_AN_EVENT)])
+    found = text.toDF("cluster", "source", "value")
+    taken = parsed(found.withColumn("line", line_of(found["value"])).drop("value"))
+    (used,) = usage(taken).collect()
+    assert tuple(used)[1:10] == (
+        *("eu", "User:a", "10.0.0.1", "ALTER_CONFIGS", "TOPIC", "orders", False),
+        *("IncrementalAlterConfigs", 1),
+    )
+    assert [each.line for each in malformed(taken).collect()] == [HALF_AN_EVENT]
 
 
 def used_by(spark: "SparkSession", *asked: tuple[str, str, str]) -> "DataFrame":

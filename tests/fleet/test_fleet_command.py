@@ -1,24 +1,36 @@
 """`kplan fleet` on real clusters, with Kafka's real clients at work and Spark behind Connect."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import Producer
 
-from kplan.cluster.specs import ConfigAlteration
+from kplan.cluster.specs import ConfigAlteration, NewTopic
+from kplan.kafka.cluster import open_cluster
+from kplan.kafka.librdkafka import librdkafka_settings
+from kplan.kafka.settings import ConnectionSettings
 from kplan.sandbox.kit import node_folder
 from kplan.sandbox.record import Sandbox, properties_file
 from kplan.sandbox.spec import SandboxSpec, Security
 from tests.brokers import SandboxOf
+from tests.contract.clusters import settings_of
 from tests.e2e.actors import Actor, Refused
 from tests.e2e.commands import Ran, kplan
 from tests.e2e.places import Place, config_of, until
 from tests.fleet.connect import connect_server
 
 Tables = dict[str, list[dict[str, Any]]]
+
+CONNECTOR = {"spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"}
+"""Spark's Kafka connector: also for later ones, as not every version is at every mirror."""
+
+STRAY = ('{"message": "Started."}', '{"message": "Principal = ', "java.lang.IllegalStateException")
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
 
@@ -62,16 +74,27 @@ resource "kafka_acl" "unused" {{
   acl_permission_type = "Allow"
 }}
 """
+POLICY = """
+policy "partitions" {
+  on   = ["create"]
+  kind = "kafka_topic"
+  deny {
+    condition = requested.partitions > 1
+    message   = "${requested.partitions} are too many"
+  }
+}
+"""
 FLEET = """
 cluster "secured" {{
   labels        = {{ environment = "prod" }}
   configuration = "secured"
-  audit         = ["{log}"]
+  audit         = ["authorizer.log"]
   super_users   = ["User:admin"]
   provider "kafka" {{ properties_file = "{admin}" }}
 }}
 cluster "open" {{
   labels = {{ environment = "lab" }}
+  audit  = ["kafka://{topic}"]
   provider "kafka" {{
     bootstrap_servers = ["{open}"]
     tls_enabled       = false
@@ -103,7 +126,9 @@ class FleetAtWork:
 
     def tables(self, *args: str, code: int = 0) -> Tables:
         """Give the rows of every table of the answer."""
-        answer = json.loads(self.ran(*args, "-json", code=code).out)
+        ran = self.ran(*args, "-json", code=code)
+        assert ran.out, ran.err
+        answer = json.loads(ran.out)
         return {name: table["rows"] for name, table in answer["tables"].items()}
 
 
@@ -122,12 +147,14 @@ def fleet(
     admin = properties_file(audited.folder, "admin")
     (folder / "secured").mkdir()
     place = Place(folder / "secured", {"KPLAN_COMMAND_CONFIG": str(admin)}, DECLARED)
-    log = node_folder(audited.folder, audited.nodes[0]) / "authorizer.log"
     servers = open_broker.bootstrap_servers
-    text = FLEET.format(log=log, admin=admin, open=servers)
+    text = FLEET.format(admin=admin, open=servers, topic=f"{place.prefix}.audit")
     (folder / "fleet.hcl").write_text(text, encoding="utf-8")
     place.run("apply", "-auto-approve")
-    with connect_server(folder / "spark.log", {}) as remote:
+    topic = NewTopic(f"{place.prefix}.audit", 2, 1)
+    with closing(open_cluster(settings_of(open_broker, "anonymous"))) as cluster:
+        assert cluster.create_topics([topic]) == {topic.name: None}
+    with connect_server(folder / "spark.log", CONNECTOR) as remote:
         yield FleetAtWork(folder, remote, place)
     place.tidy_up()
 
@@ -141,6 +168,9 @@ def used(fleet: FleetAtWork, audited: Sandbox) -> None:
     alice.read(orders, properties={"group.id": f"{fleet.place.prefix}.group"})
     with pytest.raises(Refused):
         bob.write(orders)
+    log = node_folder(audited.folder, audited.nodes[0]) / "authorizer.log"
+    lines = [each for each in log.read_text().splitlines() if fleet.place.prefix in each]
+    (fleet.folder / "authorizer.log").write_text("\n".join([*lines, *STRAY]) + "\n")
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +190,10 @@ def test_a_fleet_is_read_and_its_drift_is_that_of_each_cluster(
 ) -> None:
     orders = f"{fleet.place.prefix}.orders"
     assert [row["cluster"] for row in taken["unread"] if row["kind"] == "*"] == ["down"]
-    counts = {row["group"]: row["topics"] for row in taken["inventory"]}
-    assert counts["secured"] >= 2
+    (secured,) = (row for row in taken["inventory"] if row["group"] == "secured")
+    assert secured["topics"] >= 2
+    assert secured["unsized"] == 0
+    assert min(secured[name] for name in ("bytes", "records", "groups")) > 0
 
     drifted = fleet.tables("drift", code=2)["findings"]
     assert [(row["cluster"], row["identity"]) for row in drifted] == [("secured", orders)]
@@ -174,7 +206,7 @@ def test_what_was_really_done_is_counted_and_a_plan_is_held_against_it(
     assert taken
     orders = f"{fleet.place.prefix}.orders"
     fleet.ran("audit", "ingest")
-    use = fleet.tables("audit", "usage")
+    use = fleet.tables("audit", "usage", code=1)  # one of the clusters is down
     by_alice = {
         row["operations"]
         for row in use["used"]
@@ -194,9 +226,82 @@ def test_what_was_really_done_is_counted_and_a_plan_is_held_against_it(
     assert all(row["effect"] == "denied" and row["count"] > 0 for row in replayed)
 
 
+def test_records_of_an_audit_topic_count_as_the_same_lines_of_a_file_do(
+    fleet: FleetAtWork, taken: Tables, open_broker: Sandbox
+) -> None:
+    """What is no line of the authorizer's is kept, and what was read once is not read again."""
+    assert taken
+    topic = f"{fleet.place.prefix}.audit"
+    lines = (fleet.folder / "authorizer.log").read_text().splitlines()
+    settings = settings_of(open_broker, "anonymous")
+    _produce(settings, topic, [event(n, each) for n, each in enumerate(lines)])
+    fleet.ran("audit", "ingest")
+    use = fleet.tables("audit", "usage", "-limit=100000", code=1)["used"]
+    by_file, by_topic = (
+        [{**row, "cluster": ""} for row in use if row["cluster"] == name]
+        for name in ("secured", "open")
+    )
+    assert by_file
+    assert by_topic == by_file
+
+    _produce(settings, topic, [event(0, lines[0])])
+    again = fleet.tables("audit", "ingest")
+    fleet.ran("audit", "ingest")
+    last = fleet.tables("audit", "ingest")
+    assert last == again
+    counts = Counter[str]()
+    for row in last["requests"]:
+        counts[row["cluster"]] += row["requests"]
+    assert counts["open"] == counts["secured"] + 1 == len(lines) - len(STRAY) + 1
+    stray = Counter[str]()
+    for row in last["malformed_lines"]:
+        stray[row["cluster"]] += row["lines"]
+    assert stray == {"secured": len(STRAY), "open": len(STRAY)}
+
+
+def event(number: int, line: str) -> str:
+    """Write a line as those do who put logs into topics."""
+    if not line.startswith("["):
+        return line
+    at = datetime.strptime(line[1:24], "%Y-%m-%d %H:%M:%S,%f").replace(tzinfo=UTC)
+    message = line[line.index("Principal = ") :]
+    instant = {"epochSecond": int(at.timestamp()), "nanoOfSecond": at.microsecond * 1000}
+    return [
+        json.dumps({"message": message, "instant": instant, "level": "INFO"}),
+        json.dumps({"message": message, "@timestamp": at.isoformat(timespec="milliseconds")}),
+        json.dumps({"message": line, "host": {"name": "broker-1"}}),
+        line,
+    ][number % 4]
+
+
+def _produce(settings: ConnectionSettings, topic: str, values: list[str]) -> None:
+    producer = Producer(librdkafka_settings(settings))
+    for each in values:
+        producer.produce(topic, each.encode())
+    assert producer.flush(20) == 0
+
+
 def _retention(place: Place, topic: str) -> str | None:
     with closing(place.cluster()) as cluster:
         return config_of(cluster, topic, "retention.ms")
+
+
+def test_what_is_live_is_held_against_the_policies_of_its_configuration(
+    fleet: FleetAtWork, taken: Tables
+) -> None:
+    assert taken
+    file = fleet.place.folder / "policies.tf"
+    file.write_text(POLICY, encoding="utf-8")
+    found = fleet.tables("lint", "-output=lint.csv", code=2)
+    file.unlink()
+    told = {(row["cluster"], row["identity"], row["message"]) for row in found["violations"]}
+    assert ("secured", f"{fleet.place.prefix}.orders", "2 are too many") in told
+    assert not any(identity.endswith(".idle") for _, identity, _ in told)
+    written = "".join(
+        each.read_text() for each in (fleet.folder / "lint.violations.csv").glob("*.csv")
+    )
+    assert "2 are too many" in written
+    assert "answered_by" in written
 
 
 def test_a_page_about_the_fleet_is_written(fleet: FleetAtWork, taken: Tables) -> None:

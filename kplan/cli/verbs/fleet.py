@@ -1,7 +1,7 @@
 """`kplan fleet ...`: many clusters at once, on Spark."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from kplan.cli.fleeting import RunOptions, SparkOptions
 from kplan.cli.options import InputOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
-
-if TYPE_CHECKING:
-    from kplan.model.tables import Figures
 
 
 @verb(
@@ -42,7 +39,7 @@ def snapshot(
         (spark, run, inputs),
         lambda options, ports: fleet.snapshot(options, ports, Path(save) if save else None),
     )
-    return _read_in_full(found)
+    return fleeting.read_in_full(found)
 
 
 @verb(
@@ -71,7 +68,7 @@ def inventory(
         (spark, run, inputs),
         lambda options, ports: fleet.inventoried(options, ports, by, top),
     )
-    return _read_in_full(found)
+    return fleeting.read_in_full(found)
 
 
 @verb(("kplan fleet plan", "What apply would change, in every cluster. Exits with 2 if anything."))
@@ -110,7 +107,7 @@ def drift(
         (spark, run, inputs),
         lambda options, ports: fleet.changed(options, ports, since),
     )
-    return Exit.CHANGES if found.tables[0].rows else _read_in_full(found)
+    return Exit.CHANGES if found.tables[0].rows else fleeting.read_in_full(found)
 
 
 @verb(("kplan fleet history orders", "Which values the topic had, from when to when."))
@@ -156,7 +153,7 @@ def report(
     found = fleeting.told(session, (spark, run, inputs), fleet_report)
     Path(html).write_text(views.figures_page(found), encoding="utf-8")
     session.terminal.talk(f"The page is written to {html}.")
-    return _read_in_full(found)
+    return fleeting.read_in_full(found)
 
 
 @verb(("kplan fleet vacuum -keep=720h", "Keep the runs of thirty days, and always the latest."))
@@ -197,7 +194,3 @@ def _planned(session: Session, given: fleeting.Given, *, is_drift: bool) -> int:
     if found.findings & {"hidden", "obstacle", "problem", "unread"}:
         return Exit.ERROR
     return Exit.CHANGES if found.findings else Exit.DONE
-
-
-def _read_in_full(found: "Figures") -> int:
-    return Exit.ERROR if found.notes else Exit.DONE

@@ -16,7 +16,7 @@ from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
     from kplan.model.tables import Figures
-    from kplan.workflow.fleet import FleetOptions, FleetPorts
+    from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 
 
 class Question(StrEnum):
@@ -65,17 +65,23 @@ def access(
     if len(words) != wanted:
         usage = "who-can OPERATION RESOURCE" if wanted > 1 else "of PRINCIPAL"
         raise UsageError(f"It is: kplan fleet access {usage}.")
-    fleeting.told(session, (spark, run, inputs), asked)
-    return Exit.DONE
+    return fleeting.read_in_full(fleeting.told(session, (spark, run, inputs), asked))
 
 
-@verb(("kplan fleet lint", "ACLs that others cover, and those that match no topic."))
+@verb(("kplan fleet lint", "ACLs that do nothing, and what policies would not let in."))
 def lint(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions) -> int:
-    """Find ACLs that could go without anybody noticing. Exits with 2 when there are any."""
+    """Find ACLs that do nothing, and what policies forbid.
+
+    An ACL does nothing when another one covers it, or when no topic fits it. Of each cluster with a
+    configuration all that is live is put to its policy blocks, as if it were to be created. Exits
+    with 2 when there is anything, waivers left aside.
+    """
     from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
 
     found = fleeting.told(session, (spark, run, inputs), fleet_access.linted)
-    return Exit.CHANGES if found.tables[0].rows else Exit.DONE
+    if found.findings & {"problem", "unread"}:
+        return Exit.ERROR
+    return Exit.CHANGES if found.findings - {"waived"} else fleeting.read_in_full(found)
 
 
 @verb(
@@ -93,26 +99,23 @@ def audit(
     removed: Annotated[
         str,
         typer.Option(
-            "--removed", metavar="DIR", help="Write removed blocks of unused objects, per cluster."
+            "--removed", metavar="DIR", help="Write HCL to remove unused objects, per cluster."
         ),
     ] = "",
 ) -> int:
     """Keep what authorizer logs say, and tell what was used.
 
+    Logs are files, or kafka://TOPIC of the same cluster, of which only what came since is read.
     Lines that are none of the authorizer's are kept and shown.
     """
-    from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
+    from kplan.workflow import fleet_audit  # noqa: PLC0415 - as above
 
-    job = fleet_access.ingested if work is Work.INGEST else fleet_access.used
-    found = fleeting.told(session, (spark, run, inputs), job)
-    if removed and work is Work.USAGE:
-        chosen = fleeting.options(session, spark, run, inputs)
-        Path(removed).mkdir(parents=True, exist_ok=True)
-        for name, text in fleet_access.removals(chosen, found).items():
-            file = Path(removed, f"{name}.unused.tf")
-            file.write_text(text, encoding="utf-8")
-            session.terminal.talk(f"Written: {file}")
-    return Exit.DONE
+    def asked(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
+        if work is Work.INGEST:
+            return fleet_audit.ingested(options, ports)
+        return fleet_audit.used(options, ports, Path(removed) if removed else None)
+
+    return fleeting.read_in_full(fleeting.told(session, (spark, run, inputs), asked))
 
 
 @verb(
@@ -132,7 +135,7 @@ def replay(
 
     Every principal, operation and resource that would newly be denied or allowed is told, with how
     often it was asked and when last. A guard for pipelines: exits with 3 when something that was
-    allowed would be denied.
+    allowed would be denied, and with 1 when nothing is known of what was allowed.
     """
     from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
 
@@ -141,5 +144,6 @@ def replay(
         (spark, run, inputs),
         lambda options, ports: fleet_access.replay(options, ports, plans),
     )
-    is_denied = any(row[0] == "denied" for row in found.tables[0].rows)
-    return Exit.REFUSED if is_denied else Exit.DONE
+    if "denied" in found.findings:
+        return Exit.REFUSED
+    return Exit.ERROR if "unknown" in found.findings else Exit.DONE

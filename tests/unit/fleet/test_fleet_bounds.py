@@ -13,6 +13,8 @@ MODULES = sorted([*HOME.glob("fleet/*.py"), *HOME.glob("workflow/fleet*.py")])
 BRINGS = {"collect", "toPandas", "toArrow", "take", "head", "tail"}
 BOUNDS = {"limit", "distinct", "groupBy"}
 KNOWN = {
+    "audit.heard_of": "a row for each cluster",
+    "shown.taken": "one row",
     "store.attempts": "a row for each attempt at a run",
     "store.ends": "a row for each partition of the topics with audit records of a cluster",
     "fleet_access._placed": "a row for each cluster",

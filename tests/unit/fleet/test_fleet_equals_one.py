@@ -26,7 +26,7 @@ from kplan.model.errors import Unsupported
 from kplan.model.plan import Action, Change
 from kplan.model.source import SourceRange
 from kplan.workflow.drift import drift
-from kplan.workflow.fleet import FleetOptions, FleetPorts
+from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_wanted import asked_for, wanted
 from tests.sites import Quiet, Site
 
@@ -128,7 +128,9 @@ def fleet(found: Site) -> tuple[Fleet, FleetOptions, FleetPorts]:
         state=found.project.state_path,
         has_own_state=True,
     )
-    ports = FleetPorts(lambda _: (None, ()), lambda *_: None, FleetQuiet(), found.ports.now)
+    ports = FleetPorts(
+        lambda _: (None, ()), lambda *_: None, lambda _: {}, FleetQuiet(), found.ports.now
+    )
     return Fleet(found.folder, (cluster,)), FleetOptions(found.folder, Inputs()), ports
 
 

@@ -1,0 +1,183 @@
+"""Use cases over many clusters: keeping what was really asked of them, and what nobody asks for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kplan.cluster.usage import TopicUse
+from kplan.config.fleet_file import Fleet, FleetCluster
+from kplan.fleet import audit, shown, topics
+from kplan.fleet.engine import session
+from kplan.fleet.rows import Row
+from kplan.fleet.store import Store
+from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
+from kplan.model.tables import Figures
+from kplan.model.version import VERSION
+from kplan.workflow.fleet import (
+    Looked,
+    chosen,
+    engine_of,
+    figures,
+    fleet_of,
+    looked,
+    write_out,
+)
+from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
+from kplan.workflow.fleet_removals import removals
+from kplan.workflow.fleet_wanted import owned_by
+
+if TYPE_CHECKING:
+    from kplan.fleet.engine import DataFrame, SparkSession
+
+
+def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
+    """Read the authorizer logs that the fleet file names, and keep their sums.
+
+    A file that was read before is read anew, and takes its own place; of a topic only what came
+    since is read. What goes wrong with one cluster is a note, unless it goes wrong with all.
+    """
+    fleet = fleet_of(options)
+    logging = [
+        each
+        for each in fleet.clusters
+        if each.audit and (not options.only or each.name in options.only)
+    ]
+    if not logging:
+        raise UsageError(
+            "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
+        )
+    engine = engine_of(fleet, options.engine)
+    if any(map(_topics, logging)) and not engine.remote:
+        more = topics.connector_options(engine.conf, options.inputs.environ)
+        engine = replace(engine, conf={**engine.conf, **more})
+    ports.progress.stage("Starting Spark")
+    with session(engine, ports.progress.tasks) as spark:
+        store = Store(spark, fleet.store, fleet.store_format)
+        failures: dict[str, KplanError] = {}
+        for each in logging:
+            ports.progress.stage(f"Reading logs of {each.name}")
+            try:
+                _ingest(store, spark, (fleet, each), ports)
+            except KplanError as failure:
+                failures[each.name] = failure
+        if len(failures) == len(logging):
+            raise next(iter(failures.values()))
+        history = chosen(options, store.audit())
+        malformed = chosen(options, store.malformed())
+        shown.write_out(history, options.output, {"answered_by": VERSION})
+        tables = (
+            shown.table("requests", audit.by_source(history), options.limit),
+            shown.table("malformed_lines", audit.counted(malformed), options.limit),
+            shown.table("malformed", malformed, options.limit),
+        )
+        lineage = {**audit.heard(history), "answered_by": VERSION, "store": fleet.store}
+        notes = tuple(
+            f"{name}: its logs were not read: {failure.detail or failure.summary}"
+            for name, failure in failures.items()
+        )
+        return Figures("Authorizer logs", tables, lineage, notes)
+
+
+def _ingest(
+    store: Store, spark: "SparkSession", what: tuple[Fleet, FleetCluster], ports: FleetPorts
+) -> None:
+    """Read all logs of one cluster. Raises KplanError."""
+    _, cluster = what
+    if files := _files(cluster):
+        _check_there(cluster.name, files)
+        store.append_audit(audit.parsed(audit.lines(spark, cluster.name, files)))
+    for topic in _topics(cluster):
+        _ingest_topic(store, spark, (*what, topic), ports)
+
+
+def _files(cluster: FleetCluster) -> list[str]:
+    return [each for each in cluster.audit if not each.startswith(topics.SCHEME)]
+
+
+def _topics(cluster: FleetCluster) -> list[str]:
+    found = (each for each in cluster.audit if each.startswith(topics.SCHEME))
+    return [each.removeprefix(topics.SCHEME) for each in found]
+
+
+def _check_there(cluster: str, patterns: Sequence[str]) -> None:
+    """Refuse names of files of this machine that fit nothing; raises FleetError."""
+    for each in patterns:
+        path = Path(each)
+        if "://" not in each and not any(path.parent.glob(path.name)):
+            raise FleetError(f"Cluster {cluster}: there is no log {each}.")
+
+
+def _ingest_topic(
+    store: Store, spark: "SparkSession", what: tuple[Fleet, FleetCluster, str], ports: FleetPorts
+) -> None:
+    """Read what came into a topic since it was last read."""
+    fleet, cluster, topic = what
+    if cluster.provider is None:
+        raise UsageError(
+            f"Nothing says how topic {topic} of cluster {cluster.name} is read.",
+            'Give the cluster a provider "kafka" block.',
+        )
+    connect, problems = ports.connecting(cluster)
+    if connect is None:
+        raise ConfigError(problems, fleet.sources)
+    with closing(connect()) as opened:
+        use = opened.topic_use([topic])[topic]
+    spans = tuple(_spans(topic, use, store.ends(cluster.name)))
+    if not spans:
+        raise FleetError(f"Topic {topic} of cluster {cluster.name}: {'; '.join(use.unread)}.")
+    if any(each.start < each.end for each in spans):
+        found = topics.records(spark, cluster.name, spans, ports.java_client(cluster))
+        store.append_records(cluster.name, audit.parsed(found), spans)
+
+
+def _spans(topic: str, use: TopicUse, known: Mapping[str, int]) -> Iterator[topics.Span]:
+    """Say what is to be read of each partition; nothing where one of them cannot be seen."""
+    parts = sorted(use.partitions.items())
+    if any(each.start is None or each.end is None for _, each in parts):
+        return
+    for number, part in parts:
+        whole = topics.Span(topic, number, part.start or 0, part.end or 0)
+        yield replace(whole, start=max(whole.start, known.get(whole.source, 0)))
+
+
+def used(options: FleetOptions, ports: FleetPorts, removed: Path | None = None) -> Figures:
+    """Tell who used what last, and which ACLs and topics nobody used.
+
+    With `removed` HCL is written there for review, for each cluster with a configuration: `removed`
+    blocks for what kplan owns of them, and for the others resource blocks to own them first.
+    """
+    with looked(options, ports) as found:
+        history = chosen(options, found.store.audit())
+        acls = audit.unused_acls(found.objects, history)
+        idle = audit.unused_topics(found.objects, history)
+        last = audit.last_used(history)
+        write_out(options, found, last)
+        write_out(options, found, acls, "unused_acls")
+        write_out(options, found, idle, "unused_topics")
+        if removed is not None:
+            _write_removals(found, audit.candidates(found.objects, acls, idle), removed, ports)
+        tables = (
+            shown.table("used", last, options.limit),
+            shown.table("unused_acls", acls, options.limit),
+            shown.table("unused_topics", idle, options.limit),
+        )
+        told = figures("Use of the fleet", tables, found)
+        return replace(told, lineage={**told.lineage, **audit.heard(history)})
+
+
+def _write_removals(
+    found: Looked, candidates: "DataFrame", folder: Path, ports: FleetPorts
+) -> None:
+    clusters = {each.name: each for each in found.fleet.clusters if each.configuration is not None}
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = (Row(*each) for each in candidates.select(*Row._fields).toLocalIterator())
+    for name, own in groupby(rows, key=lambda each: each.cluster):
+        if name not in clusters:
+            continue
+        for ending, text in removals(owned_by(clusters[name], ports), list(own)).items():
+            file = folder / f"{name}.{ending}.tf"
+            file.write_text(text, encoding="utf-8")
+            ports.progress.note(f"Written: {file}")

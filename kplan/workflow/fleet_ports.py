@@ -1,0 +1,62 @@
+"""What a command on a fleet is given to work with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from kplan.config.fleet_file import FleetCluster
+from kplan.config.inputs import Inputs
+from kplan.fleet import shown
+from kplan.fleet.engine import Engine
+from kplan.model.diagnostic import Diagnostic
+from kplan.state.store import StateStore
+from kplan.workflow.project import Progress
+
+if TYPE_CHECKING:
+    from kplan.cluster.port import Cluster
+
+Connecting = Callable[[FleetCluster], "tuple[Callable[[], Cluster] | None, Sequence[Diagnostic]]"]
+"""Works out how a cluster is reached, without reaching it; the result goes to the executors."""
+
+Keeping = Callable[[Path, Inputs], StateStore | None]
+"""Says where the state of a folder is kept; None is a file there. Raises ConfigError."""
+
+JavaClient = Callable[[FleetCluster], Mapping[str, str]]
+"""Says how Kafka's Java client connects, which Spark is; holds secrets. Raises AuthError."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetOptions:
+    """What a fleet command works on. `only` names clusters, `run` a stored run ("": the latest).
+
+    `limit` bounds the rows that are shown, `output` takes all of them.
+    """
+
+    folder: Path
+    inputs: Inputs
+    only: tuple[str, ...] = ()
+    run: str = ""
+    limit: int = shown.LIMIT
+    output: str = ""
+    engine: Engine = field(default_factory=Engine)
+
+
+class FleetProgress(Progress, Protocol):
+    """Where a fleet command tells how far it is: its stage, and the tasks of Spark in it."""
+
+    def tasks(self, done: int, total: int) -> None:
+        """Say how far the stage is: `done` of `total`, or nothing where there are 0."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPorts:
+    """The outside world of a fleet command."""
+
+    connecting: Connecting
+    keeping: Keeping
+    java_client: JavaClient
+    progress: FleetProgress
+    now: Callable[[], datetime]

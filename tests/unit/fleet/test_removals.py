@@ -1,0 +1,43 @@
+from pathlib import Path
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.specs import NewTopic
+from kplan.fleet.reading import Source, read_rows
+from kplan.state.file_store import FileStore
+from kplan.workflow.fleet_removals import removals
+from tests.sites import Site
+
+DECLARED = """
+provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
+resource "kafka_topic" "old" {
+  name               = "old"
+  partitions         = 1
+  replication_factor = 1
+}
+"""
+
+
+def test_the_hcl_for_review_is_what_its_head_says(tmp_path: Path) -> None:
+    """Design law 3: what is not owned has to be owned before it can go."""
+    site = Site(tmp_path, MemoryCluster())
+    site.cluster.seed([NewTopic("foreign", 2, 1, config={"retention.ms": "5"})])
+    site.write(DECLARED)
+    site.apply()
+    rows = read_rows(Source("eu", {}, lambda: site.cluster))
+    unused = [row for row in rows if row.kind == "kafka_topic"]
+    state = FileStore(site.project.state_path).read()
+    assert state is not None
+    texts = removals(state, unused)
+    assert set(texts) == {"unused", "unmanaged"}
+
+    site.write(texts["unmanaged"], "more.tf")
+    assert not site.plan().plan.has_changes
+    site.apply()
+    (tmp_path / "more.tf").unlink()
+    site.write(DECLARED[: DECLARED.index("resource")])
+    site.write(texts["unused"], "unused.tf")
+    gone = site.plan().plan.changes
+    assert {(each.action.value, each.identity) for each in gone} == {
+        ("delete", "old"),
+        ("delete", "foreign"),
+    }
