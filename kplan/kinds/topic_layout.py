@@ -248,3 +248,10 @@ def layout_problems(topic: Topic) -> Iterator[Problem]:
             "Declare both beside placement.",
             path,
         )
+
+
+def chosen_only(value: object) -> object:
+    """Leave out of a value where kplan itself put replicas; what somebody declared stays."""
+    if not isinstance(value, Topic) or not value.is_generated:
+        return value
+    return replace(value, replica_assignment=None, is_generated=False)

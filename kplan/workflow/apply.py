@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kplan.kinds import KINDS
+from kplan.kinds.topic_layout import chosen_only
 from kplan.model.errors import StalePlan, UsageError
 from kplan.model.plan import Change, Key, Plan, Reason
 from kplan.model.state import State
@@ -76,6 +77,8 @@ def _not_approved(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
             is_same = goal is after and key in goals
         else:
             # What one of the two leaves to the broker is no other goal.
+            # Nor is where replicas go that kplan places: it follows from what stands by now.
+            goal, after = chosen_only(goal), chosen_only(after)
             ways = (kinds[change.kind].aligned(*pair) for pair in ((goal, after), (after, goal)))
             is_same = any(one == other for one, other in ways)
         if not is_same:

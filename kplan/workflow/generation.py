@@ -10,14 +10,21 @@ from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import document
 from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import THROTTLED_REPLICAS
 from kplan.workflow.acl_blocks import acl_blocks
 from kplan.workflow.blocks import BlockNames, arguments, block
 from kplan.workflow.topic_blocks import topic_blocks
 
 
 def declarable(value: object) -> object:
-    """Give what is declared of a live value: where replicas stand is left to the cluster."""
-    return replace(value, replica_assignment=None) if isinstance(value, Topic) else value
+    """Give what is declared of a live value: where replicas stand is left to the cluster.
+
+    So are the throttles of a reassignment, which go when it ends.
+    """
+    if not isinstance(value, Topic):
+        return value
+    config = {key: each for key, each in value.config.items() if key not in THROTTLED_REPLICAS}
+    return replace(value, replica_assignment=None, moving_to=None, config=config)
 
 
 def is_writable(value: object) -> bool:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.terminal import Terminal
-from kplan.cluster.specs import NewTopic, TopicDescription
+from kplan.cluster.specs import ConfigAlteration, NewTopic, TopicDescription
 from kplan.cluster.usage import PartitionUse, TopicUse
-from tests.unit.cli.memory_desk import Desk, desk_at
+from tests.unit.cli.memory_desk import Desk, desk_at, interrupt
 
 POLICY = """
 policy "three_copies" {
@@ -185,3 +185,55 @@ def test_an_unclean_election_takes_an_option_and_a_yes(
     assert desk.cluster.count("elect_leaders") == 0
     monkeypatch.setattr(Terminal, "ask", lambda *_: "yes")
     assert "not needed" in desk.types("elect", "unclean", moves, "-allow-unclean")
+
+
+TOPIC = """
+resource "kafka_topic" "a" {
+  name               = "a"
+  partitions         = 2
+  replication_factor = 3
+}
+"""
+
+
+def test_a_saved_plan_moves_replicas_as_it_was_reviewed(desk: Desk) -> None:
+    desk.write(TOPIC)
+    desk.types("plan", "-out=moves.kplan")
+    desk.types("apply", "moves.kplan")
+    assert [len(each) for each in described(desk, "a").assignment] == [3, 3]
+    desk.types("plan", "-detailed-exitcode")
+    desk.types("drift")
+
+
+def test_a_move_that_was_stopped_is_resumed_from_where_it_stands(desk: Desk) -> None:
+    """K4o-14: what is placed by kplan is placed anew from what stands by now."""
+    placed = '  placement          = { strategy = "rack-aware" }\n}\n'
+    desk.write(TOPIC.replace("= 3", "= 2").replace("}\n", placed))
+    desk.cluster.reassign({("a", 0): (1, 2), ("a", 1): (1, 2)})
+    desk.types("apply", "-auto-approve")
+    desk.cluster.reassign({("a", 0): (1,), ("a", 1): (1,)})
+    desk.cluster.move_slowly(2)
+    desk.cluster.before("elect_leaders", lambda: pytest.fail("not finished"))
+    seen: list[int] = []
+
+    def stop_at_the_second() -> None:
+        seen.append(1)
+        if len(seen) == 2:
+            interrupt()
+        desk.cluster.before("reassign", stop_at_the_second)
+
+    desk.cluster.before("reassign", stop_at_the_second)
+    desk.types("apply", "-auto-approve", "-move-batch=1", code=130)
+    desk.cluster.heal()
+    desk.types("apply", "-resume")
+    assert [len(each) for each in described(desk, "a").assignment] == [2, 2]
+    desk.types("plan", "-detailed-exitcode")
+
+
+def test_what_is_being_moved_is_imported_without_its_throttles(desk: Desk) -> None:
+    throttle = {"leader.replication.throttled.replicas": "0:1", "retention.ms": "9"}
+    desk.cluster.alter_topic_configs([ConfigAlteration("b", throttle)])
+    desk.types("import", "-all", "-generate-config=found.tf")
+    written = (desk.folder / "found.tf").read_text(encoding="utf-8")
+    assert "retention.ms" in written
+    assert "throttled" not in written
