@@ -60,6 +60,7 @@ def test_a_create_has_the_providers_attributes_and_an_unknown_id() -> None:
                 "replication_factor": 1,
                 "replica_assignment": None,
                 "config": {"retention.ms": "1"},
+                "placement": None,
             },
             "after_unknown": {"id": True},
             "before_sensitive": False,
