@@ -38,10 +38,14 @@ _COLUMNS = tuple(each.split()[0] for each in FINDINGS.split(", "))
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is declared and owned per cluster; `problems` say why a cluster has no such thing."""
+    """What is declared and owned per cluster; `problems` say why a cluster has no such thing.
+
+    `notes` name what is declared and not looked at.
+    """
 
     requests: Mapping[str, PlanRequest] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 def plans(objects: "DataFrame", wanted: Wanted) -> "DataFrame":

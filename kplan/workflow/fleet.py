@@ -193,7 +193,8 @@ def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figu
                 options.limit,
             ),
         )
-        return replace(figures(title, tables, found), findings=sorts)
+        made = figures(title, tables, found)
+        return replace(made, findings=sorts, notes=(*made.notes, *asked.notes))
 
 
 def changed(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:

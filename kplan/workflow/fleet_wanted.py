@@ -19,6 +19,7 @@ from kplan.fleet.planning import Wanted
 from kplan.fleet.rows import Row, snapshot_of
 from kplan.kinds import KINDS
 from kplan.model.address import Address
+from kplan.model.connection import connection_name
 from kplan.model.diagnostic import has_errors
 from kplan.model.errors import ConfigError, FleetError, KplanError, Unread
 from kplan.model.policy import Policy
@@ -63,12 +64,19 @@ def wanted(fleet: Fleet, options: FleetOptions, ports: FleetPorts, objects: "Dat
     """
     requests: dict[str, PlanRequest] = {}
     problems: dict[str, str] = {}
+    notes: list[str] = []
     for name, project, found in _configured(fleet, options, ports, objects):
         try:
-            requests[name] = _request(project, _sound(found))
+            configuration = _sound(found)
+            requests[name] = _request(project, configuration)
+            others = {each.provider for each in configuration.resources} - {""}
+            notes += [
+                f"{name}: what is on {connection_name(each)} is not looked at."
+                for each in sorted(others)
+            ]
         except KplanError as failure:
             problems[name] = _told(failure)
-    return Wanted(requests, problems)
+    return Wanted(requests, problems, tuple(notes))
 
 
 def judges(

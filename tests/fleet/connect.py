@@ -1,4 +1,9 @@
-"""A Spark Connect server of one's own, on loopback, for tests."""
+"""A Spark Connect server of one's own, on loopback, for tests.
+
+    python -m tests.fleet.connect tests/fleet
+
+runs tests on it: theirs is the address that `KPLAN_TEST_SPARK_REMOTE` names.
+"""
 
 import os
 import socket
@@ -9,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from kplan.fleet.delta import fits
 from kplan.fleet.engine import spark_home
@@ -79,3 +85,20 @@ def await_port(server: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
         else:
             return
     raise AssertionError(log.read_text(errors="replace")[-2000:])
+
+
+def main() -> int:
+    """Run pytest with the arguments of this command."""
+    with (
+        TemporaryDirectory(prefix="kplan-connect-") as folder,
+        connect_server(Path(folder, "spark.log"), {}) as remote,
+    ):
+        return subprocess.run(
+            [sys.executable, "-m", "pytest", "-n0", *sys.argv[1:]],
+            env={**os.environ, "KPLAN_TEST_SPARK_REMOTE": remote},
+            check=False,
+        ).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

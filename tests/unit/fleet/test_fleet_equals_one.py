@@ -309,6 +309,29 @@ def test_no_secret_is_in_rows_or_findings(tmp_path: Path) -> None:
     assert SECRET not in str([*rows, *told(here, rows)])
 
 
+def test_what_is_on_other_connections_is_told(tmp_path: Path) -> None:
+    """A cluster of a fleet is one cluster; nothing is passed over in silence."""
+    here = site(tmp_path)
+    here.write(
+        """
+        provider "kafka" {
+          alias             = "west"
+          bootstrap_servers = ["127.0.0.1:2"]
+        }
+        resource "kafka_topic" "west" {
+          provider           = kafka.west
+          name               = "west"
+          partitions         = 1
+          replication_factor = 1
+        }""",
+        "west.tf",
+    )
+    found = wanted(*fleet(here), None)  # type: ignore[arg-type] # for data only
+    assert found.notes == ("eu: what is on kafka.west is not looked at.",)
+    rows = taken(here)
+    assert "kafka_topic.west" not in {row[1] for row in of("change", findings(rows, found))}
+
+
 WITH_DATA = """
 data "kafka_topic" "base" { name = "base" }
 data "kafka_cluster" "here" {}
