@@ -13,7 +13,8 @@ def owned_after(
 ) -> dict[Address, Owned]:
     """Give what is owned after changes that all came about, in order of address.
 
-    A change that needed no request comes without an outcome.
+    A change that needed no request comes without an outcome; whether its object is seen everywhere
+    is as it was.
     """
     pairs = tuple(settled)
     kept = dict(owned)
@@ -22,7 +23,8 @@ def owned_after(
     for change, outcome in pairs:
         if change.after is not None:
             place = _place(kept, change)
-            kept[place] = _owned(place, change, outcome)
+            held = owned.get(change.previous or change.address)
+            kept[place] = _owned(place, change, outcome, held)
     return dict(sorted(kept.items(), key=lambda item: item[0].sort_key))
 
 
@@ -45,7 +47,9 @@ def _place(owned: dict[Address, Owned], change: Change) -> Address:
     return change.address
 
 
-def _owned(place: Address, change: Change, outcome: Outcome | None) -> Owned:
+def _owned(place: Address, change: Change, outcome: Outcome | None, held: Owned | None) -> Owned:
+    is_same = held is not None and held.key == change.key
+    was_pending = held is not None and is_same and held.is_pending
     uid = (outcome.uid if outcome else "") or change.uid
     return Owned(
         place,
@@ -53,7 +57,7 @@ def _owned(place: Address, change: Change, outcome: Outcome | None) -> Owned:
         change.after,
         uid=uid,
         is_protected=change.is_protected,
-        is_pending=outcome is not None and not outcome.is_verified,
+        is_pending=was_pending if outcome is None else not outcome.is_verified,
         declared_at=f"{change.declared_at.file}:{change.declared_at.line}"
         if change.declared_at
         else "",

@@ -54,7 +54,7 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
         seen = recalled(kinds, snapshot, part.state)
         findings += _belonging(_findings(part, seen, kinds), provider)
     unread = _all_unread(request, snapshots)
-    chosen = [each for each in findings.changes if _is_chosen(request, each)]
+    chosen = [kept for each in findings.changes if (kept := _chosen(request, each)) is not None]
     changes = tuple(sorted(chosen, key=_display_key))
     outputs = output_changes(request) if _is_whole(request, findings) else ()
     diagnostics = in_order(
@@ -105,6 +105,31 @@ def _is_chosen(request: PlanRequest, change: Change) -> bool:
     """Whether filters let a change through; what only moves within the state needs no leave."""
     named = request.only is None or change.key in request.only
     return named and (_is_only_moved(change) or is_targeted(change.address, request.targets))
+
+
+def _chosen(request: PlanRequest, change: Change) -> Change | None:
+    """Give a change that filters let through; of one that also moves at least the move.
+
+    Else the object would stay at an address that no moved block may speak of any more by the time
+    it is targeted, and would be deleted from there.
+    """
+    if _is_chosen(request, change):
+        return change
+    held = request.state.owned.get(change.previous) if change.previous else None
+    if held is None or request.only is not None or change.after is None:
+        return None
+    return replace(
+        change,
+        identity=held.identity,
+        action=Action.NO_OP,
+        before=held.value,
+        after=held.value,
+        attributes=(),
+        reason=Reason.MOVED,
+        uid=held.uid,
+        is_protected=held.is_protected,
+        adds_first=False,
+    )
 
 
 def _is_only_moved(change: Change) -> bool:

@@ -54,7 +54,7 @@ def plan(project: Project, options: PlanOptions, ports: Ports) -> Planned:
 def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     """Plan on what is open already."""
     ports.progress.stage("Reading the cluster")
-    snapshots = settled_snapshots(found, options.pace, ports)
+    snapshots = settled_snapshots(found, options, ports)
     found = replace(found, state=settled_state(found, snapshots))
     ports.progress.stage("Planning")
     made = with_risks(build_plans(_request(found, options, ports), snapshots, KINDS))

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from kplan.apply.pace import Pace
 from kplan.kinds import KINDS
 from kplan.kinds.recall import recalled
 from kplan.model.outcome import Outcome, Status
@@ -11,27 +10,30 @@ from kplan.model.ownership import owned_after
 from kplan.model.plan import Change
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import Owned, State
+from kplan.plan.request import is_targeted
 from kplan.workflow.clusters import read_clusters, wanted_identities
 from kplan.workflow.opened import Opened
-from kplan.workflow.project import Ports
+from kplan.workflow.project import PlanOptions, Ports
 
 _PAUSE_S = 0.5
 
 
-def settled_snapshots(found: Opened, pace: Pace, ports: Ports) -> Mapping[str, Snapshot]:
+def settled_snapshots(found: Opened, options: PlanOptions, ports: Ports) -> Mapping[str, Snapshot]:
     """Read the clusters, again and again while they do not show what the state calls pending.
 
     An acknowledged change may take seconds to be seen (trap 2); a plan made meanwhile would
-    propose it once more. After `settle_s` what is there is what counts.
+    propose it once more. After `settle_s` what is there is what counts. What is not targeted is not
+    waited for.
     """
     wanted = wanted_identities(found.configuration, found.state, found.journal)
-    until = ports.clock.now() + pace.settle_s
+    until = ports.clock.now() + options.pace.settle_s
     while True:
         snapshots = read_clusters(found.clusters, wanted)
         late = [
             each
             for provider, snapshot in snapshots.items()
             for each in _late(found.state.on(provider), snapshot)
+            if is_targeted(each.address, options.targets)
         ]
         if not late or ports.clock.now() >= until or ports.is_stopped():
             return snapshots

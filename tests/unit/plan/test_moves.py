@@ -1,7 +1,12 @@
 """`moved` blocks followed from old addresses to new ones."""
 
+from dataclasses import replace
+
 import pytest
 
+from kplan.apply.fold import state_after
+from kplan.kinds.acl import Acl
+from kplan.kinds.topic import Topic
 from kplan.model.address import Address
 from kplan.model.plan import Action, Reason
 from kplan.plan.moves import followed, moved_objects
@@ -87,12 +92,33 @@ def test_what_only_moves_is_recorded_whatever_is_targeted() -> None:
     assert not made.is_complete
 
 
-def test_what_moves_and_changes_waits_until_it_is_targeted() -> None:
-    held = state(owned(A, topic("a"), "1"))
-    live = snapshot([(topic("a"), "1")])
-    wanted = [resource(B, topic("a", config={"retention.ms": "7"})), resource(C, topic("c"))]
-    other = plan_of(wanted, held, live, moved=((A, B),), targets=(C,))
-    assert [str(each.address) for each in other.changes] == [C]
-    this = plan_of(wanted, held, live, moved=((A, B),), targets=(B,))
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (topic("a"), topic("a", config={"retention.ms": "7"})),
+        (acl(), acl(acl_operation="Write")),
+    ],
+)
+def test_what_moves_and_changes_only_moves_until_it_is_targeted(
+    before: Topic | Acl, after: Topic | Acl
+) -> None:
+    """Item 8: state moves apply always, and a target filters what is sent (plan-apply.md 1b)."""
+    old, new = (A, B) if isinstance(before, Topic) else ("kafka_acl.a", "kafka_acl.b")
+    is_topic = isinstance(before, Topic)
+    held = state(replace(owned(old, before, "1" if is_topic else ""), is_protected=True))
+    live = snapshot([(before, "1")]) if isinstance(before, Topic) else snapshot(acls=[before])
+    wanted = [resource(new, after), resource(C, topic("c"))]
+    other = plan_of(wanted, held, live, moved=((old, new),), targets=(C,))
+    told = {str(each.address): (each.action, each.reason) for each in other.changes}
+    assert told == {new: (Action.NO_OP, Reason.MOVED), C: (Action.CREATE, Reason.NONE)}
+    assert [str(each.address) for batch in other.batches for each in batch.changes] == [C]
+    after_move = state_after(held, other, (), {})
+    (entry,) = after_move.owned.values()
+    assert (str(entry.address), entry.value, entry.is_protected) == (new, before, True)
+    assert entry.identity == next(iter(held.owned.values())).identity
+    later = plan_of(wanted, after_move, live, targets=(new,))  # the moved block is gone by now
+    (change,) = later.changes
+    assert change.action in {Action.UPDATE, Action.REPLACE}
+    this = plan_of(wanted, held, live, moved=((old, new),), targets=(new,))
     (change,) = this.changes
-    assert (str(change.address), str(change.previous)) == (B, A)
+    assert (str(change.address), str(change.previous)) == (new, old)

@@ -1,0 +1,73 @@
+"""What was applied and is not seen everywhere yet, when the next run is about something else."""
+
+from pathlib import Path
+
+import pytest
+
+from kplan.apply.pace import Pace
+from kplan.cluster.memory import MemoryCluster
+from kplan.model.state import Owned
+from tests.sites import Site
+
+TOPICS = """
+resource "kafka_topic" "t" {
+  for_each           = toset([NAMES])
+  name               = each.key
+  partitions         = 3
+  replication_factor = 1
+}
+"""
+
+
+def declared(*names: str) -> str:
+    return TOPICS.replace("NAMES", ", ".join(f'"{each}"' for each in names))
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Site:
+    """One topic was applied, and nobody waited for it."""
+    found = Site(tmp_path, MemoryCluster())
+    found.write(declared("a"))
+    found.apply(pace=Pace(waits_for_visibility=False))
+    return found
+
+
+def owned(site: Site) -> dict[str, Owned]:
+    state = site.project.store.read()
+    assert state is not None
+    return {each.identity: each for each in state.owned.values()}
+
+
+def test_it_stays_pending_until_somebody_has_looked_at_every_broker(site: Site) -> None:
+    """Item 4: an apply of something else says nothing of it."""
+    assert owned(site)["a"].is_pending
+    site.write(declared("a", "b"))
+    site.apply()
+    assert {name: each.is_pending for name, each in owned(site).items()} == {"a": True, "b": False}
+
+
+def test_a_plan_right_after_it_proposes_nothing_of_it(site: Site) -> None:
+    site.cluster.lag(3)
+    assert not site.plan().plan.has_changes
+
+
+def test_a_run_about_something_else_neither_waits_for_it_nor_touches_it(site: Site) -> None:
+    """Pending, and -target at another object."""
+    site.write(declared("a", "b"))
+    site.cluster.lag(1_000)
+    site.cluster.calls.clear()
+    plan = site.plan(targets=('kafka_topic.t["b"]',)).plan
+    assert [str(each.address) for each in plan.changes] == ['kafka_topic.t["b"]']
+    assert site.cluster.count("topics") < 5
+    site.cluster.lag(0)
+    site.apply(targets=('kafka_topic.t["b"]',))
+    assert {name: each.is_pending for name, each in owned(site).items()} == {"a": True, "b": False}
+    assert not site.plan().plan.has_changes
+
+
+def test_it_stays_pending_where_it_moves(site: Site) -> None:
+    moved = "moved {\n  from = kafka_topic.t\n  to   = kafka_topic.u\n}\n"
+    site.write(declared("a").replace('"t"', '"u"') + moved)
+    site.apply()
+    (entry,) = owned(site).values()
+    assert (str(entry.address), entry.is_pending) == ('kafka_topic.u["a"]', True)
