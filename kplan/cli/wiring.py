@@ -128,6 +128,8 @@ def _controllers(args: Iterable[str], found: Configuration) -> str:
     """Give the controllers that are named on the command line, "" for none (K919-03)."""
     options = (each.partition("=") for each in takewhile(lambda each: each != "--", args))
     given = [value for name, _, value in options if name == "--bootstrap-controller"]
+    if given and not given[-1].strip():  # as from a shell variable that is not set
+        raise UsageError("-bootstrap-controller names no controller.", hint="As in c1:9093,c2:9093")
     if given and len({each.key for each in found.providers}) > 1:
         raise UsageError(
             "-bootstrap-controller stands for one connection, and several are declared.",

@@ -147,6 +147,7 @@ def _facts(sandbox: "Sandbox") -> str:
     lines = [
         f"export {settings}",
         f"# Apache Kafka {spec.kafka_version}, cluster {sandbox.cluster_id}, {_nodes(sandbox)}",
+        f"# controllers at {sandbox.bootstrap_controllers}",
         *(
             f"# {user.principal}: {properties_file(sandbox.folder, user.name)}"
             for user in sandbox.users

@@ -75,3 +75,36 @@ def test_the_process_ends_with_the_code_of_the_run(
         main.main()
     assert ended.value.code == 0
     assert capfd.readouterr().out.startswith(f"kplan {VERSION}\n")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("", "-bootstrap-controller names no controller."),
+        ("here", '"here" is not host:port.'),
+        ("127.0.0.1:1", "127.0.0.1:1 refused the connection"),
+    ],
+)
+def test_controllers_that_cannot_be_asked_are_told_and_no_broker_is(
+    value: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """K919-03: the option wins, also with nothing in it."""
+    monkeypatch.chdir(tmp_path)
+    block = 'bootstrap_servers = ["broker.invalid:9092"]\n  tls_enabled = false'
+    (tmp_path / "main.tf").write_text(f'provider "kafka" {{\n  {block}\n}}\n')
+    for verb in (["plan"], ["cluster", "id"], ["features"], ["quorum", "describe"]):
+        assert run([*verb, f"-bootstrap-controller={value}"], {}) == 1
+        err = capsys.readouterr().err
+        assert told in err
+        assert "broker.invalid" not in err
+
+
+def test_controllers_stand_for_one_connection(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """K919-03: which of several is meant is not guessed."""
+    monkeypatch.chdir(tmp_path)
+    blocks = (f'provider "kafka" {{\n  alias = "{name}"\n}}\n' for name in ("west", "east"))
+    (tmp_path / "main.tf").write_text("".join(blocks))
+    assert run(["cluster", "versions", "-bootstrap-controller=127.0.0.1:1"], {}) == 1
+    assert "several are declared" in capsys.readouterr().err
