@@ -39,10 +39,6 @@ def placed(wish: Wish, brokers: Sequence[Broker], current: Assignment = ()) -> A
 
     """
     racks = {each.id: each.rack for each in brokers}
-    room = _room(racks) if wish.strategy == IN_RACK else len(racks)
-    if wish.factor > room:
-        where = "one rack" if wish.strategy == IN_RACK else "the cluster"
-        raise Unplaceable(f"{wish.factor} replicas are wanted, and {where} has {room} brokers.")
     layout = _Layout(wish, racks, [list(each) for each in current])
     for number in range(max(wish.partitions, len(current))):
         layout.fit(number)
@@ -53,10 +49,6 @@ def placed(wish: Wish, brokers: Sequence[Broker], current: Assignment = ()) -> A
     if wish.strategy == BALANCED_LEADERS:
         layout.bring_leaders()
     return tuple(tuple(each) for each in layout.rows)
-
-
-def _room(racks: dict[int, str]) -> int:
-    return max(Counter(rack or str(broker) for broker, rack in racks.items()).values(), default=0)
 
 
 @dataclass(slots=True)
@@ -164,13 +156,27 @@ class _Layout:
         if self.wish.strategy == IN_RACK:
             rack = self._rack(row[0]) if row else self._next_rack()
             free = [each for each in free if self._rack(each) == rack]
+        if not free:
+            raise self._too_few()
         return min(free, key=place)
+
+    def _too_few(self) -> Unplaceable:
+        held = Counter(map(self._rack, self.ring)).values()
+        is_in_rack = self.wish.strategy == IN_RACK
+        room, where = (
+            (max(held, default=0), "a rack") if is_in_rack else (len(self.ring), "the cluster")
+        )
+        return Unplaceable(
+            f"{self.wish.factor} replicas are wanted, and {where} has {room} brokers that are up."
+        )
 
     def _next_rack(self) -> str:
         """Choose the rack of a new partition: the one with the fewest, of those with the room."""
         size = Counter(self._rack(each) for each in self.ring)
         held = Counter(self._rack(row[0]) for row in self.rows if row)
         roomy = [each for each in size if size[each] >= self.wish.factor]
+        if not roomy:
+            raise self._too_few()
         order = [self._rack(each) for each in self.ring]
         return min(roomy, key=lambda each: (held[each], order.index(each)))
 
@@ -187,13 +193,14 @@ class _Layout:
             self._count(each, -1)
 
     def _dispensable(self, row: list[int]) -> int:
-        """Choose whose replica goes: one whose rack has another, then the most loaded, the last."""
+        """Choose whose replica goes: of a broker that is down, of a rack that has another, ..."""
         used = Counter(self._rack(each) for each in row)
-        keeps_leader = row[1:] or row
-        return max(
-            keeps_leader,
-            key=lambda each: (used[self._rack(each)], self.load.get(each, 0), row.index(each)),
-        )
+
+        def worth(broker: int) -> tuple[bool, int, int, int]:
+            load = self.load.get(broker, 0)
+            return broker not in self.racks, used[self._rack(broker)], load, row.index(broker)
+
+        return max(row[1:] or row, key=worth)
 
     def _swap_of_racks(self, number: int, row: list[int]) -> tuple[int, int] | None:
         """Find a replica whose rack has another, and a broker in a rack that has none."""

@@ -19,8 +19,15 @@ def layout_findings(change: Change, attribute: AttributeChange) -> Iterator[Find
 
 
 def _moves(change: Change) -> bool:
+    """Whether a broker gets a copy that it does not have."""
     before, after = change.before, change.after
-    return isinstance(before, Topic) and isinstance(after, Topic) and bool(moves(before, after))
+    if not isinstance(before, Topic) or not isinstance(after, Topic):
+        return False
+    stands = dict(enumerate(before.replica_assignment or ()))
+    return any(
+        set(replicas) - set(stands.get(number, ()))
+        for number, replicas in moves(before, after).items()
+    )
 
 
 def _is_less(attribute: AttributeChange) -> bool:

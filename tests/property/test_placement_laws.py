@@ -162,6 +162,19 @@ def test_what_a_broker_that_is_down_holds_stays_there() -> None:
     assert [set(row) for row in found] == [{1, 3}, {2, 3}]
 
 
+@pytest.mark.parametrize("strategy", [RACK_AWARE, BALANCED_LEADERS, IN_RACK, ""])
+def test_a_topic_that_has_its_replicas_is_left_alone_while_a_broker_is_down(strategy: str) -> None:
+    """Nothing to do must not become an error in an outage."""
+    brokers = cluster(*("aaa" if strategy == IN_RACK else "abc"))
+    current = placed(Wish("t", 6, 3, strategy), brokers)
+    assert placed(Wish("t", 6, 3, strategy), brokers[:2], current) == current
+
+
+def test_fewer_replicas_take_away_that_of_a_broker_that_is_down() -> None:
+    """What is in sync is worth more."""
+    assert placed(Wish("t", 1, 2), cluster("a", "b", "c")[::2], ((1, 2, 3),)) == ((1, 3),)
+
+
 def test_different_topics_begin_at_different_brokers() -> None:
     """Or one broker would lead every topic of one partition."""
     brokers = cluster(*"abc")

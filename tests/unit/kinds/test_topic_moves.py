@@ -111,7 +111,7 @@ def test_fewer_replicas_are_a_change_to_look_at_twice() -> None:
     plan = with_risks(planned(on(held), wanted(replication_factor=2)))
     (change,) = plan.changes
     assert change.risk.value == "review"
-    assert [note.split()[0] for note in change.notes] == ["KP2212", "KP2211"]
+    assert [note.split()[0] for note in change.notes] == ["KP2212"]
     low = wanted(replication_factor=1, config={"min.insync.replicas": "2"})
     (change,) = with_risks(planned(on(held), low)).changes
     assert change.risk.value == "dangerous"
