@@ -1,6 +1,7 @@
 """Which APIs the methods of the port take, and which of them a cluster lacks (KIP-97)."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 from kplan.cluster.setting_specs import Lack
 from kplan.kafka.wire import messages, moves_messages
@@ -31,15 +32,30 @@ TAKES: Mapping[str, Api] = {
 }
 """Methods that depend on an API; those that are left out work everywhere, or say what they can."""
 
+LEVELS: Mapping[str, tuple[int, str]] = {"alter_scram_users": (11, "3.5-IV2")}
+"""Levels of metadata.version that methods take beside an API: brokers offer it below, too, and
+refuse every item (KIP-900)."""
+
+_METADATA = "metadata.version"
+
 
 def lacks(gateway: Gateway, methods: Collection[str]) -> Mapping[str, Lack]:
     """Hold what the methods take against what the node that is asked offers."""
-    offered = gateway.read(lambda node, _: node.versions)
-    return {
-        name: Lack(api.name, (api.oldest, api.newest), offered.get(api.key))
-        for name in sorted(methods)
-        if (api := TAKES.get(name)) is not None and not _serves(api, offered.get(api.key))
-    }
+    offered, features = gateway.read(lambda node, _: (node.versions, node.features))
+    found: dict[str, Lack] = {}
+    for name in sorted(methods):
+        api = TAKES.get(name)
+        if api is None:
+            continue
+        lack = Lack(api.name, (api.oldest, api.newest), offered.get(api.key))
+        level, release = LEVELS.get(name, (0, ""))
+        if not _serves(api, lack.offered):
+            found[name] = lack
+        elif features.get(_METADATA, level) < level:
+            now = f"the cluster is at level {features[_METADATA]}"
+            why = f"{api.name} needs {_METADATA} at level {level} ({release}); {now}"
+            found[name] = replace(lack, reason=why)
+    return found
 
 
 def _serves(api: Api, offered: tuple[int, int] | None) -> bool:

@@ -144,6 +144,30 @@ def test_what_a_cluster_lacks_is_told_with_what_is_needed_and_offered() -> None:
     ]
 
 
+@pytest.mark.parametrize(("level", "is_lacking"), [(8, True), (11, False), (None, False)])
+def test_an_api_that_an_old_metadata_version_refuses_is_lacking(
+    level: int | None, *, is_lacking: bool
+) -> None:
+    """K117-21, KIP-900: brokers offer the API nevertheless."""
+    with connected() as (broker, cluster):
+        offers = broker.script[messages.API_VERSIONS.key]
+
+        def leveled(request: messages.Message) -> messages.Message:
+            answer = offers(request)
+            if level is not None:
+                row = answer.FinalizedFeatureKey(
+                    name="metadata.version", max_version_level=level, min_version_level=level
+                )
+                answer.finalized_features = [row]
+            return answer
+
+        broker.script[messages.API_VERSIONS.key] = leveled
+        found = cluster.lacks(["alter_scram_users", "topics"])
+    why = "AlterUserScramCredentials needs metadata.version at level 11 (3.5-IV2); "
+    told = [why + "the cluster is at level 8"]
+    assert [str(each) for each in found.values()] == (told if is_lacking else [])
+
+
 def test_every_method_that_takes_an_api_is_one_of_the_port() -> None:
     from kplan.kafka.cluster import ROUTES
 
