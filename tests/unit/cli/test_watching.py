@@ -142,3 +142,13 @@ def test_every_stage_of_a_sandbox_has_words() -> None:
     for stage in sandbox.Stage:
         watcher(sandbox.Step(stage, "", 0, 0))
     assert len(told.stages) == len(sandbox.Stage)
+
+
+def test_a_bar_shows_how_many_partitions_stand_where_they_should() -> None:
+    """K4o-09."""
+    told = Told()
+    watcher = ApplyWatcher(told, Signals(), PLAIN)
+    for left in (5, 5, 3, 4, 0):
+        watcher.moving(left, 5)
+    assert told.stages == [("Moving replicas", 5)]
+    assert told.done == 5

@@ -1,5 +1,6 @@
 """Topics whose replicas stand elsewhere than wanted (S09, S10; K4o-04, K4o-11, K201-10)."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -29,6 +30,7 @@ from kplan.model.plan import Action, Change, Plan
 from kplan.model.refusal import Refusal, UnderWay
 from kplan.model.resource import Identity
 from kplan.policy.risk import with_risks
+from kplan.policy.topic_state import facts
 from tests.applying import Bench
 from tests.values import resource, state
 
@@ -366,3 +368,38 @@ def test_a_cluster_that_stays_away_ends_the_wait() -> None:
     looks = (mover.moved(held, wish) for _ in range(1000))
     with pytest.raises(Unreachable):
         list(looks)
+
+
+def test_policies_are_told_who_chose_the_brokers() -> None:
+    """K201-04: true where kplan did, also for a reassignment; false where somebody wrote them."""
+    held = cluster((1,), (2,))
+    brokers = held.describe().brokers
+
+    def told(topic: Topic) -> Mapping[str, object]:
+        (change,) = planned(on(held), topic).changes
+        found = facts(change.after, brokers, change.before)
+        assert found is not None
+        return found
+
+    more = told(wanted(replication_factor=2))
+    assert more["generated_replica_assignments"] is True
+    assert more["replication_factor"] == 2
+    assert [len(each) for each in more["assignments"]] == [2, 2]  # type: ignore[attr-defined] # lists
+    written = told(wanted(replica_assignment=((3,), (4,))))
+    assert written["generated_replica_assignments"] is False
+    assert written["assignments"] == [[3], [4]]
+    placed = told(wanted(partitions=2, replication_factor=3, placement=RACK_AWARE))
+    assert placed["generated_replica_assignments"] is True
+
+
+def test_who_watches_hears_how_much_is_left() -> None:
+    held = cluster((1,), (2,))
+    held.move_slowly(3)
+    bench = on(held)
+    bench.apply(planned(bench, wanted(replication_factor=2)))
+    assert bench.memory.moves[0] == (2, 2)
+    assert [left for left, _ in bench.memory.moves] == sorted(
+        (left for left, _ in bench.memory.moves), reverse=True
+    )
+    sent = [name for name, _ in bench.memory.sent]
+    assert sent == ["reassign"]  # looks are no sendings: the journal would grow with each
