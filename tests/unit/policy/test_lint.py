@@ -103,6 +103,17 @@ def test_a_topic_without_reader_or_writer_is_told() -> None:
     assert codes([READER, WRITER], ["orders", "free"]) == [], "no ACL is meant for it"
 
 
+def test_a_declared_topic_without_any_acl_is_told_where_others_have_some() -> None:
+    """Issue 7, item 5: a topic without reader or writer, at its line."""
+    at = Place(address("kafka_topic.free"), SourceRange("main.tf", 3, 1, 3, 9))
+    topics = frozenset({"orders", "free"})
+    for acls, told in (({READER, WRITER}, ["KP406", "KP407"]), (set[AclBinding](), [])):
+        estate = Estate(frozenset(acls), topics, topic_places={"free": at})
+        found = lint(estate)
+        assert [each.code for each in found] == told
+        assert {each.subject for each in found} <= {at.at}
+
+
 def test_a_star_at_the_end_of_a_name_is_no_wildcard() -> None:
     assert "KP408" in codes([READER, WRITER, binding("READ", "pay.*")])
 
