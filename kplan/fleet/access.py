@@ -63,17 +63,19 @@ def decisions(requests: "DataFrame", acls: "DataFrame", rules: "DataFrame") -> "
     from pyspark.sql import functions as F  # noqa: N812
 
     asked = requests.select(*REQUEST).distinct()
-    keyed = _keyed(asked, acls)
     weighed = (
-        _speaking(asked, keyed, acls)
+        _speaking(asked, acls)
         .groupBy(*REQUEST)
         .agg(
             F.max((F.col("permission") == "DENY") & _denies()).alias("is_denied"),
             F.max((F.col("permission") == "ALLOW") & _grants()).alias("is_granted"),
         )
     )
-    of_open = keyed.join(F.broadcast(rules.where("allow_everyone")), "cluster", "left_semi")
-    known = of_open.join(acls.select(*_PLACE[:2], own_key()), [*_PLACE[:2], "key"], "left_semi")
+    resources = asked.select(*_PLACE).distinct()
+    of_open = resources.join(F.broadcast(rules.where("allow_everyone")), "cluster", "left_semi")
+    known = _keyed(of_open, acls).join(
+        acls.select(*_PLACE[:2], own_key()), [*_PLACE[:2], "key"], "left_semi"
+    )
     has_acl = known.select(*_PLACE).distinct().withColumn("has_acl", F.expr("true"))
     is_super = F.array_contains(F.col("super_users"), F.col("principal"))
     is_open = F.col("has_acl").isNull() & F.col("allow_everyone")
@@ -94,15 +96,14 @@ def decisions(requests: "DataFrame", acls: "DataFrame", rules: "DataFrame") -> "
 def matching(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
     """Pair every request with the ACLs that speak for or against it: REQUEST and `identity`."""
     asked = requests.select(*REQUEST).distinct()
-    found = _speaking(asked, _keyed(asked, acls), acls)
+    found = _speaking(asked, acls)
     return found.where(_grants() | _denies()).select(*REQUEST, "identity")
 
 
-def _keyed(asked: "DataFrame", acls: "DataFrame") -> "DataFrame":
-    """Give the resources that are asked for, under each key of an ACL that may be on them."""
+def _keyed(resources: "DataFrame", acls: "DataFrame") -> "DataFrame":
+    """Repeat resources, or requests for them, under each key of an ACL that may be on them."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    resources = asked.select(*_PLACE).distinct()
     name = F.col("resource_name")
     literal = F.when(name.startswith(ANY_NAME), F.array(key("LITERAL", name))).otherwise(
         F.array(key("LITERAL", name), key("LITERAL", F.lit(ANY_NAME)))
@@ -110,7 +111,7 @@ def _keyed(asked: "DataFrame", acls: "DataFrame") -> "DataFrame":
     return with_keys(resources, acls, literal)
 
 
-def _speaking(asked: "DataFrame", keyed: "DataFrame", acls: "DataFrame") -> "DataFrame":
+def _speaking(asked: "DataFrame", acls: "DataFrame") -> "DataFrame":
     """Join requests with the ACLs on their resources that are for whoever asks, from where.
 
     The principal is part of what is hashed: on one prefix there may be ACLs for a thousand others.
@@ -128,7 +129,7 @@ def _speaking(asked: "DataFrame", keyed: "DataFrame", acls: "DataFrame") -> "Dat
         F.col("operation").alias("acl_operation"),
         "permission",
     )
-    found = asked.withColumn("acl_principal", F.explode(both)).join(keyed, list(_PLACE))
+    found = _keyed(asked, acls).withColumn("acl_principal", F.explode(both))
     fitting = found.join(held, ["cluster", "resource_type", "key", "acl_principal"])
     return fitting.where(F.col("acl_host").isin(ANY_HOST, F.col("host")))
 
