@@ -20,7 +20,7 @@ from kplan.cluster.setting_specs import ConfigResource, ConfigScope, ResourceAlt
 from kplan.cluster.specs import ConfigAlteration, ConfigSource, TopicDescription, Verdict
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds.topic_value import THROTTLED_REPLICAS
-from kplan.model.errors import ClusterError, Unreachable, Unread
+from kplan.model.errors import Unreachable, Unread
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 
@@ -123,7 +123,7 @@ class Mover:
         is_last = len(done) == len(going) and not _others(seen, sound)
         busy = {name for name, _ in cluster.reassignments()} if refused else set()
         self._finish(cluster, done, set(refused) - busy, is_last=is_last and not busy)
-        return verdicts | refused | self._told(cluster, going, done, seen)
+        return verdicts | refused | self._told(going, done, seen)
 
     def _adopt(self, cluster: Cluster, topics: Collection[str]) -> None:
         """Take over the rates of a run that was interrupted: its marks are on the topics."""
@@ -153,7 +153,7 @@ class Mover:
         """
         if not chosen:
             return {}
-        refused = self._throttle(cluster, {each.topic: each for each, _ in chosen}, seen)
+        refused = self._throttle(cluster, chosen, seen)
         targets = {key: each.targets[key[1]] for each, key in chosen if each.topic not in refused}
         answers = cluster.reassign(targets) if targets else {}
         for (name, number), answer in answers.items():
@@ -163,10 +163,11 @@ class Mover:
         return refused
 
     def _throttle(
-        self, cluster: Cluster, wanted: Mapping[str, Relocation], seen: Seen
+        self, cluster: Cluster, chosen: Sequence[tuple[Relocation, TopicPartition]], seen: Seen
     ) -> dict[Identity, Verdict]:
         """Let replicas that move, and the leaders they copy from, take so much and no more."""
-        pairs = {name: _throttled(each, seen) for name, each in wanted.items()}
+        moving = {key for _, key in chosen} | seen.moving.keys()
+        pairs = {each.topic: _throttled(each, moving, seen) for each, _ in chosen}
         pairs = {name: found for name, found in pairs.items() if found[_FOLLOWERS]}
         if not pairs or not self.pace.bytes_per_s:
             return {}
@@ -198,17 +199,12 @@ class Mover:
             cluster.elect_leaders(keys, Election.PREFERRED)
 
     def _told(
-        self,
-        cluster: Cluster,
-        going: Sequence[Relocation],
-        done: Sequence[Relocation],
-        seen: Seen,
+        self, going: Sequence[Relocation], done: Sequence[Relocation], seen: Seen
     ) -> dict[Identity, Verdict]:
         total = sum(len(each.targets) for each in going)
-        left = [key for each in going for key in each.keys if not _stands(each, key, seen)]
-        bytes_left = _bytes_left(cluster, [key for key in left if key in seen.moving], seen)
-        told = f"{len(left):,} of {total:,} partitions are to move still{bytes_left}."
-        way = under_way(told, len(left), total, self.pace.look_ms)
+        left = sum(not _stands(each, key, seen) for each in going for key in each.keys)
+        told = f"{left:,} of {total:,} partitions are to move still."
+        way = under_way(told, left, total, self.pace.look_ms)
         return {Identity(each.topic): None if each in done else way for each in going}
 
 
@@ -303,16 +299,22 @@ def _others(seen: Seen, wanted: Sequence[Relocation]) -> bool:
     return any(key not in ours for key in seen.moving)
 
 
-def _throttled(wanted: Relocation, seen: Seen) -> dict[str, str]:
-    """List the pairs PARTITION:BROKER to throttle: who copies, and whom it may be copied from."""
+def _throttled(
+    wanted: Relocation, moving: Collection[TopicPartition], seen: Seen
+) -> dict[str, str]:
+    """List the pairs PARTITION:BROKER to throttle: who copies, and whom it may be copied from.
+
+    Partitions that wait for their turn are left out: a config has room for some thousands of pairs.
+    """
     copying: list[str] = []
     copied: list[str] = []
-    for name, number in wanted.keys:
-        held = seen.moving.get((name, number))
-        origin = held.origin if held else seen.stands((name, number))
-        if adding := [each for each in wanted.targets[number] if each not in origin]:
-            copying += [f"{number}:{each}" for each in adding]
-            copied += [f"{number}:{each}" for each in origin]
+    for key in wanted.keys:
+        held = seen.moving.get(key)
+        origin = held.origin if held else seen.stands(key)
+        adding = [each for each in wanted.targets[key[1]] if each not in origin]
+        if key in moving and adding:
+            copying += [f"{key[1]}:{each}" for each in adding]
+            copied += [f"{key[1]}:{each}" for each in origin]
     return {_FOLLOWERS: ",".join(copying), _LEADERS: ",".join(copied)}
 
 
@@ -328,21 +330,6 @@ def _limited_already(cluster: Cluster, brokers: Collection[int]) -> set[int]:
             for key in RATES
         )
     }
-
-
-def _bytes_left(cluster: Cluster, keys: Sequence[TopicPartition], seen: Seen) -> str:
-    if not keys:
-        return ""
-    try:
-        sizes = cluster.replica_sizes({name for name, _ in keys})
-    except ClusterError:
-        return ""
-    left = 0
-    for key in keys:
-        held = sizes.get(key, {})
-        whole = max((held.get(each, 0) for each in seen.moving[key].origin), default=0)
-        left += sum(max(0, whole - held.get(each, 0)) for each in seen.moving[key].adding)
-    return f", {left:,} bytes to copy"
 
 
 def _broker(number: int) -> ConfigResource:

@@ -229,10 +229,13 @@ def test_only_so_many_partitions_move_at_a_time() -> None:
     held.move_slowly(2)
     mover = Mover(MovePace(partitions=2))
     wish = [Relocation("orders", "", dict.fromkeys(range(5), (2,)))]
-    met = []
+    met, longest = [], 0
     while mover.moved(held, wish)["orders"] is not None:  # type: ignore[index] # a name
         met.append(len(held.another_admin().reassignments()))
-    assert max(met) == 2
+        config = held.topic_configs(["orders"])["orders"]
+        assert not isinstance(config, Refusal)
+        longest = max(longest, len((config[THROTTLED_REPLICAS[0]].value or "").split(",")))
+    assert (max(met), longest) == (2, 2)
     assert standing(held) == ((2,),) * 5
 
 
