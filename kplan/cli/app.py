@@ -105,7 +105,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "fleet drift": ("fleet:drift", "Hold every cluster against what kplan last applied."),
     "fleet history": ("fleet:history", "Tell how one object changed over the runs."),
     "fleet access": ("fleet_access:access", "Tell who may do what in every cluster."),
-    "fleet lint": ("fleet_access:lint", "Find ACLs that could go without anybody noticing."),
+    "fleet lint": ("fleet_access:lint", "Find ACLs that do nothing, and what policies forbid."),
     "fleet audit": ("fleet_access:audit", "Keep what authorizer logs say, and tell what was used."),
     "fleet replay": ("fleet_access:replay", "Tell which real requests plans would have denied."),
     "fleet report": ("fleet:report", "Write one page about the fleet."),

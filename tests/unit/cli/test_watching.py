@@ -31,6 +31,10 @@ class Told:
     def advance(self, done: int = 1) -> None:
         self.done += done
 
+    def tasks(self, done: int, total: int) -> None:
+        self.stages[-1] = (self.stages[-1][0], total)
+        self.done = done
+
     def note(self, text: str) -> None:
         self.lines.append(text)
 

@@ -34,12 +34,20 @@ def test_what_is_written_is_read(what: State) -> None:
     assert decode_state(written(what)) == what
 
 
+def _last(line: str) -> tuple[str, float]:
+    before, _, number = line.rpartition(" ")
+    return before, float(number.rstrip(","))
+
+
 @UNHURRIED
 @given(st.dictionaries(st.text(max_size=5), JSON, min_size=1, max_size=4))
 def test_a_sealed_document_is_laid_out_as_json_tools_do(document: dict[str, object]) -> None:
     text = seal(document).decode("utf-8", "surrogatepass")
     found = json.loads(text)
-    assert text == json.dumps(found, indent=2, ensure_ascii=False) + "\n"
+    lines = json.dumps(found, indent=2, ensure_ascii=False).splitlines()
+    for line, same in zip(text.splitlines(), lines, strict=True):
+        # Tools write fractions in several ways: 1e-05, 1e-5, 0.00001.
+        assert line == same or _last(line) == _last(same)
     del found["sha256"]
     assert found == document or "sha256" in document
 

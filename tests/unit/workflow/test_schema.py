@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from kplan.config.declared import SHAPES
-from kplan.kafka.keys import ARGUMENTS
+from kplan.kafka.keys import ARGUMENTS, Setting
 from kplan.kafka.provider_schema import PROVIDER
 from kplan.kinds import KINDS
 from kplan.kinds.schema import schema_fields
@@ -123,6 +123,8 @@ def test_terraforms_tools_find_their_own_form() -> None:
     assert [name for name, each in arguments.items() if each.get("sensitive")] == [
         "client_key",
         "client_key_passphrase",
+        "sasl_aws_secret_key",
+        "sasl_aws_token",
         "sasl_password",
     ]
 
@@ -133,9 +135,15 @@ def test_every_attribute_of_every_block_is_in_the_reference() -> None:
         assert f'resource "{kind.name}"' in page
         for each in schema_fields(kind.schema):
             assert f"| `{each.name}` | {each.attribute.type} |" in page
-    for name in ARGUMENTS:
+    for name, attribute in PROVIDER.items():
         assert f"| `{name}` |" in page
-        assert PROVIDER[name].doc.endswith(".")
+        assert attribute.doc.endswith(".")
+
+
+def test_every_argument_that_counts_for_something_is_in_the_reference() -> None:
+    """The others are known, so that a file of the provider is told what it has to change."""
+    unserved = {name for name, setting in ARGUMENTS.items() if setting is Setting.AWS_OTHER}
+    assert ARGUMENTS.keys() - PROVIDER.keys() == {*unserved, "sasl_aws_creds_debug"}
 
 
 def test_the_reference_tells_defaults_and_keeps_its_tables_whole() -> None:
