@@ -195,11 +195,15 @@ def main() -> None:
     lines = start_up()
     found = []
     for name in asked.size or SIZES:
-        found.append(measure(SIZES[name], asked.runs))
+        try:
+            found.append(measure(SIZES[name], asked.runs))
+        except subprocess.CalledProcessError as failure:  # what was measured before is shown
+            print(f"{name}: not measured, {failure}", file=sys.stderr)
+            continue
         print(json.dumps({name: [found[-1].offline, found[-1].floor_create]}), file=sys.stderr)
     load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
     print(f"{platform.platform()}, {os.cpu_count()} processors, load {load}\n")
-    print("\n".join([*lines, "", *table(found)]))
+    print("\n".join([*lines, "", *(table(found) if found else ())]))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """From python-hcl2's parse tree to kplan's syntax tree."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.draft import Broken, Draft
@@ -30,26 +30,6 @@ class Lowering:
     def __init__(self, draft: Draft, places: Places) -> None:
         self._draft = draft
         self._places = places
-        self._kinds: Mapping[str, Callable[[Tree], Node]] = {
-            "expr_term": self._term,
-            "identifier": self._identifier,
-            "keyword": self._identifier,
-            "literal_value": self._word,
-            "int_lit": self._number,
-            "float_lit": self._number,
-            "tuple": self._tuple,
-            "object": self._object,
-            "get_attr_expr_term": self._postfix,
-            "index_expr_term": self._postfix,
-            "attr_splat_expr_term": self._postfix,
-            "full_splat_expr_term": self._postfix,
-            "function_call": self._call,
-            "for_tuple_expr": self._for,
-            "for_object_expr": self._for,
-            "conditional": self._conditional,
-            "binary_op": self._binary,
-            "unary_op": self._unary,
-        }
 
     # ---- bodies
 
@@ -115,11 +95,11 @@ class Lowering:
             Broken: the parser accepts what HCL does not.
 
         """
-        if found.data not in self._kinds:  # two things in a row, and the parser takes one for a key
+        if found.data not in self._KINDS:  # two things in a row, and the parser takes one for a key
             token = next(found.scan_values(lambda _: True))
             start, end = self._start(token), self._end(token)
             raise self._broken("KP101", start, end, "This is not expected here.")
-        return self._kinds[found.data](found)
+        return self._KINDS[found.data](self, found)
 
     def _term(self, found: Tree) -> Node:
         children = found.children
@@ -282,7 +262,7 @@ class Lowering:
             inner = found.children[0].children
             if len(inner) != 1 or not inner[0].data.endswith(("get_attr_expr_term", "_expr_term")):
                 break
-            if inner[0].data not in self._kinds or self._kinds[inner[0].data] != self._postfix:
+            if self._KINDS.get(inner[0].data) is not Lowering._postfix:
                 break
             found = inner[0]
         target = self.node(found.children[0])
@@ -373,6 +353,27 @@ class Lowering:
         here = self.node(item.children[0].children[0]).start
         told = "The elements of an object are separated by commas or line breaks."
         return self._broken("KP112", here, here + 1, told)
+
+    _KINDS: ClassVar[Mapping[str, Callable[["Lowering", Tree], Node]]] = {
+        "expr_term": _term,
+        "identifier": _identifier,
+        "keyword": _identifier,
+        "literal_value": _word,
+        "int_lit": _number,
+        "float_lit": _number,
+        "tuple": _tuple,
+        "object": _object,
+        "get_attr_expr_term": _postfix,
+        "index_expr_term": _postfix,
+        "attr_splat_expr_term": _postfix,
+        "full_splat_expr_term": _postfix,
+        "function_call": _call,
+        "for_tuple_expr": _for,
+        "for_object_expr": _for,
+        "conditional": _conditional,
+        "binary_op": _binary,
+        "unary_op": _unary,
+    }
 
 
 def _is(found: Any, data: str) -> bool:  # noqa: ANN401 - lark's tree or token
