@@ -5,6 +5,7 @@ Which rows count is not for them to say: that is what `kplan/fleet/store.py` kee
 
 import shutil
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -19,6 +20,7 @@ PARQUET, DELTA = "parquet", "delta"
 RUNS = "run string, attempt string, at string, format int, kplan_version string, rows long"
 _ATTEMPTED = f"{OBJECTS}, attempt string"
 _ORPHAN = timedelta(days=1)
+_TABLES = ("runs", "objects", "audit", "malformed", "offsets")
 _TRIES = 3
 _MEANWHILE = ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT")
 
@@ -124,7 +126,7 @@ class ParquetTables:
 
 
 class DeltaTables:
-    """The Delta tables objects, runs, audit and malformed below ROOT/delta.
+    """The Delta tables below ROOT/delta.
 
     Every write is a transaction: writers do not wait for each other, and readers see all of a write
     or nothing. What was removed can be seen for another week by those who name a version.
@@ -168,7 +170,8 @@ class DeltaTables:
         return self._table(name, schema)
 
     def remove(self, kept: Collection[str], counted: Collection[str], now: datetime) -> int:
-        """Delete rows, of `runs` first, then files that were deleted a week ago."""
+        """Delete rows, of `runs` first, then the files of what was deleted or replaced long ago."""
+        from pyspark.errors import AnalysisException
         from pyspark.sql import functions as F  # noqa: N812
 
         found = self._spark.read.format(DELTA).load(self._path("objects"))
@@ -179,12 +182,12 @@ class DeltaTables:
             if attempt not in kept
             and (attempt in counted or now.timestamp() - at >= _ORPHAN.total_seconds())
         ]
-        for name in ("runs", "objects"):
-            place = f"delta.`{self._path(name).replace('`', '``')}`"
-            if gone:
-                names = ", ".join(f"'{each}'" for each in gone)  # Delta binds no parameters
-                self._spark.sql(f"DELETE FROM {place} WHERE attempt IN ({names})")  # noqa: S608 - names are uuid4 of ours
-            self._spark.sql(f"VACUUM {place}")
+        names = ", ".join(f"'{each}'" for each in gone)  # Delta binds no parameters
+        for name in ("runs", "objects") if gone else ():
+            self._spark.sql(f"DELETE FROM {self._named(name)} WHERE attempt IN ({names})")  # noqa: S608 - names are uuid4 of ours
+        for name in _TABLES:
+            with suppress(AnalysisException):  # not there yet
+                self._spark.sql(f"VACUUM {self._named(name)}")
         return len(gone)
 
     def _table(self, name: str, schema: str) -> "DataFrame":
@@ -199,6 +202,9 @@ class DeltaTables:
                 for column, kind in wanted
             )
         )
+
+    def _named(self, name: str) -> str:
+        return f"delta.`{self._path(name).replace('`', '``')}`"
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
