@@ -102,7 +102,8 @@ def laid_out(
         if not isinstance(each.value, Topic):
             continue
         try:
-            found[name] = replace(each, value=_laid_out(each, reading, brokers))
+            value = _laid_out(each, reading, brokers)
+            found[name] = each if value is each.value else replace(each, value=value)
         except Unplaceable as fault:
             path = "placement" if each.value.placement else "replication_factor"
             told = f'Replicas of topic "{each.value.name}" cannot be placed: {fault}'
