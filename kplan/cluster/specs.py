@@ -16,12 +16,12 @@ class Direct:
     """Controllers that are asked with the brokers left out (KIP-919).
 
     `controllers` are all that are registered, whether they run or not; `active` is the id of the
-    one that decides, None during an election. Changes are refused unless `is_allowed`. `served`
+    one that decides. Changes are refused unless `is_allowed`. `served`
     says in words what controllers can be asked to change.
     """
 
     controllers: tuple[Broker, ...]
-    active: int | None
+    active: int
     is_allowed: bool = False
     served: str = ""
 
@@ -52,7 +52,7 @@ class ClusterDescription:
         """
         if self.direct is None:
             return tuple(each.id for each in self.brokers)
-        return () if self.direct.active is None else (self.direct.active,)
+        return (self.direct.active,)
 
 
 @dataclass(frozen=True, slots=True)

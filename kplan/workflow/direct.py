@@ -50,5 +50,4 @@ def _asked(direct: Direct) -> str:
     at = {each.id: f"{each.id} at {each.host}:{each.port}" for each in direct.controllers}
     others = [told for number, told in at.items() if number != direct.active]
     rest = f"; inactive: {', '.join(others)}" if others else ""
-    known = at.get(direct.active, "") if direct.active is not None else "none"
-    return f"Controllers are asked directly. Active: {known}{rest}."
+    return f"Controllers are asked directly. Active: {at[direct.active]}{rest}."

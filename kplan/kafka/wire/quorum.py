@@ -1,19 +1,24 @@
 """The quorum of controllers: DescribeQuorum (KIP-595); and UnregisterBroker (KIP-631)."""
 
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 
 from kplan.cluster.quorum import Follower, Quorum
 from kplan.cluster.specs import Verdict
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.link import Deadline
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.quorum_messages import DESCRIBE_QUORUM, UNREGISTER_BROKER
 from kplan.kafka.wire.verdict import refused, unread, verdict
-from kplan.model.errors import ClusterError, Unread
+from kplan.model.errors import ClusterError, Unreachable, Unread
 from kplan.model.refusal import Refusal
 
 _METADATA = "__cluster_metadata"
 _NOT_LEADER = frozenset({5, 6})
+_ELECTION_S = 20.0
+_PAUSE_S = 0.2
 _RIGHT = "To see the quorum takes DESCRIBE on CLUSTER."
 
 
@@ -25,13 +30,23 @@ def quorum(gateway: Gateway) -> Quorum:
         ClusterError: there is no leader now.
 
     """
-    answer, partition = _asked(gateway, None)
-    if partition.error_code in _NOT_LEADER and (leader := gateway.controller()):
-        answer, partition = _asked(gateway, leader)  # a controller that does not lead cannot tell
+    answer, partition = _told_by_leader(gateway)
     if partition.error_code:
         why = refused(partition.error_code, partition.error_message)
         raise ClusterError(f"The quorum cannot be described: {why}")
     return _quorum(answer, partition)
+
+
+def _told_by_leader(gateway: Gateway) -> tuple[Message, Message]:
+    """Ask; a controller that does not lead cannot tell, and one may just be elected."""
+    deadline = Deadline.after(_ELECTION_S)
+    found = _asked(gateway, None)
+    while found[1].error_code in _NOT_LEADER and deadline.is_ahead:
+        with suppress(Unreachable):  # the leader that was, which is down
+            found = _asked(gateway, gateway.controller())
+        if found[1].error_code in _NOT_LEADER:
+            time.sleep(_PAUSE_S)
+    return found
 
 
 def _asked(gateway: Gateway, at: Endpoint | None) -> tuple[Message, Message]:

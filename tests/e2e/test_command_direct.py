@@ -1,0 +1,168 @@
+"""The installed command at real controllers, with the brokers left out (KIP-919)."""
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.setting_specs import QuotaAlteration, QuotaEntity
+from kplan.cluster.specs import AclBinding
+from kplan.kafka.cluster import open_cluster
+from kplan.kafka.resolve import connection_settings
+from kplan.kafka.settings import ConnectionSettings
+from kplan.model.errors import KplanError, Unsupported, WrongEndpoint
+from kplan.model.refusal import Refusal
+from kplan.sandbox import control
+from kplan.sandbox.lifecycle import running
+from kplan.sandbox.record import Sandbox
+from kplan.sandbox.spec import SandboxSpec
+from tests.e2e.places import Place
+
+pytestmark = pytest.mark.broker
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "break-glass"
+SOON_S = 2.0
+
+
+@pytest.fixture(scope="module")
+def shattered() -> Iterator[Sandbox]:
+    """Run a broker and three controllers of their own, to be killed."""
+    with running(SandboxSpec(brokers=1, controllers=3, heap_mb=512)) as sandbox:
+        yield sandbox
+
+
+def asked(controllers: str) -> ConnectionSettings:
+    found = connection_settings(None, {}, folder=Path(), controllers=controllers).settings
+    assert found is not None
+    return found
+
+
+def told_soon(settings: ConnectionSettings) -> KplanError:
+    """Connect, and give the error that comes within two seconds."""
+    begun = time.monotonic()
+    with pytest.raises(KplanError) as failure:
+        open_cluster(settings)
+    assert time.monotonic() - begun < SOON_S
+    return failure.value
+
+
+def test_a_broker_asked_as_a_controller_is_told_at_once(broker: Sandbox, place: Place) -> None:
+    """K919-04, K919-28: without a second try."""
+    servers = broker.bootstrap_servers
+    assert isinstance(told_soon(asked(servers)), WrongEndpoint)
+    told = place.fails("plan", f"-bootstrap-controller={servers}")
+    assert f"{servers} is a broker; a controller was expected" in told
+    assert "MISMATCHED_ENDPOINT_TYPE" in told
+
+
+def test_a_controller_asked_as_a_broker_is_told_at_once(broker: Sandbox, place: Place) -> None:
+    """K919-05, K919-28: no request is sent that it would not answer."""
+    place.env = {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_controllers}
+    settings = connection_settings(None, place.env, folder=Path()).settings
+    assert settings is not None
+    assert isinstance(told_soon(settings), WrongEndpoint)
+    told = place.fails("plan")
+    assert f"{broker.bootstrap_controllers} is a controller, not a broker" in told
+    assert "-bootstrap-controller" in told
+
+
+def test_brokers_and_controllers_together_are_told_before_anybody_is_asked(place: Place) -> None:
+    """K919-02, K919-28."""
+    place.env["KPLAN_BOOTSTRAP_CONTROLLERS"] = "127.0.0.1:1"
+    assert "[KP308]" in place.fails("plan")
+    both = 'bootstrap_controllers = ["c:1"]\n  bootstrap_servers = ["b:1"]'
+    place.edit('provider "kafka" {}', f'provider "kafka" {{\n  {both}\n}}')
+    assert "[KP308]" in place.fails("validate")
+
+
+def test_an_old_metadata_version_is_told_at_once() -> None:
+    """K919-10, K919-28: metadata.version 3.6, on today's Kafka."""
+    old = SandboxSpec(metadata_version="3.6-IV2", heap_mb=512)
+    with running(old) as sandbox:
+        failure = told_soon(asked(sandbox.bootstrap_controllers))
+        assert isinstance(failure, Unsupported)
+        assert "metadata.version (3.6) is too old to be asked directly" in failure.detail
+        settings = connection_settings(
+            None, {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers}, folder=Path()
+        ).settings
+        assert settings is not None
+        with closing(open_cluster(settings)) as cluster:
+            assert cluster.describe().version == "3.6"
+
+
+def test_a_combined_node_serves_both_ways_and_is_one_cluster(broker: Sandbox) -> None:
+    """K919-28, K919-31: the id is the same from either side."""
+    settings = connection_settings(
+        None, {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers}, folder=Path()
+    ).settings
+    assert settings is not None
+    direct = asked(broker.bootstrap_controllers)
+    with closing(open_cluster(settings)) as one, closing(open_cluster(direct)) as other:
+        assert one.describe().cluster_id == other.describe().cluster_id
+        assert one.quorum().leader == other.quorum().leader == other.describe().witnesses[0]
+        rights = other.rights([]).cluster
+        assert rights is not None
+        assert "ALTER" in rights
+
+
+def test_glass_is_broken_while_no_broker_runs(shattered: Sandbox, tmp_path: Path) -> None:
+    """K919-01, 06, 07, 09, 12..14, 16, 20..22, 25, S24..S27: the example, from end to end.
+
+    Brokers and then the active controller are killed. What was changed is on the brokers when they
+    are back.
+    """
+    shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
+    servers = {"KPLAN_BOOTSTRAP_SERVERS": shattered.bootstrap_servers}
+    place = Place(tmp_path, servers, text=None)
+    place.run("apply", "-auto-approve")
+    control.kill(shattered.folder, 1)
+    at = f"-bootstrap-controller={shattered.bootstrap_controllers}"
+    change = ("-var=cleaner_threads=1", "-var=retention=3600000", "-var=payments=User:mended")
+
+    refused = place.fails("apply", "-auto-approve", at, *change)
+    assert "[KP246]" in refused
+    assert "Brokers are bypassed [KP245]" in refused
+    nonsense = place.fails("plan", at, "-var=cleaner_threads=1.5", "-var=break_glass=true")
+    assert "log.cleaner.threads: Not a number of type INT" in nonsense
+    unserved = place.fails("plan", at, "-destroy", "-var=break_glass=true")
+    assert "controllers change ACLs, configs of topics that are there" in unserved
+    done = place.ran("apply", "-auto-approve", at, *change, "-var=break_glass=true", code=1)
+    assert "Resources: 1 added, 2 changed, 1 destroyed" in done.out
+    assert "kafka_quota objects could not be read" in done.out
+    _controllers_are_followed(shattered, place, at)
+
+    control.restart(shattered.folder, 1)
+    place.run("plan", "-detailed-exitcode", *change)
+
+
+def _controllers_are_followed(shattered: Sandbox, place: Place, at: str) -> None:
+    """Kill the active controller between looking for it and asking it."""
+    binding = AclBinding("TOPIC", "payments", "LITERAL", "User:late", "*", "READ", "ALLOW")
+    with closing(open_cluster(asked(shattered.bootstrap_controllers))) as cluster:
+        (killed,) = cluster.describe().witnesses
+        control.kill(shattered.folder, killed)
+        assert binding not in cluster.acls()  # another one is asked from now on
+        assert cluster.create_acls([binding]) == {binding: None}
+        (active,) = cluster.describe().witnesses
+        assert active != killed
+        assert binding in cluster.acls()
+        quota = QuotaAlteration(QuotaEntity(user="late"), {"producer_byte_rate": 5.0})
+        assert cluster.alter_quotas([quota], validate_only=True) == {quota.entity: None}
+        refused = cluster.unregister_broker(77)
+        assert isinstance(refused, Refusal)
+        assert refused.error == "BROKER_ID_NOT_REGISTERED"
+        assert cluster.delete_acls([binding]) == {binding: None}
+    told = json.loads(place.run("cluster", "controllers", at, "-json"))
+    states = {row["controller"]: row["state"] for row in told["tables"]["controllers"]["rows"]}
+    assert states == dict.fromkeys((101, 102, 103), "inactive") | {active: "active"}
+    assert f"Controller {killed} cannot be asked" in told["notes"][0]
+    assert "raised" in place.run("features", at)
+    forbidden = place.fails("broker", "unregister", "1", "-auto-approve", at)
+    assert "allow_direct is not set" in forbidden
+    allowed = "-var=break_glass=true"
+    unknown = place.fails("broker", "unregister", "1", "-auto-approve", at, allowed)
+    assert "controllers do not tell whether it has replicas" in unknown
