@@ -24,11 +24,9 @@ from tests.e2e.actors import Actor, Refused
 from tests.e2e.commands import Ran, kplan
 from tests.e2e.places import Place, config_of, until
 from tests.fleet.connect import connect_server
+from tests.fleet.connector import connector
 
 Tables = dict[str, list[dict[str, Any]]]
-
-CONNECTOR = {"spark.jars.packages": "org.apache.spark:spark-sql-kafka-0-10_2.13:4.0.0"}
-"""Spark's Kafka connector: also for later ones, as not every version is at every mirror."""
 
 STRAY = ('{"message": "Started."}', '{"message": "Principal = ', "java.lang.IllegalStateException")
 
@@ -154,7 +152,7 @@ def fleet(
     topic = NewTopic(f"{place.prefix}.audit", 2, 1)
     with closing(open_cluster(settings_of(open_broker, "anonymous"))) as cluster:
         assert cluster.create_topics([topic]) == {topic.name: None}
-    with connect_server(folder / "spark.log", CONNECTOR) as remote:
+    with connect_server(folder / "spark.log", connector()) as remote:
         yield FleetAtWork(folder, remote, place)
     place.tidy_up()
 
@@ -319,4 +317,4 @@ def test_what_cannot_be_asked_of_a_fleet_is_told_without_a_traceback(
     assert taken
     assert "no cluster elsewhere" in fleet.ran("inventory", "-cluster=elsewhere", code=1).err
     assert "There is no run no-such-run" in fleet.ran("inventory", "-run=no-such-run", code=1).err
-    assert "Nobody asks Kafka to FLY" in fleet.ran("access", "who-can", "FLY", "a", code=1).err
+    assert 'Kafka never asks for "FLY"' in fleet.ran("access", "who-can", "FLY", "a", code=1).err

@@ -3,9 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from kplan.config.fleet_file import Fleet
+from kplan.fleet.engine import Engine
 from kplan.fleet.jvm import gateway
 from kplan.fleet.topics import connector_options
 from kplan.model.errors import FleetError
+from kplan.workflow.fleet import engine_of
 
 IVY = """
 :: resolving dependencies ::
@@ -39,3 +42,9 @@ def test_the_connector_is_that_of_spark_unless_somebody_names_one() -> None:
     assert found["spark.jars.packages"].startswith("a:b:1,org.apache.spark:spark-sql-kafka")
     assert found["spark.jars.repositories"] == "x"
     assert connector_options({"spark.jars": "/x/spark-sql-kafka-0-10_2.13-4.0.0.jar"}, {}) == {}
+
+
+def test_the_command_line_wins_over_the_settings_of_the_fleet_file() -> None:
+    fleet = Fleet(Path(), master="yarn", conf={"a": "1", "b": "1"})
+    found = engine_of(fleet, Engine(remote="sc://x:1", conf={"b": "2"}))
+    assert (found.master, found.remote, found.conf) == ("yarn", "sc://x:1", {"a": "1", "b": "2"})
