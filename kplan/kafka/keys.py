@@ -8,8 +8,6 @@ class Setting(StrEnum):
     """What can be set. Two that end in the same word are two ways of saying it."""
 
     SERVERS = "bootstrap servers"
-    CONTROLLERS = "bootstrap controllers"
-    ALLOW_DIRECT = "leave to change something at controllers"
     PROTOCOL = "security protocol"
     TLS = "TLS"
     CA = "certificate authority"
@@ -52,9 +50,7 @@ def _words(text: str) -> frozenset[str]:
 
 ARGUMENTS: Mapping[str, Setting | None] = {
     "acl_order": None,
-    "allow_direct": Setting.ALLOW_DIRECT,
     "allow_everyone_if_no_acl_found": None,
-    "bootstrap_controllers": Setting.CONTROLLERS,
     "bootstrap_servers": Setting.SERVERS,
     "ca_cert": Setting.CA,
     "ca_cert_file": Setting.CA,
@@ -94,7 +90,6 @@ None: read elsewhere, or of no use. Versions are negotiated, so `kafka_version` 
 """
 
 KEYS: Mapping[str, Setting] = {
-    "bootstrap.controllers": Setting.CONTROLLERS,
     "bootstrap.servers": Setting.SERVERS,
     "client.id": Setting.CLIENT_ID,
     "default.api.timeout.ms": Setting.TIMEOUT_MS,
@@ -210,8 +205,6 @@ UNUSED = _words(
 """Settings of producers and consumers, and such as an admin client has no use for."""
 
 VARIABLES: Mapping[str, Setting] = {
-    "KPLAN_ALLOW_DIRECT": Setting.ALLOW_DIRECT,
-    "KPLAN_BOOTSTRAP_CONTROLLERS": Setting.CONTROLLERS,
     "KPLAN_BOOTSTRAP_SERVERS": Setting.SERVERS,
     "KPLAN_SASL_AWS_REGION": Setting.AWS_REGION,
     "KPLAN_SASL_MECHANISM": Setting.MECHANISM,

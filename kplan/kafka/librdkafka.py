@@ -1,9 +1,10 @@
 """Connection settings in librdkafka's words, and where its own words go."""
 
 import logging
+import math
 
 from kplan.kafka.auth import AwsMskIam, ClientCredentials, Mechanism
-from kplan.kafka.settings import ConnectionSettings, Tls
+from kplan.kafka.settings import ConnectionSettings, Sockets, Tls
 
 LOG = logging.getLogger("kplan.kafka.librdkafka")
 LOG.addHandler(logging.NullHandler())  # else its lines go to stderr
@@ -19,11 +20,27 @@ def librdkafka_settings(settings: ConnectionSettings) -> dict[str, str]:
         "socket.connection.setup.timeout.ms": _within(settings.timeouts.connect_s, 1000, 3600_000),
         "socket.timeout.ms": _within(settings.timeouts.request_s, 10, 300_000),
     }
+    written |= _sockets(settings.sockets)
     if settings.tls is not None:
         written |= _tls(settings.tls)
     if settings.sasl is not None:
         written |= _login(settings.sasl)
     return written
+
+
+def _sockets(sockets: Sockets) -> dict[str, str]:
+    """Write what differs from what the system gives."""
+    is_bounded = math.isfinite(sockets.idle_s)
+    counts = {
+        "connections.max.idle.ms": int(sockets.idle_s * 1000) if is_bounded else 0,
+        "socket.receive.buffer.bytes": min(sockets.receive_bytes, _LARGEST_BUFFER),
+        "socket.send.buffer.bytes": min(sockets.send_bytes, _LARGEST_BUFFER),
+    }
+    return {key: str(count) for key, count in counts.items() if count}
+
+
+_LARGEST_BUFFER = 100_000_000
+"""The most that librdkafka takes."""
 
 
 def _login(mechanism: Mechanism) -> dict[str, str]:

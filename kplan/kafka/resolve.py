@@ -1,18 +1,19 @@
 """Connection settings from what was given: every problem at once."""
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from kplan.kafka.addresses import addresses
 from kplan.kafka.given import Gathered, Given, ProviderBlock, Rank, gather
 from kplan.kafka.keys import Setting
 from kplan.kafka.logins import NAMELESS, mechanism, mechanism_name
 from kplan.kafka.pem import certificates, private_key
 from kplan.kafka.settings import (
     ConnectionSettings,
+    Endpoint,
     Seconds,
     Timeouts,
     Tls,
@@ -35,32 +36,59 @@ def connection_settings(
     *,
     folder: Path,
     properties_file: Path | None = None,
-    controllers: str = "",
 ) -> Resolved:
     """Work out how to connect.
 
     Where a thing is given twice an argument of the block wins over its `config`, that over the
     properties file, that over the environment (`KPLAN_` over `KAFKA_`). Relative paths in the block
     start in `folder`, others where kplan was started. The properties file is the one given here,
-    else `properties_file` of the block, else that of `KPLAN_COMMAND_CONFIG`. With `controllers`,
-    of the command line, those are asked, whatever else is given (K919-03).
+    else `properties_file` of the block, else that of `KPLAN_COMMAND_CONFIG`.
     """
     found = gather(block, environ, folder=folder, properties_file=properties_file)
-    servers, direct = addresses(found, controllers)
-    allowed = found.nearest(Setting.ALLOW_DIRECT)
+    servers = _servers(found)
     client_id = found.nearest(Setting.CLIENT_ID)
     settings = ConnectionSettings(
         bootstrap_servers=servers,
         tls=_tls(found) if _is_tls(found) else None,
-        sasl=mechanism(found, servers or direct) if _is_sasl(found) else None,
+        sasl=mechanism(found, servers) if _is_sasl(found) else None,
         timeouts=_timeouts(found),
         client_id=client_id[1].text if client_id else "kplan",
         librdkafka={key: given.text for key, given in sorted(found.librdkafka.items())},
-        bootstrap_controllers=direct,
-        allows_direct=allowed is not None and found.flag(allowed[1]),
     )
     diagnostics = in_order(found.diagnostics)
     return Resolved(None if has_errors(diagnostics) else settings, diagnostics)
+
+
+_SERVER = re.compile(r"(?:\w+://)?(?:\[([0-9a-fA-F:.%]+)\]|([^\s:/\[\]]+)):(\d{1,5})")
+_MAX_PORT = 65535
+
+
+def _servers(found: Gathered) -> tuple[Endpoint, ...]:
+    nearest = found.nearest(Setting.SERVERS)
+    if nearest is None:
+        found.report(
+            "KP303",
+            None,
+            "No bootstrap servers are given.",
+            'Set bootstrap_servers in provider "kafka", or KPLAN_BOOTSTRAP_SERVERS.',
+        )
+        return ()
+    given = nearest[1]
+    listed = given.value
+    if isinstance(listed, str):
+        listed = [each for each in re.split(r"[,\s]+", listed) if each]
+    if not isinstance(listed, Sequence):
+        found.report("KP302", given, f'"{given.name}" is a list of host:port.')
+        return ()
+    return tuple(dict.fromkeys(each for one in listed if (each := _server(found, given, one))))
+
+
+def _server(found: Gathered, given: Given, written: object) -> Endpoint | None:
+    match = _SERVER.fullmatch(str(written).strip())
+    if match is None or not 0 < int(match[3]) <= _MAX_PORT:
+        found.report("KP302", given, f'"{written}" is not host:port.', "As in kafka-1:9092.")
+        return None
+    return Endpoint(match[1] or match[2], int(match[3]))
 
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -81,7 +109,7 @@ def _is_tls(found: Gathered) -> bool:
     """Whether to speak TLS; where nothing is said, the block means yes, as in Terraform."""
     said = found.nearest(Setting.TLS, Setting.PROTOCOL)
     if said is None:
-        servers = found.nearest(Setting.SERVERS) or found.nearest(Setting.CONTROLLERS)
+        servers = found.nearest(Setting.SERVERS)
         material = found.nearest(Setting.CA, Setting.CERTIFICATE, Setting.KEYSTORE)
         return material is not None or (servers is not None and servers[1].rank is Rank.ARGUMENT)
     if said[0] is Setting.TLS:

@@ -1,5 +1,6 @@
 """What it takes to connect to a cluster: one value, from which both drivers' settings derive."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
@@ -53,6 +54,18 @@ class Timeouts:
 
 
 @dataclass(frozen=True, slots=True)
+class Sockets:
+    """How connections are kept: buffers in bytes, 0 for what the system gives.
+
+    A connection that was not used for `idle_s` seconds is not used again.
+    """
+
+    send_bytes: int = 0
+    receive_bytes: int = 0
+    idle_s: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
 class Tls:
     """How to speak TLS. Certificates and key are PEM text; "" as authority means the system's."""
 
@@ -77,6 +90,7 @@ class ConnectionSettings:
     tls: Tls | None = None
     sasl: Mechanism | None = None
     timeouts: Timeouts = Timeouts()
+    sockets: Sockets = Sockets()
     client_id: str = "kplan"
     librdkafka: Mapping[str, str] = field(default_factory=dict, repr=False)
     bootstrap_controllers: tuple[Endpoint, ...] = ()

@@ -23,6 +23,7 @@ class Connection:
         }
         self.features: Mapping[str, int] = {}
         self.expires_at_s = float("inf")
+        self.idles_until_s = float("inf")
         self._link = link
         self._client_id = client_id
         self._correlation_id = 0
@@ -84,7 +85,12 @@ class Connection:
     @property
     def is_usable(self) -> bool:
         """Whether another request may be sent."""
-        return time.monotonic() < self.expires_at_s and self._link.is_silent()
+        until_s = min(self.expires_at_s, self.idles_until_s)
+        return time.monotonic() < until_s and self._link.is_silent()
+
+    def sized(self, send_bytes: int, receive_bytes: int) -> None:
+        """Ask the system for buffers of these sizes; 0 leaves one as it is."""
+        self._link.sized(send_bytes, receive_bytes)
 
     def cut(self) -> None:
         """Wake whoever waits for an answer, from another thread."""

@@ -177,6 +177,12 @@ class Link:
             at += count
         return view
 
+    def sized(self, send_bytes: int, receive_bytes: int) -> None:
+        """Ask the system for buffers of these sizes; 0 leaves one as it is."""
+        for option, size in ((socket.SO_SNDBUF, send_bytes), (socket.SO_RCVBUF, receive_bytes)):
+            if size:
+                self._stream.setsockopt(socket.SOL_SOCKET, option, size)
+
     def is_silent(self) -> bool:
         """Whether nothing waits to be read: between two requests anything else means the end."""
         if self._stream.fileno() < 0:

@@ -2,6 +2,7 @@
 
 import ssl
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,6 +70,8 @@ class Pool:
             raise refused_opening(
                 endpoint, self._settings, self.context, failure, deadline
             ) from failure
+        sockets = self._settings.sockets
+        connection.sized(sockets.send_bytes, sockets.receive_bytes)
         with self._lock:
             if not self._is_closed:
                 self._lent.add(connection)
@@ -77,6 +80,7 @@ class Pool:
         raise Unreachable("The connections were closed.")
 
     def _take_back(self, connection: Connection) -> None:
+        connection.idles_until_s = time.monotonic() + self._settings.sockets.idle_s
         with self._lock:
             self._lent.discard(connection)
             if not self._is_closed:

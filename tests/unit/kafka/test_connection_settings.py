@@ -10,8 +10,9 @@ import pytest
 from kplan.kafka.auth import MECHANISMS, Plain, ScramSha256, ScramSha512
 from kplan.kafka.codes import SUMMARIES
 from kplan.kafka.keys import KEYS, LIBRDKAFKA, REFUSED, UNUSED
+from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.resolve import Resolved, connection_settings
-from kplan.kafka.settings import ConnectionSettings, Endpoint, Timeouts, seconds
+from kplan.kafka.settings import ConnectionSettings, Endpoint, Sockets, Timeouts, seconds
 from kplan.model.source import SourceRange
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
@@ -426,3 +427,32 @@ def test_no_secret_is_in_the_repr_of_settings() -> None:
         }
     )
     assert not [word for word in ("hush", "U0VDUkVU") if word in repr(found)]
+
+
+@pytest.mark.parametrize("prefix", ["", "socket."], ids=["java", "librdkafka"])
+def test_buffers_and_idle_time_are_for_both_drivers(prefix: str) -> None:
+    """K117-03."""
+    config = {
+        f"{prefix}send.buffer.bytes": 65536,
+        f"{prefix}receive.buffer.bytes": "131072",
+        "connections.max.idle.ms": "30000",
+    }
+    found = settings({**PLAIN_BLOCK, "config": config})
+    assert found.sockets == Sockets(65536, 131072, 30.0)
+    written = librdkafka_settings(found)
+    assert written["socket.send.buffer.bytes"] == "65536"
+    assert written["socket.receive.buffer.bytes"] == "131072"
+    assert written["connections.max.idle.ms"] == "30000"
+
+
+def test_a_buffer_of_minus_one_is_what_the_system_gives() -> None:
+    """The default of Java clients."""
+    config = {"send.buffer.bytes": "-1", "connections.max.idle.ms": "-1"}
+    assert settings({**PLAIN_BLOCK, "config": config}).sockets == Sockets()
+
+
+@pytest.mark.parametrize("bad", ["-2", "1.5", "many", 2**31, True])
+def test_a_buffer_that_is_no_number_is_a_problem(bad: object) -> None:
+    assert problems({**PLAIN_BLOCK, "config": {"send.buffer.bytes": bad}}) == [
+        'KP302 "send.buffer.bytes" is a whole number, at most 2147483647.'
+    ]

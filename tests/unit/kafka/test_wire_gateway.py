@@ -13,7 +13,7 @@ import pytest
 from kplan.cluster.errors import Handling, handling
 from kplan.cluster.specs import AclBinding, NewTopic
 from kplan.kafka.auth import Plain
-from kplan.kafka.settings import ConnectionSettings, Endpoint, Timeouts, seconds
+from kplan.kafka.settings import ConnectionSettings, Endpoint, Sockets, Timeouts, seconds
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.kafka.wire.messages import Message
@@ -338,3 +338,18 @@ def test_an_item_that_the_answer_leaves_out_has_no_verdict() -> None:
     with fake_broker() as broker, connected(broker) as cluster:
         broker.on(messages.CREATE_TOPICS, created("a"))
         assert cluster.create_topics([SPEC, replace(SPEC, name="b")]) == {"a": None}
+
+
+def test_buffers_are_asked_for_and_idle_connections_are_left() -> None:
+    """K117-03: connections.max.idle.ms and the sizes of buffers."""
+    with fake_broker() as broker:
+        settings = replace(settings_for(broker.endpoint), sockets=Sockets(32768, 65536, 0.05))
+        with closing(WireCluster(settings)) as cluster:
+            cluster.describe()
+            (held,) = cluster._gateway._pool._idle[broker.endpoint]
+            stream = held._link._stream
+            assert stream.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) >= 32768
+            assert stream.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) >= 65536
+            time.sleep(0.1)
+            cluster.describe()
+            assert broker.connections == 2

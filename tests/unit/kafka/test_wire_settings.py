@@ -153,7 +153,7 @@ def test_an_api_that_an_old_metadata_version_refuses_is_lacking(
         offers = broker.script[messages.API_VERSIONS.key]
 
         def leveled(request: messages.Message) -> messages.Message:
-            answer = offers(request)
+            answer: messages.Message = offers(request)
             if level is not None:
                 row = answer.FinalizedFeatureKey(
                     name="metadata.version", max_version_level=level, min_version_level=level
