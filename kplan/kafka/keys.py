@@ -8,6 +8,8 @@ class Setting(StrEnum):
     """What can be set. Two that end in the same word are two ways of saying it."""
 
     SERVERS = "bootstrap servers"
+    CONTROLLERS = "bootstrap controllers"
+    ALLOW_DIRECT = "leave to change something at controllers"
     PROTOCOL = "security protocol"
     TLS = "TLS"
     CA = "certificate authority"
@@ -41,6 +43,9 @@ class Setting(StrEnum):
     TIMEOUT_S = "timeout in seconds"
     TIMEOUT_MS = "timeout in milliseconds"
     CONNECT_TIMEOUT_MS = "connection timeout in milliseconds"
+    IDLE_MS = "idle time in milliseconds"
+    SEND_BUFFER = "send buffer in bytes"
+    RECEIVE_BUFFER = "receive buffer in bytes"
     CLIENT_ID = "client id"
 
 
@@ -50,7 +55,9 @@ def _words(text: str) -> frozenset[str]:
 
 ARGUMENTS: Mapping[str, Setting | None] = {
     "acl_order": None,
+    "allow_direct": Setting.ALLOW_DIRECT,
     "allow_everyone_if_no_acl_found": None,
+    "bootstrap_controllers": Setting.CONTROLLERS,
     "bootstrap_servers": Setting.SERVERS,
     "ca_cert": Setting.CA,
     "ca_cert_file": Setting.CA,
@@ -90,13 +97,16 @@ None: read elsewhere, or of no use. Versions are negotiated, so `kafka_version` 
 """
 
 KEYS: Mapping[str, Setting] = {
+    "bootstrap.controllers": Setting.CONTROLLERS,
     "bootstrap.servers": Setting.SERVERS,
     "client.id": Setting.CLIENT_ID,
+    "connections.max.idle.ms": Setting.IDLE_MS,
     "default.api.timeout.ms": Setting.TIMEOUT_MS,
     "enable.ssl.certificate.verification": Setting.VERIFY,
     "https.ca.location": Setting.TOKEN_CA,
     "https.ca.pem": Setting.TOKEN_CA,
     "metadata.broker.list": Setting.SERVERS,
+    "receive.buffer.bytes": Setting.RECEIVE_BUFFER,
     "request.timeout.ms": Setting.TIMEOUT_MS,
     "sasl.jaas.config": Setting.LOGIN,
     "sasl.mechanism": Setting.MECHANISM,
@@ -114,7 +124,10 @@ KEYS: Mapping[str, Setting] = {
     "sasl.password": Setting.PASSWORD,
     "sasl.username": Setting.USERNAME,
     "security.protocol": Setting.PROTOCOL,
+    "send.buffer.bytes": Setting.SEND_BUFFER,
     "socket.connection.setup.timeout.ms": Setting.CONNECT_TIMEOUT_MS,
+    "socket.receive.buffer.bytes": Setting.RECEIVE_BUFFER,
+    "socket.send.buffer.bytes": Setting.SEND_BUFFER,
     "socket.timeout.ms": Setting.TIMEOUT_MS,
     "ssl.ca.location": Setting.CA,
     "ssl.ca.pem": Setting.CA,
@@ -135,18 +148,19 @@ KEYS: Mapping[str, Setting] = {
 LIBRDKAFKA = _words(
     """
     api.version.request.timeout.ms broker.address.family broker.address.ttl client.dns.lookup
-    client.rack connections.max.idle.ms debug enable.metrics.push enable.random.seed log_level
+    client.rack debug enable.metrics.push enable.random.seed log_level
     log.connection.close log.thread.name max.in.flight max.in.flight.requests.per.connection
     message.copy.max.bytes message.max.bytes metadata.max.age.ms
     metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy receive.message.max.bytes
     reconnect.backoff.max.ms reconnect.backoff.ms retry.backoff.max.ms retry.backoff.ms
-    socket.keepalive.enable socket.max.fails socket.nagle.disable socket.receive.buffer.bytes
-    socket.send.buffer.bytes statistics.interval.ms topic.blacklist
+    socket.keepalive.enable socket.max.fails socket.nagle.disable statistics.interval.ms
+    topic.blacklist
     topic.metadata.propagation.max.ms topic.metadata.refresh.fast.interval.ms
     topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
     """
 )
-"""Fine tuning that librdkafka takes as it is; the wire driver has nothing of the sort."""
+"""Fine tuning that librdkafka takes as it is; the wire driver has nothing of the sort: it keeps no
+metadata, and asks each node once."""
 
 REFUSED = _words(
     """
@@ -190,12 +204,12 @@ UNUSED = _words(
     partitioner.availability.timeout.ms partitioner.class partitioner.ignore.keys
     queue.buffering.backpressure.threshold queue.buffering.max.kbytes
     queue.buffering.max.messages queue.buffering.max.ms queued.max.messages.kbytes
-    queued.min.messages receive.buffer.bytes reconnect.backoff.jitter.ms request.required.acks
+    queued.min.messages reconnect.backoff.jitter.ms request.required.acks
     retries sasl.client.callback.handler.class sasl.oauthbearer.clock.skew.seconds
     sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer
     sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
     sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
-    sasl.oauthbearer.scope.claim.name send.buffer.bytes session.timeout.ms
+    sasl.oauthbearer.scope.claim.name session.timeout.ms
     socket.blocking.max.ms socket.connection.setup.timeout.max.ms ssl.enabled.protocols
     ssl.keystore.password ssl.protocol ssl.secure.random.implementation ssl.truststore.password
     sticky.partitioning.linger.ms topic.metadata.refresh.fast.cnt transaction.timeout.ms
@@ -205,6 +219,8 @@ UNUSED = _words(
 """Settings of producers and consumers, and such as an admin client has no use for."""
 
 VARIABLES: Mapping[str, Setting] = {
+    "KPLAN_ALLOW_DIRECT": Setting.ALLOW_DIRECT,
+    "KPLAN_BOOTSTRAP_CONTROLLERS": Setting.CONTROLLERS,
     "KPLAN_BOOTSTRAP_SERVERS": Setting.SERVERS,
     "KPLAN_SASL_AWS_REGION": Setting.AWS_REGION,
     "KPLAN_SASL_MECHANISM": Setting.MECHANISM,

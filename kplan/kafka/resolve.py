@@ -2,19 +2,20 @@
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from kplan.kafka.addresses import addresses
 from kplan.kafka.given import Gathered, Given, ProviderBlock, Rank, gather
 from kplan.kafka.keys import Setting
 from kplan.kafka.logins import NAMELESS, mechanism, mechanism_name
 from kplan.kafka.pem import certificates, private_key
 from kplan.kafka.settings import (
     ConnectionSettings,
-    Endpoint,
     Seconds,
+    Sockets,
     Timeouts,
     Tls,
     seconds,
@@ -36,59 +37,33 @@ def connection_settings(
     *,
     folder: Path,
     properties_file: Path | None = None,
+    controllers: str = "",
 ) -> Resolved:
     """Work out how to connect.
 
     Where a thing is given twice an argument of the block wins over its `config`, that over the
     properties file, that over the environment (`KPLAN_` over `KAFKA_`). Relative paths in the block
     start in `folder`, others where kplan was started. The properties file is the one given here,
-    else `properties_file` of the block, else that of `KPLAN_COMMAND_CONFIG`.
+    else `properties_file` of the block, else that of `KPLAN_COMMAND_CONFIG`. With `controllers`,
+    of the command line, those are asked, whatever else is given (K919-03).
     """
     found = gather(block, environ, folder=folder, properties_file=properties_file)
-    servers = _servers(found)
+    servers, direct = addresses(found, controllers)
+    allowed = found.nearest(Setting.ALLOW_DIRECT)
     client_id = found.nearest(Setting.CLIENT_ID)
     settings = ConnectionSettings(
         bootstrap_servers=servers,
         tls=_tls(found) if _is_tls(found) else None,
-        sasl=mechanism(found, servers) if _is_sasl(found) else None,
+        sasl=mechanism(found, servers or direct) if _is_sasl(found) else None,
         timeouts=_timeouts(found),
+        sockets=_sockets(found),
         client_id=client_id[1].text if client_id else "kplan",
         librdkafka={key: given.text for key, given in sorted(found.librdkafka.items())},
+        bootstrap_controllers=direct,
+        allows_direct=allowed is not None and found.flag(allowed[1]),
     )
     diagnostics = in_order(found.diagnostics)
     return Resolved(None if has_errors(diagnostics) else settings, diagnostics)
-
-
-_SERVER = re.compile(r"(?:\w+://)?(?:\[([0-9a-fA-F:.%]+)\]|([^\s:/\[\]]+)):(\d{1,5})")
-_MAX_PORT = 65535
-
-
-def _servers(found: Gathered) -> tuple[Endpoint, ...]:
-    nearest = found.nearest(Setting.SERVERS)
-    if nearest is None:
-        found.report(
-            "KP303",
-            None,
-            "No bootstrap servers are given.",
-            'Set bootstrap_servers in provider "kafka", or KPLAN_BOOTSTRAP_SERVERS.',
-        )
-        return ()
-    given = nearest[1]
-    listed = given.value
-    if isinstance(listed, str):
-        listed = [each for each in re.split(r"[,\s]+", listed) if each]
-    if not isinstance(listed, Sequence):
-        found.report("KP302", given, f'"{given.name}" is a list of host:port.')
-        return ()
-    return tuple(dict.fromkeys(each for one in listed if (each := _server(found, given, one))))
-
-
-def _server(found: Gathered, given: Given, written: object) -> Endpoint | None:
-    match = _SERVER.fullmatch(str(written).strip())
-    if match is None or not 0 < int(match[3]) <= _MAX_PORT:
-        found.report("KP302", given, f'"{written}" is not host:port.', "As in kafka-1:9092.")
-        return None
-    return Endpoint(match[1] or match[2], int(match[3]))
 
 
 _PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
@@ -109,7 +84,7 @@ def _is_tls(found: Gathered) -> bool:
     """Whether to speak TLS; where nothing is said, the block means yes, as in Terraform."""
     said = found.nearest(Setting.TLS, Setting.PROTOCOL)
     if said is None:
-        servers = found.nearest(Setting.SERVERS)
+        servers = found.nearest(Setting.SERVERS) or found.nearest(Setting.CONTROLLERS)
         material = found.nearest(Setting.CA, Setting.CERTIFICATE, Setting.KEYSTORE)
         return material is not None or (servers is not None and servers[1].rank is Rank.ARGUMENT)
     if said[0] is Setting.TLS:
@@ -183,6 +158,31 @@ def _timeouts(found: Gathered) -> Timeouts:
     if connect is not None:
         connect_s = _seconds(found, connect[1], 1000) or connect_s
     return Timeouts(connect_s, request_s)
+
+
+def _sockets(found: Gathered) -> Sockets:
+    idle_ms = _count(found, Setting.IDLE_MS)
+    return Sockets(
+        send_bytes=_count(found, Setting.SEND_BUFFER),
+        receive_bytes=_count(found, Setting.RECEIVE_BUFFER),
+        idle_s=idle_ms / 1000 if idle_ms else math.inf,
+    )
+
+
+_LARGEST = 2**31 - 1
+
+
+def _count(found: Gathered, setting: Setting) -> int:
+    """Read a whole number; 0, and -1 as Java clients say it, is what is not set."""
+    nearest = found.nearest(setting)
+    if nearest is None:
+        return 0
+    number = _number(nearest[1]) if re.fullmatch(r"-?\d+", nearest[1].text) else math.nan
+    if not -1 <= number <= _LARGEST:
+        detail = f'"{nearest[1].name}" is a whole number, at most {_LARGEST}.'
+        found.report("KP302", nearest[1], detail)
+        return 0
+    return max(0, int(number))
 
 
 def _seconds(found: Gathered, given: Given, per_second: int) -> Seconds | None:
