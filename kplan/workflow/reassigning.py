@@ -11,7 +11,7 @@ from kplan.cluster.reassignments import Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.kinds.moving import MovePace
+from kplan.kinds.moving import MovePace, lift_left_over
 from kplan.kinds.topic import Topic, TopicKind
 from kplan.model.address import Address
 from kplan.model.connection import connection_name
@@ -38,10 +38,11 @@ Rows = Mapping[str, Mapping[int, Replicas]]
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked for; `provider` is the key of the connection."""
+    """What is asked for; `provider` is the key of the connection, `is_shown_only` a dry run."""
 
     file: Path
     provider: str = ""
+    is_shown_only: bool = False
     policies: PolicyOptions = field(default_factory=PolicyOptions)
     pace: MovePace = field(default_factory=MovePace)
 
@@ -82,6 +83,8 @@ def reassign(
         plan = with_moves(with_risks(_planned(found, targets, snapshot, wanted)), found.clusters)
         hearing = Hearing(found.configuration, {wanted.provider: snapshot})
         plan, configuration = policed(plan, hearing, wanted.policies, ports)
+        if not (plan.changes or wanted.is_shown_only):
+            lift_left_over(connection.cluster, names)  # of a run that was killed
         if plan.has_errors or not plan.batches or not approve(plan, configuration):
             return Reassigned(plan, configuration)
         ports.progress.stage("Moving replicas", sum(len(each.changes) for each in plan.batches))

@@ -162,6 +162,6 @@ def import_(
         raise UsageError("Which file?", hint="kplan reassign export writes one.")
     planning = PlanningOptions(policy=what.policy, override=what.override)
     policies = wiring.plan_options(planning, is_destroy=False).policies
-    wanted = Wanted(Path(what.file), what.provider, policies, what.pace())
+    wanted = Wanted(Path(what.file), what.provider, what.dry_run, policies, what.pace())
     wish = moving.Wish(wanted, inputs, states, auto_approve=what.auto_approve, dry_run=what.dry_run)
     return moving.moved(session, wish)

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.terminal import Terminal
-from kplan.cluster.specs import ConfigAlteration, NewTopic, TopicDescription
+from kplan.cluster.specs import ConfigAlteration, ConfigSource, NewTopic, TopicDescription
 from kplan.cluster.usage import PartitionUse, TopicUse
+from kplan.kinds.topic_value import THROTTLED_REPLICAS
+from kplan.model.refusal import Refusal
 from tests.unit.cli.memory_desk import Desk, desk_at, interrupt
 
 POLICY = """
@@ -84,6 +86,22 @@ def test_a_move_is_asked_for_and_a_no_moves_nothing(
     moves = file(desk, [move("a", 0, 3, 2)])
     assert "Cancelled: nothing was changed." in desk.fails("reassign", "import", moves)
     assert desk.cluster.count("reassign") == 0
+
+
+def test_what_a_killed_import_left_is_taken_away_by_the_same_command(desk: Desk) -> None:
+    left = dict.fromkeys(THROTTLED_REPLICAS, "0:1")
+    desk.cluster.alter_topic_configs([ConfigAlteration("a", left)])
+    moves = file(desk, [move("a", 0, 1, 2)])
+    desk.types("reassign", "import", moves, "-dry-run")
+    assert own_keys(desk) == set(THROTTLED_REPLICAS)
+    assert "stand there already" in desk.types("reassign", "import", moves, "-auto-approve")
+    assert own_keys(desk) == set()
+
+
+def own_keys(desk: Desk) -> set[str]:
+    found = desk.cluster.topic_configs(["a"])["a"]
+    assert not isinstance(found, Refusal)
+    return {key for key, each in found.items() if each.source is ConfigSource.TOPIC}
 
 
 def test_policies_see_the_topic_as_it_will_be(desk: Desk) -> None:
