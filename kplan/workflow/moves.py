@@ -53,7 +53,12 @@ def with_moves(plan: Plan, clusters: Clusters) -> Plan:
 
 def lifted(journal: Journal, clusters: Clusters, ports: Ports) -> None:
     """Take away the throttles that an interrupted apply left, where nothing moves any more."""
-    movers = [each for each in journal.changes if _moves(each)]
+    # Journals hold no `before`: any topic that was given a place may have moved.
+    movers = [
+        each
+        for each in journal.changes
+        if isinstance(each.after, Topic) and each.after.replica_assignment is not None
+    ]
     for provider in sorted({each.provider for each in movers} & clusters.connections.keys()):
         names = {str(each.identity) for each in movers if each.provider == provider}
         try:

@@ -255,3 +255,19 @@ def test_what_is_being_moved_is_imported_without_its_throttles(desk: Desk) -> No
     written = (desk.folder / "found.tf").read_text(encoding="utf-8")
     assert "retention.ms" in written
     assert "throttled" not in written
+
+
+@pytest.mark.parametrize("again", [("apply", "-resume"), ("apply", "-auto-approve")])
+def test_throttles_go_also_where_the_move_ended_without_us(
+    desk: Desk, again: tuple[str, ...]
+) -> None:
+    """S10: kplan was gone when the last replica arrived."""
+    desk.write(TOPIC)
+    desk.cluster.move_slowly(3)
+    desk.cluster.before("reassign", interrupt)
+    desk.types("apply", "-auto-approve", code=130)
+    while desk.cluster.reassignments():
+        pass
+    assert own_keys(desk) == set(THROTTLED_REPLICAS)
+    desk.types(*again)
+    assert own_keys(desk) == set()
