@@ -1,29 +1,53 @@
 """Metadata: which topics there are, and where their replicas stand."""
 
 from collections.abc import Collection, Mapping
+from functools import partial
 
 from kplan.cluster.specs import TopicDescription
 from kplan.kafka.settings import Endpoint
-from kplan.kafka.wire import messages, topic_id
+from kplan.kafka.wire import messages, topic_id, topic_pages
+from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.link import Deadline
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import refused
 from kplan.model.errors import ClusterError
 from kplan.model.refusal import Refusal
+
+Topics = dict[str, TopicDescription | Refusal]
+
+PER_REQUEST = 2000
+"""Topics that are asked for by name in one request (K919-32)."""
 
 
 def topics(
     gateway: Gateway, names: Collection[str] | None, at: Endpoint | None
 ) -> Mapping[str, TopicDescription | Refusal]:
     """Describe the named topics, or all that we may see; sorted by name. Creates none."""
-    if names is not None and not names:
-        return {}
+    if names is None:
+        return gateway.read(_all, at=at)
+    wanted = sorted(names)
+    found: dict[str, TopicDescription | Refusal] = {}
+    for start in range(0, len(wanted), PER_REQUEST):
+        part = [_wanted(name) for name in wanted[start : start + PER_REQUEST]]
+        found |= gateway.read(partial(_asked, wanted=part), at=at)
+    return found
+
+
+def _all(node: Connection, deadline: Deadline) -> Topics:
+    """Read all topics, page by page where the broker can (KIP-966); else in one lump."""
+    if topic_pages.PAGES.key not in node.versions:
+        return _asked(node, deadline, None)
+    return {each.name: _described(each) for each in topic_pages.all_topics(node, deadline)}
+
+
+def _asked(node: Connection, deadline: Deadline, wanted: list[Message] | None) -> Topics:
     request = messages.METADATA.request(
-        topics=None if names is None else [_wanted(name) for name in sorted(names)],
+        topics=wanted,
         allow_auto_topic_creation=False,
         include_topic_authorized_operations=False,
     )
-    answer = gateway.ask(messages.METADATA, request, at=at)
+    answer = node.ask(messages.METADATA, request, deadline)
     if answer.error_code:
         raise ClusterError(f"Topics cannot be listed: {refused(answer.error_code, None)}")
     return {
