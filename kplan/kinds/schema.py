@@ -101,21 +101,30 @@ def document(value: object) -> dict[str, object]:
 
 def stored_document(value: object) -> dict[str, object]:
     """Write what files may hold of a value: no secrets, but what kplan keeps to itself."""
-    schema = type(value)
-    found = document(value)
-    for (name,) in secret_paths(schema):
-        del found[name]
-    for name in _later(cast("Hashable", schema)):
+    key = cast("Hashable", type(value))
+    found = {name: _plain(getattr(value, name)) for name in _open(key)}
+    for name in _later(key):
         if found[name] is None:
             del found[name]
-    kept = _kept(cast("Hashable", schema))
-    return found | {name: held for name in kept if (held := _plain(getattr(value, name)))}
+    for name in _kept(key):
+        if held := _plain(getattr(value, name)):
+            found[name] = held
+    return found
+
+
+@cache
+def _open(key: Hashable) -> tuple[str, ...]:
+    """Name the attributes that are no secrets."""
+    return tuple(each.name for each in _fields_of(key) if (each.name,) not in _secrets_of(key))
+
+
+_ATOMS = frozenset((str, int, bool, type(None)))
 
 
 def _plain(value: object) -> object:
+    if type(value) in _ATOMS:  # nearly all values of nearly all kinds
+        return value
     match value:
-        case str() | int() | None:  # nearly all values of nearly all kinds
-            return value
         case tuple() | list():
             return [_plain(each) for each in value]
         case Mapping():
