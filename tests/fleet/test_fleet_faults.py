@@ -107,7 +107,7 @@ def test_other_clusters_are_read_whatever_befalls_one(
 @pytest.mark.skipif(
     "KPLAN_TEST_SPARK_MASTER" not in os.environ, reason="a local Spark has no executor to lose"
 )
-def test_the_task_of_an_executor_that_is_killed_is_done_by_another(
+def test_the_task_of_a_killed_executor_is_done_by_another(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     sources = [

@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 KERNEL = (
     str(HERE / "test_fleet_planning.py"),
     f"{HERE / 'test_fleet_access.py'}::test_a_plan_is_replayed_against_what_was_really_asked",
+    f"{HERE / 'test_fleet_faults.py'}::test_the_task_of_a_killed_executor_is_done_by_another",
 )
 
 
