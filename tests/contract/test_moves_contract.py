@@ -69,11 +69,14 @@ def test_cancelling_what_does_not_move_is_refused_with_85(wide: Cluster, topic: 
 
 
 def test_every_broker_tells_the_size_of_its_replicas(wide: Cluster, topic: str) -> None:
+    wanted = {(topic, 0): [1, 2], (topic, 1): [1, 2]}
+
+    def told() -> dict[TopicPartition, list[int]]:
+        found = wide.replica_sizes([topic])
+        return {key: sorted(sizes) for key, sizes in found.items()}
+
+    soon(lambda: told() == wanted)  # a follower makes its log a moment later
     found = wide.replica_sizes([topic])
-    assert {key: sorted(sizes) for key, sizes in found.items()} == {
-        (topic, 0): [1, 2],
-        (topic, 1): [1, 2],
-    }
     assert all(size >= 0 for sizes in found.values() for size in sizes.values())
 
 
