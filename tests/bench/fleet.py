@@ -228,10 +228,11 @@ def _lines(bench: Bench, sizes: list[int]) -> None:
     for lines in sizes:
         wrote = _seconds(partial(bench.made, f"log-{lines}", log_lines(bench.spark, lines, topics)))
         log = bench.spark.read.parquet(str(bench.scratch / f"log-{lines}"))
-        sums = _timed(usage(parsed(log)))
+        sums = _seconds(partial(bench.made, f"sums-{lines}", usage(parsed(log))))
+        used = bench.spark.read.parquet(str(bench.scratch / f"sums-{lines}"))
         gone = bench.spark.range(GONE).selectExpr("'c0' as cluster", "concat('acl-', id) identity")
-        verdict = replayed(usage(parsed(log)), held, gone, bench.spark.createDataFrame([], OBJECTS))
-        replays.append(_timed(verdict))
+        verdict = replayed(used, held, gone, bench.spark.createDataFrame([], OBJECTS))
+        replays.append(sums + _timed(verdict))
         size_mb = sum(f.stat().st_size for f in (bench.scratch / f"log-{lines}").glob("*")) >> 20
         told = f"made {wrote:.1f} s, {size_mb:,} MB; sums {sums:.1f} s; replay {replays[-1]:.1f} s"
         print(f"  {lines:>12,}: {told}{_duckdb(bench.scratch / f'log-{lines}', sums)}", flush=True)

@@ -10,7 +10,7 @@ from pyspark.errors import AnalysisException
 
 from kplan.fleet.history import changes, history
 from kplan.fleet.inventory import inventory, largest, unread
-from kplan.fleet.rows import FORMAT, Row
+from kplan.fleet.rows import FORMAT, OBJECTS, Row
 from kplan.fleet.store import Store
 from kplan.fleet.tables import DELTA, PARQUET, RUNS, tables
 from kplan.model.errors import FleetError
@@ -154,14 +154,20 @@ def test_a_store_that_cannot_be_written_keeps_what_it_has(
         Store(spark, str(file)).append(objects([cluster()]), "one", MONDAY)
 
 
-def test_the_history_tells_from_when_to_when_a_value_stood(
-    spark: "SparkSession", objects: Make, tmp_path: Path
-) -> None:
-    store = Store(spark, str(tmp_path))
+def runs(spark: "SparkSession", *daily: Sequence[Row]) -> "DataFrame":
+    """Make a run of each day, as `Store.all_objects` gives them."""
+    rows = [
+        (f"day-{day}", days(day).isoformat(timespec="seconds"), *row)
+        for day, found in enumerate(daily)
+        for row in found
+    ]
+    return spark.createDataFrame(rows, f"run string, at string, {OBJECTS}")
+
+
+def test_the_history_tells_from_when_to_when_a_value_stood(spark: "SparkSession") -> None:
     slow, fast = topic("a", retention="9"), topic("a", retention="1")
-    for day, rows in enumerate(([slow], [fast], [fast, topic("b")], [slow])):
-        store.append(objects([cluster(), *rows]), f"day-{day}", days(day))
-    spans = history(store.all_objects(store.runs()))
+    daily = ([slow], [fast], [fast, topic("b")], [slow])
+    spans = history(runs(spark, *([cluster(), *rows] for rows in daily)))
     chosen = spans.where("attribute = 'config.retention'")
     at = [days(day).isoformat(timespec="seconds") for day in range(4)]
     assert sorted(
@@ -176,14 +182,11 @@ def test_the_history_tells_from_when_to_when_a_value_stood(
 
 
 def test_a_broker_that_is_down_ends_no_span_and_makes_no_change(
-    spark: "SparkSession", objects: Make, tmp_path: Path
+    spark: "SparkSession", objects: Make
 ) -> None:
     """What was not read is not absent (design law 2)."""
-    store = Store(spark, str(tmp_path))
     full, blind = [cluster(), topic("a")], [cluster(is_read=False), down()]
-    for day, rows in enumerate((full, blind, full)):
-        store.append(objects(rows), f"day-{day}", days(day))
-    spans = history(store.all_objects(store.runs())).where("attribute = ''")
+    spans = history(runs(spark, full, blind, full)).where("attribute = ''")
     assert listed(spans, "first_run", "last_run", "valid_to") == [("day-0", "day-2", None)]
     assert changes(objects(full), objects(blind)).count() == 0
 
