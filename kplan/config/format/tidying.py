@@ -67,7 +67,7 @@ class _Tidier:
         start, depth = self._at, 0
         while self._at < len(self._found):
             token = self._here()
-            if depth == 0 and (token.ends_line or token.text == "}"):
+            if depth == 0 and (token.ends_line or token.kind is Kind.CLOSE):
                 break
             depth += token.depth
             self._at += 1

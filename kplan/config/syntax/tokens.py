@@ -50,7 +50,9 @@ HEADER_OR_ARGUMENT = re.compile(
 ).search
 
 # What can end an operand: after it a `-` subtracts, before it a `-` negates.
-OPERAND_ENDS = frozenset({"word", "chain", "foreign", "text", "number", "close", "splat", "legacy"})
+OPERAND_ENDS = frozenset(
+    {"word", "chain", "foreign", "text", "quote", "number", "close", "splat", "legacy"}
+)
 
 OPERAND_STARTS = frozenset({"word", "chain", "foreign", "text", "number", "quote", "heredoc"})
 

@@ -85,7 +85,18 @@ def test_the_space_between_tokens_makes_no_difference(name: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a = ", "a = [", 'a = "x', "a {", "a = <<EOT\nx\n", "a = 1 2", "= 1", "a = {b = 1 c = 2}"],
+    [
+        'a = "${x}" b = 1',
+        'a = "%{if x}%{endif}" b = 1',
+        "a = ",
+        "a = [",
+        'a = "x',
+        "a {",
+        "a = <<EOT\nx\n",
+        "a = 1 2",
+        "= 1",
+        "a = {b = 1 c = 2}",
+    ],
 )
 def test_a_file_with_a_syntax_error_is_not_touched(text: str) -> None:
     with pytest.raises(ConfigError) as caught:
@@ -96,6 +107,11 @@ def test_a_file_with_a_syntax_error_is_not_touched(text: str) -> None:
 
 def test_values_are_taken_out_of_needless_templates() -> None:
     assert format_text('a = "${b}"\nc = "${d}x"\n', "x.tf") == 'a = b\nc = "${d}x"\n'
+
+
+def test_a_brace_in_the_text_of_a_template_closes_nothing() -> None:
+    text = 'a = "{%{if x}y%{endif}}"\nb {\n  c = "${d}}"\n}\n'
+    assert format_text(text, "x.tf") == text
 
 
 def test_the_text_of_templates_is_left_alone() -> None:
