@@ -99,7 +99,7 @@ def facts(found: Impact) -> Iterator[str]:
     if found.producers is None:
         yield "KP2106 who writes it is UNKNOWN"
     elif found.producers:
-        yield f"KP2106 {found.producers:,} producers with an id have written it lately"
+        yield f"KP2106 producers with an id that have written it lately: {found.producers:,}"
     for each in found.unread:
         yield f"KP2107 not read: {each}"
 

@@ -56,7 +56,7 @@ def test_a_delete_says_what_is_lost_and_who_is_hit() -> None:
     assert change.notes[1:] == (
         "KP2104 13 records, 500 bytes, the newest 2 h old",
         "KP2105 groups: billing (2 live, lag 7)",
-        "KP2106 1 producers with an id have written it lately",
+        "KP2106 producers with an id that have written it lately: 1",
     )
 
 
