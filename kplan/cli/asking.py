@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypeVar
-
-import typer
+from typing import TYPE_CHECKING, TypeVar
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import BootstrapController, InputOptions, Json, StateOptions
+from kplan.cli.options import BootstrapController, InputOptions, Json, Provider, StateOptions
 from kplan.cli.progress import progress
 from kplan.cli.session import Session
 
@@ -22,14 +20,7 @@ Answer = TypeVar("Answer")
 class AskOptions:
     """Which cluster is asked, and how its answer is told."""
 
-    provider: Annotated[
-        str,
-        typer.Option(
-            "--provider",
-            metavar="ALIAS",
-            help="The cluster of this provider block, where several are.",
-        ),
-    ] = ""
+    provider: Provider = ""
     json: Json = False
     bootstrap_controller: BootstrapController = ""
 

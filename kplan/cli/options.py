@@ -57,6 +57,33 @@ BootstrapController = Annotated[
     ),
 ]
 
+Provider = Annotated[
+    str,
+    typer.Option(
+        "--provider", metavar="ALIAS", help="The cluster of this provider block, where several are."
+    ),
+]
+Match = Annotated[
+    str, typer.Option("--match", metavar="GLOB", help="Only names that fit, with * and ?.")
+]
+Policies = Annotated[
+    list[str],
+    typer.Option(
+        "--policy",
+        metavar="PATH",
+        help="Ask these policies too: a folder, a Python file, or the name under which a package "
+        "offers one (repeatable).",
+    ),
+]
+Overrides = Annotated[
+    list[str],
+    typer.Option(
+        "--override",
+        metavar="POLICY=REASON",
+        help="Let through what a soft policy refuses; the reason is recorded (repeatable).",
+    ),
+]
+
 STATE = "state/kplan.json"
 _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -193,15 +220,7 @@ class PlanningOptions:
             show_default="of 10 objects and more 30 %, and 10 at most",
         ),
     ] = None
-    policy: Annotated[
-        list[str],
-        typer.Option(
-            "--policy",
-            metavar="PATH",
-            help="Ask these policies too: a folder, a Python file, or the name under which a "
-            "package offers one (repeatable).",
-        ),
-    ] = field(default_factory=list)
+    policy: Policies = field(default_factory=list)
     policy_mode: Annotated[
         str,
         typer.Option(
@@ -212,14 +231,7 @@ class PlanningOptions:
             show_default="item, or what the policies block says",
         ),
     ] = ""
-    override: Annotated[
-        list[str],
-        typer.Option(
-            "--override",
-            metavar="POLICY=REASON",
-            help="Let through what a soft policy refuses; the reason is recorded (repeatable).",
-        ),
-    ] = field(default_factory=list)
+    override: Overrides = field(default_factory=list)
     as_principal: Annotated[
         str,
         typer.Option(

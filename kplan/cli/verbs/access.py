@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import InputOptions, Json, Report, StateOptions
+from kplan.cli.options import InputOptions, Json, Provider, Report, StateOptions
 from kplan.cli.progress import progress
 from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
@@ -20,14 +20,7 @@ if TYPE_CHECKING:  # help must not wait for what only a run needs
 class AskOptions:
     """Which cluster, when, and how the answer is told."""
 
-    provider: Annotated[
-        str,
-        typer.Option(
-            "--provider",
-            metavar="ALIAS",
-            help="The cluster of this provider block, where several are.",
-        ),
-    ] = ""
+    provider: Provider = ""
     planned: Annotated[
         bool, typer.Option("--planned", help="As it will be after the plan, not as it is.")
     ] = False

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.asking import AskOptions, tell
-from kplan.cli.options import InputOptions
+from kplan.cli.options import InputOptions, Match
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
@@ -20,10 +20,7 @@ def list_(
     session: Session,
     inputs: InputOptions,
     ask: AskOptions,
-    match: Annotated[
-        str,
-        typer.Option("--match", metavar="GLOB", help="Only names that fit, with * and ?."),
-    ] = "*",
+    match: Match = "*",
 ) -> int:
     """List the groups of consumers, Connect workers and the like.
 

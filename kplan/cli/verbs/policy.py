@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import InputOptions, Json, StateOptions
+from kplan.cli.options import InputOptions, Json, Policies, StateOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
@@ -16,15 +16,7 @@ from kplan.cli.verb import verb
 class PathOptions:
     """Which policies, beside those of the configuration."""
 
-    policy: Annotated[
-        list[str],
-        typer.Option(
-            "--policy",
-            metavar="PATH",
-            help="A folder, a Python file, or the name under which a package offers one "
-            "(repeatable).",
-        ),
-    ] = field(default_factory=list)
+    policy: Policies = field(default_factory=list)
     json: Json = False
 
 

@@ -9,7 +9,16 @@ import typer
 
 from kplan.cli.asking import AskOptions, answer
 from kplan.cli.move_options import MoveOptions
-from kplan.cli.options import AutoApprove, InputOptions, PlanningOptions, StateOptions
+from kplan.cli.options import (
+    AutoApprove,
+    InputOptions,
+    Match,
+    Overrides,
+    PlanningOptions,
+    Policies,
+    Provider,
+    StateOptions,
+)
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
@@ -81,20 +90,11 @@ def export(
     session: Session,
     inputs: InputOptions,
     *,
-    match: Annotated[
-        str, typer.Option("--match", metavar="GLOB", help="Only topics that fit, with * and ?.")
-    ] = "*",
+    match: Match = "*",
     internal: Annotated[
         bool, typer.Option("--internal", help="Those too that Kafka and its tools keep.")
     ] = False,
-    provider: Annotated[
-        str,
-        typer.Option(
-            "--provider",
-            metavar="ALIAS",
-            help="The cluster of this provider block, where several are.",
-        ),
-    ] = "",
+    provider: Provider = "",
 ) -> int:
     """Write where replicas stand, as Kafka's own tool reads it."""
     from kplan.cli.exits import Exit  # noqa: PLC0415 - help needs none of these
@@ -118,26 +118,9 @@ class ImportOptions(MoveOptions):
     ] = ""
     auto_approve: AutoApprove = False
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would move.")] = False
-    provider: Annotated[
-        str,
-        typer.Option(
-            "--provider",
-            metavar="ALIAS",
-            help="The cluster of this provider block, where several are.",
-        ),
-    ] = ""
-    policy: Annotated[
-        list[str],
-        typer.Option("--policy", metavar="PATH", help="Ask these policies too (repeatable)."),
-    ] = field(default_factory=list)
-    override: Annotated[
-        list[str],
-        typer.Option(
-            "--override",
-            metavar="POLICY=REASON",
-            help="Let through what a soft policy refuses (repeatable).",
-        ),
-    ] = field(default_factory=list)
+    provider: Provider = ""
+    policy: Policies = field(default_factory=list)
+    override: Overrides = field(default_factory=list)
 
 
 @verb(

@@ -10,7 +10,10 @@ from kplan.cli.options import (
     AnswerOptions,
     AutoApprove,
     InputOptions,
+    Overrides,
     PlanningOptions,
+    Policies,
+    Provider,
     StateOptions,
 )
 from kplan.cli.session import Session
@@ -52,31 +55,9 @@ class WhatOptions:
 class TermOptions:
     """Which cluster, and which policies are asked."""
 
-    provider: Annotated[
-        str,
-        typer.Option(
-            "--provider",
-            metavar="ALIAS",
-            help="The cluster of this provider block, where several are.",
-        ),
-    ] = ""
-    policy: Annotated[
-        list[str],
-        typer.Option(
-            "--policy",
-            metavar="PATH",
-            help="Ask these policies too: a folder, a Python file, or an installed one "
-            "(repeatable).",
-        ),
-    ] = field(default_factory=list)
-    override: Annotated[
-        list[str],
-        typer.Option(
-            "--override",
-            metavar="POLICY=REASON",
-            help="Let through what a soft policy refuses (repeatable).",
-        ),
-    ] = field(default_factory=list)
+    provider: Provider = ""
+    policy: Policies = field(default_factory=list)
+    override: Overrides = field(default_factory=list)
 
 
 @verb(

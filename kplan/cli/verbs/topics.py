@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from kplan.cli.asking import AskOptions, tell
-from kplan.cli.options import InputOptions
+from kplan.cli.options import InputOptions, Match
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
@@ -21,10 +21,7 @@ def list_(
     inputs: InputOptions,
     ask: AskOptions,
     *,
-    match: Annotated[
-        str,
-        typer.Option("--match", metavar="GLOB", help="Only names that fit, with * and ?."),
-    ] = "*",
+    match: Match = "*",
     internal: Annotated[
         bool, typer.Option("--internal", help="Show topics too that Kafka and its tools keep.")
     ] = False,
