@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 
 API_VERSIONS = 18
-METADATA, DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS, DESCRIBE_CONFIGS = 3, 29, 30, 31, 32
-CREATE_TOPICS, DELETE_TOPICS = 19, 20
+DESCRIBE_ACLS, CREATE_ACLS, DELETE_ACLS, DESCRIBE_CONFIGS = 29, 30, 31, 32
+CREATE_TOPICS, DELETE_TOPICS, DESCRIBE_TOPIC_PARTITIONS = 19, 20, 75
 """API keys, as Kafka's protocol numbers them."""
 
 

@@ -68,7 +68,7 @@ def test_chdir_works_in_the_other_folder(folder: Path) -> None:
 def test_a_folder_without_configuration_is_an_error_and_not_a_plan_to_delete(
     tmp_path: Path,
 ) -> None:
-    for verb in ("validate", "plan", "drift", "init"):
+    for verb in ("validate", "plan", "drift"):
         ran = kplan(tmp_path, verb)
         assert ran.code == 1, verb
         assert_clear(ran.err, "No configuration files")
