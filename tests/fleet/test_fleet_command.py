@@ -1,6 +1,9 @@
 """`kplan fleet` on real clusters, with Kafka's real clients at work and Spark behind Connect."""
 
 import json
+import re
+import signal
+import socket
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -25,6 +28,7 @@ from tests.e2e.commands import Ran, kplan
 from tests.e2e.places import Place, config_of, until
 from tests.fleet.connect import connect_server
 from tests.fleet.connector import connector
+from tests.fleet.screens import Screen
 
 Tables = dict[str, list[dict[str, Any]]]
 
@@ -104,6 +108,16 @@ cluster "down" {{
     tls_enabled       = false
   }}
 }}
+cluster "locked" {{
+  provider "kafka" {{ properties_file = "{locked}" }}
+}}
+cluster "silent" {{
+  deadline_s = 6
+  provider "kafka" {{
+    bootstrap_servers = ["127.0.0.1:{silent}"]
+    tls_enabled       = false
+  }}
+}}
 """
 
 
@@ -113,11 +127,11 @@ class FleetAtWork:
     def __init__(self, folder: Path, remote: str, place: Place) -> None:
         self.folder = folder
         self.place = place
-        self._remote = remote
+        self.remote = f"-remote={remote}"
 
     def ran(self, *args: str, code: int = 0) -> Ran:
         """Run a fleet verb, and check its exit code."""
-        ran = kplan(self.folder, "fleet", *args, f"-remote={self._remote}", env={})
+        ran = kplan(self.folder, "fleet", *args, self.remote, env={})
         assert ran.code == code, ran
         assert "Traceback" not in ran.err
         return ran
@@ -140,19 +154,23 @@ def audited(sandbox_of: SandboxOf) -> Sandbox:
 def fleet(
     tmp_path_factory: pytest.TempPathFactory, audited: Sandbox, open_broker: Sandbox
 ) -> Iterator[FleetAtWork]:
-    """Two real clusters, one of them secured, and one that is down."""
+    """Two real clusters, one of them secured; one is down, one says nothing, one refuses us."""
     folder = tmp_path_factory.mktemp("fleet")
     admin = properties_file(audited.folder, "admin")
     (folder / "secured").mkdir()
     place = Place(folder / "secured", {"KPLAN_COMMAND_CONFIG": str(admin)}, DECLARED)
     servers = open_broker.bootstrap_servers
-    text = FLEET.format(admin=admin, open=servers, topic=f"{place.prefix}.audit")
+    locked = folder / "locked.properties"
+    locked.write_text(re.sub('password="[^"]*"', 'password="wrong"', admin.read_text()))
+    silent = socket.create_server(("127.0.0.1", 0))
+    found = {"admin": admin, "locked": locked, "open": servers, "silent": silent.getsockname()[1]}
+    text = FLEET.format(**found, topic=f"{place.prefix}.audit")
     (folder / "fleet.hcl").write_text(text, encoding="utf-8")
     place.run("apply", "-auto-approve")
     topic = NewTopic(f"{place.prefix}.audit", 2, 1)
     with closing(open_cluster(settings_of(open_broker, "anonymous"))) as cluster:
         assert cluster.create_topics([topic]) == {topic.name: None}
-    with connect_server(folder / "spark.log", connector()) as remote:
+    with silent, connect_server(folder / "spark.log", connector()) as remote:
         yield FleetAtWork(folder, remote, place)
     place.tidy_up()
 
@@ -180,14 +198,17 @@ def taken(fleet: FleetAtWork, used: None) -> Tables:
     with closing(fleet.place.cluster()) as cluster:
         assert cluster.alter_topic_configs([changed]) == {orders: None}
         until(lambda: _retention(fleet.place, orders) == "1000")
-    return fleet.tables("snapshot", code=1)  # one of the clusters is down
+    return fleet.tables("snapshot", code=1)  # three of the clusters cannot be read
 
 
 def test_a_fleet_is_read_and_its_drift_is_that_of_each_cluster(
     fleet: FleetAtWork, taken: Tables
 ) -> None:
     orders = f"{fleet.place.prefix}.orders"
-    assert [row["cluster"] for row in taken["unread"] if row["kind"] == "*"] == ["down"]
+    unread = {row["cluster"]: row["reason"] for row in taken["unread"] if row["kind"] == "*"}
+    assert unread.keys() == {"down", "locked", "silent"}
+    assert "refused the connection" in unread["locked"]
+    assert "deadline of 6 s" in unread["silent"]
     (secured,) = (row for row in taken["inventory"] if row["group"] == "secured")
     assert secured["topics"] >= 2
     assert secured["unsized"] == 0
@@ -300,6 +321,14 @@ def test_what_is_live_is_held_against_the_policies_of_its_configuration(
     )
     assert "2 are too many" in written
     assert "answered_by" in written
+
+
+def test_an_interrupt_ends_what_a_connect_server_does_for_us(fleet: FleetAtWork) -> None:
+    screen = Screen(fleet.folder, "fleet", "snapshot", "-cluster=silent", fleet.remote)
+    assert screen.shows("Reading 1 clusters.* 0/1 "), screen.text
+    screen.process.send_signal(signal.SIGINT)
+    assert screen.ended() == 128 + signal.SIGINT, screen.text
+    assert "Traceback" not in screen.text
 
 
 def test_a_page_about_the_fleet_is_written(fleet: FleetAtWork, taken: Tables) -> None:
