@@ -1,6 +1,6 @@
 """A plan: inert data that says what apply will do."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import groupby
@@ -225,6 +225,18 @@ class Plan:
         """Cut the batches by connection, in their order: what is sent to each cluster."""
         for provider, batches in groupby(self.batches, key=attrgetter("provider")):
             yield provider, replace(self, batches=tuple(batches))
+
+    def with_each(self, made: Callable[[Change], Change]) -> "Plan":
+        """Put what is made of each change in its place, among the changes and in the batches."""
+        found = {each.key: made(each) for each in self.changes}
+        return replace(
+            self,
+            changes=tuple(found[each.key] for each in self.changes),
+            batches=tuple(
+                replace(batch, changes=tuple(found[each.key] for each in batch.changes))
+                for batch in self.batches
+            ),
+        )
 
     @property
     def has_errors(self) -> bool:

@@ -64,15 +64,7 @@ def _sum(parts: Iterable[int | None]) -> int | None:
 
 def with_impacts(plan: Plan, found: Mapping[tuple[str, str, str], Impact]) -> Plan:
     """Give changes their impact, by key, and let it speak in their risk and notes."""
-    judged = {each.key: _judged(each, found.get(each.key)) for each in plan.changes}
-    return replace(
-        plan,
-        changes=tuple(judged[each.key] for each in plan.changes),
-        batches=tuple(
-            replace(batch, changes=tuple(judged[each.key] for each in batch.changes))
-            for batch in plan.batches
-        ),
-    )
+    return plan.with_each(lambda change: _judged(change, found.get(change.key)))
 
 
 def _judged(change: Change, found: Impact | None) -> Change:

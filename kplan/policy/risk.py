@@ -14,18 +14,7 @@ _ORDER = (Risk.SAFE, Risk.UNKNOWN, Risk.REVIEW, Risk.DANGEROUS)
 
 def with_risks(plan: Plan) -> Plan:
     """Give every change of the plan its risk class and the notes that explain it."""
-    judged = {change.key: _judged(change) for change in plan.changes}
-    return replace(
-        plan,
-        changes=tuple(judged[change.key] for change in plan.changes),
-        batches=tuple(
-            replace(
-                batch,
-                changes=tuple(judged[change.key] for change in batch.changes),
-            )
-            for batch in plan.batches
-        ),
-    )
+    return plan.with_each(_judged)
 
 
 def _judged(change: Change) -> Change:

@@ -119,20 +119,11 @@ def _throttle_s(answers: Mapping[Identity, Answer]) -> float:
 
 
 def _with_answers(plan: Plan, answers: Mapping[Key, Answer]) -> Plan:
-    seen = {change.key: _resolved(change, answers.get(change.key)) for change in plan.changes}
     asked = ((change, answers.get(change.key)) for change in plan.changes)
     refused = [(change, answer) for change, answer in asked if isinstance(answer, Refusal)]
     by_policy = tuple(_violation(*each) for each in refused if is_policy(each[1]))
     return replace(
-        plan,
-        changes=tuple(seen[change.key] for change in plan.changes),
-        batches=tuple(
-            replace(
-                batch,
-                changes=tuple(seen[change.key] for change in batch.changes),
-            )
-            for batch in plan.batches
-        ),
+        plan.with_each(lambda change: _resolved(change, answers.get(change.key))),
         diagnostics=in_order(
             [*plan.diagnostics, *(_diagnostic(*each) for each in refused if not is_policy(each[1]))]
         ),

@@ -41,14 +41,7 @@ def with_moves(plan: Plan, clusters: Clusters) -> Plan:
         more = notes.get(change.key)
         return replace(change, notes=(*change.notes, more)) if more else change
 
-    return replace(
-        plan,
-        changes=tuple(noted(each) for each in plan.changes),
-        batches=tuple(
-            replace(batch, changes=tuple(noted(each) for each in batch.changes))
-            for batch in plan.batches
-        ),
-    )
+    return plan.with_each(noted)
 
 
 def lifted(journal: Journal, clusters: Clusters, ports: Ports) -> None:

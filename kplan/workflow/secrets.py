@@ -13,14 +13,7 @@ from kplan.model.resource import Resource
 def with_secrets(plan: Plan, configuration: Configuration) -> Plan:
     """Take the secrets that apply has to send from the configuration the plan was made from."""
     declared = {each.address: each for each in configuration.resources}
-    return replace(
-        plan,
-        changes=tuple(_completed(each, declared) for each in plan.changes),
-        batches=tuple(
-            replace(batch, changes=tuple(_completed(each, declared) for each in batch.changes))
-            for batch in plan.batches
-        ),
-    )
+    return plan.with_each(lambda change: _completed(change, declared))
 
 
 def _completed(change: Change, declared: Mapping[Address, Resource]) -> Change:
