@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from kplan.cluster.specs import AclBinding
 from kplan.kinds import KINDS
 from kplan.model.access import Holder, Holding
-from kplan.model.connection import connection_name
 from kplan.model.errors import Unread, UsageError
 from kplan.policy.access import OPERATIONS, Rules
 from kplan.policy.access_guards import CLUSTER_NAME
@@ -106,13 +105,7 @@ def access(project: Project, question: Question, ports: Ports) -> Told:
 
 def _acls(found: Opened, question: Question, ports: Ports) -> tuple[Ground, frozenset[AclBinding]]:
     key = question.provider
-    if key not in found.clusters.connections:
-        raise UsageError(
-            f"There is no connection {connection_name(key)}.",
-            hint=f"There are {', '.join(map(connection_name, found.clusters.keys))}; "
-            "-provider=west stands for kafka.west.",
-        )
-    connection = found.clusters.connections[key]
+    connection = found.clusters.at(key)
     if question.is_planned:
         made = planned(found, PlanOptions(asks_broker=False), ports)
         ground = Ground(connection.cluster, made.snapshots[key], found.configuration, key)

@@ -6,8 +6,7 @@ from typing import TypeVar
 
 from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration
-from kplan.model.connection import connection_name
-from kplan.model.errors import UsageError
+from kplan.workflow.clusters import no_connection
 from kplan.workflow.opened import loaded
 from kplan.workflow.project import Ports, Project
 
@@ -39,8 +38,4 @@ def _key(configuration: Configuration, provider: str) -> str:
         return provider
     if not provider and len(keys) == 1:
         return keys[0]
-    raise UsageError(
-        f"There is no connection {connection_name(provider)}.",
-        hint=f"There are {', '.join(map(connection_name, keys))}; "
-        "-provider=west stands for kafka.west.",
-    )
+    raise no_connection(provider, keys)

@@ -15,7 +15,14 @@ from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.model.connection import connection_name, on_cluster
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.errors import AuthError, ClusterError, ConfigError, StateError, Unreachable
+from kplan.model.errors import (
+    AuthError,
+    ClusterError,
+    ConfigError,
+    StateError,
+    Unreachable,
+    UsageError,
+)
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import State
@@ -60,11 +67,32 @@ class Clusters:
         """Ids of the clusters that answer, by key of the connection."""
         return {key: each.description.cluster_id for key, each in self.connections.items()}
 
+    def at(self, key: str) -> Connection:
+        """Choose the connection that somebody named.
+
+        Raises:
+            AuthError, Unreachable: its cluster cannot be had.
+            UsageError: nobody declares it.
+
+        """
+        if key in self.connections:
+            return self.connections[key]
+        raise self.dark.get(key) or no_connection(key, self.keys)
+
     def known_to(self, state: State) -> State:
         """Note in a state which clusters these are."""
         others = {key: each for key, each in self.ids.items() if key}
         own = self.ids.get("", state.cluster_id)
         return replace(state, cluster_id=own, clusters={**state.clusters, **others})
+
+
+def no_connection(key: str, keys: Iterable[str]) -> UsageError:
+    """Say that nobody declares a connection, and which ones there are."""
+    return UsageError(
+        f"There is no connection {connection_name(key)}.",
+        hint=f"There are {', '.join(map(connection_name, keys))}; "
+        "-provider=west stands for kafka.west.",
+    )
 
 
 def alone(cluster: Cluster) -> Clusters:

@@ -14,7 +14,6 @@ from kplan.kinds import KINDS
 from kplan.kinds.moving import MovePace, lift_left_over
 from kplan.kinds.topic import Topic, TopicKind
 from kplan.model.address import Address
-from kplan.model.connection import connection_name
 from kplan.model.errors import Unread, UsageError
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Action, BasedOn, Change, Plan
@@ -24,7 +23,6 @@ from kplan.plan.batches import batches
 from kplan.plan.differences import differences
 from kplan.plan.request import MAX_RECORDS
 from kplan.policy.risk import with_risks
-from kplan.workflow.clusters import Connection
 from kplan.workflow.move_files import read_assignment
 from kplan.workflow.moves import paced, with_moves
 from kplan.workflow.opened import Opened, opened
@@ -73,7 +71,7 @@ def reassign(
     """
     targets = read_assignment(wanted.file)
     with opened(project, ports, frozenset({wanted.provider})) as found:
-        connection = _connection(found, wanted.provider)
+        connection = found.clusters.at(wanted.provider)
         ports.progress.stage("Reading the cluster")
         names = {name: [Identity(name)] for name, _ in targets}
         asked = [each for listed in names.values() for each in listed]
@@ -98,16 +96,6 @@ def reassign(
         )
         outcomes = (*carry_out(plan, means), *refused_outcomes(plan, watcher))
         return Reassigned(plan, configuration, outcomes, is_approved=True)
-
-
-def _connection(found: Opened, provider: str) -> Connection:
-    connection = found.clusters.connections.get(provider)
-    if connection is None:
-        raise UsageError(
-            f"There is no connection {connection_name(provider)}.",
-            hint=f"There are {', '.join(map(connection_name, found.clusters.keys))}.",
-        )
-    return connection
 
 
 def _planned(

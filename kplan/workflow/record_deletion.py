@@ -16,9 +16,8 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.kinds import KINDS
 from kplan.kinds.codes import SUMMARIES as KIND_SUMMARIES
-from kplan.model.connection import connection_name
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.errors import ClusterError, ConfigError, Unread, UsageError
+from kplan.model.errors import ClusterError, ConfigError, Unread
 from kplan.model.outcome import Status
 from kplan.model.record_deletion import Cut, CutOutcome, DeletionPlan
 from kplan.model.refusal import Refusal
@@ -88,12 +87,7 @@ def delete_records(
 
 
 def _seen(found: Opened, wanted: Wanted, ports: Ports) -> tuple[Cluster, Snapshot]:
-    connection = found.clusters.connections.get(wanted.provider)
-    if connection is None:
-        raise UsageError(
-            f"There is no connection {connection_name(wanted.provider)}.",
-            hint=f"There are {', '.join(map(connection_name, found.clusters.keys))}.",
-        )
+    connection = found.clusters.at(wanted.provider)
     ports.progress.stage("Reading the cluster")
     snapshot = read_snapshot(connection.cluster, connection.description, KINDS, {})
     if _TOPICS in snapshot.unread:
