@@ -12,6 +12,12 @@ from kplan.model.refusal import Refusal
 BROKERS, CONTROLLERS = 1, 2
 """Kafka's numbers (EndpointType)."""
 
+ELECTION_S = 20.0
+"""How long the active controller is looked for: an election took 2 s where it was measured."""
+
+PAUSE_S = 0.2
+"""How long to wait before one looks again."""
+
 _NOT_CONTROLLER = 41
 _LISTS = ("results", "responses", "entries", "filter_results", "topics")
 """Where answers to changes hold what became of each item."""

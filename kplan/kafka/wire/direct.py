@@ -22,6 +22,7 @@ from kplan.cluster.specs import (
 )
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import brokers, capabilities, resource_configs, rights
+from kplan.kafka.wire.active import ELECTION_S, PAUSE_S
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.link import Deadline
 from kplan.model.errors import ClusterError, Unlisted, Unread
@@ -34,6 +35,8 @@ CHANGES: Mapping[str, str] = {
     "alter_configs": "configs of all brokers together, of groups and of metrics subscriptions",
     "update_features": "features",
     "unregister_broker": "the registration of brokers",
+    "add_voter": "the voters of the quorum",
+    "remove_voter": "the voters of the quorum",
 }
 """Methods of the port that change something and that controllers serve, with what they change.
 
@@ -72,14 +75,16 @@ ONLY_BROKERS: Mapping[str, str] = {
     "reassign": "where replicas stand is not told",
     "replica_sizes": "replicas are with brokers",
     "elect_leaders": "leaders are brokers",
+    "delegation_tokens": "Kafka's own tool refuses it too",
+    "create_token": "what there is is not told",
+    "renew_token": "what there is is not told",
+    "expire_token": "what there is is not told",
 }
 """Methods that take a broker, and why: as measured on Kafka 4.3."""
 
 SERVED = ", ".join(dict.fromkeys(CHANGES.values()))
 """What controllers can be asked to change, in words."""
 
-_ELECTION_S = 20.0
-_PAUSE_S = 0.2
 _ASK_BROKERS = "Ask brokers for it, with bootstrap_servers."
 
 
@@ -92,10 +97,10 @@ class ControllerCluster(WireCluster):
 
     def describe(self) -> ClusterDescription:
         """Tell cluster id, release, principal and controllers; waits while one is elected."""
-        deadline = Deadline.after(min(_ELECTION_S, self._settings.timeouts.request_s))
+        deadline = Deadline.after(min(ELECTION_S, self._settings.timeouts.request_s))
         found, active = brokers.describe_controllers(self._gateway)
         while active is None and deadline.is_ahead:
-            time.sleep(_PAUSE_S)
+            time.sleep(PAUSE_S)
             found, active = brokers.describe_controllers(self._gateway)
         cluster_id, nodes, release = found
         if active is None:

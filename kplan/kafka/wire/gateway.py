@@ -8,7 +8,7 @@ from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_ref
 from kplan.kafka.settings import ConnectionSettings, Endpoint
 from kplan.kafka.tokens import Tokens
 from kplan.kafka.wire import messages
-from kplan.kafka.wire.active import active, is_not_controller
+from kplan.kafka.wire.active import ELECTION_S, PAUSE_S, active, is_not_controller
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.diagnosis import refused_request
 from kplan.kafka.wire.link import Broken, Deadline, TimedOut
@@ -18,11 +18,6 @@ from kplan.model.errors import Unreachable, Unsupported
 from kplan.model.refusal import Refusal
 
 Answer = TypeVar("Answer")
-
-_ELECTION_S = 20.0
-"""How long a change looks for the active controller: an election took 2 s where it was measured."""
-
-_PAUSE_S = 0.2
 
 
 class Gateway:
@@ -102,9 +97,9 @@ class Gateway:
 
         """
         answer = self._written(question, at)
-        until = Deadline.after(min(_ELECTION_S, self._settings.timeouts.request_s))
+        until = Deadline.after(min(ELECTION_S, self._settings.timeouts.request_s))
         while at is None and is_not_controller(answer) and until.is_ahead:
-            time.sleep(_PAUSE_S)
+            time.sleep(PAUSE_S)
             self._follow()
             answer = self._written(question, None)
         return answer

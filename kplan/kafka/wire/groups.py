@@ -249,10 +249,8 @@ def _ends(
     ends: dict[TopicPartition, int] = {}
     problems: dict[str, set[str]] = defaultdict(set)
     led = leaders(gateway, topics)
-    for name, why in led.refused.items():
-        problems[name].add(f"the topic is not shown ({why})")
-    for name, number in led.leaderless:
-        problems[name].add(f"partition {number} has no leader")
+    for name, why in led.untold():
+        problems[name].add(why)
 
     def ask(at: Endpoint) -> None:
         try:

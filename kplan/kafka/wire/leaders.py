@@ -1,7 +1,7 @@
 """Who leads the partitions of topics (Metadata)."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from kplan.cluster.usage import TopicPartition
@@ -24,6 +24,13 @@ class Leaders:
     partitions: Mapping[str, list[int]]
     refused: Mapping[str, Refusal]
     leaderless: tuple[TopicPartition, ...]
+
+    def untold(self) -> Iterator[tuple[str, str]]:
+        """Tell of which topics something stays unknown for want of a leader, and why."""
+        for name, why in self.refused.items():
+            yield name, f"the topic is not shown ({why})"
+        for name, number in self.leaderless:
+            yield name, f"partition {number} has no leader"
 
 
 def leaders(gateway: Gateway, names: Collection[str]) -> Leaders:

@@ -1,24 +1,29 @@
-"""The quorum of controllers: DescribeQuorum (KIP-595); and UnregisterBroker (KIP-631)."""
+"""The quorum of controllers: DescribeQuorum (KIP-595), voters (KIP-853); UnregisterBroker."""
 
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from kplan.cluster.quorum import Follower, Quorum
+from kplan.cluster.quorum import Follower, Quorum, Voter
 from kplan.cluster.specs import Verdict
 from kplan.kafka.settings import Endpoint
+from kplan.kafka.wire import topic_id
+from kplan.kafka.wire.active import ELECTION_S, PAUSE_S
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.messages import Message
-from kplan.kafka.wire.quorum_messages import DESCRIBE_QUORUM, UNREGISTER_BROKER
-from kplan.kafka.wire.verdict import refused, unread, verdict
+from kplan.kafka.wire.messages import Api, Message
+from kplan.kafka.wire.quorum_messages import (
+    ADD_VOTER,
+    DESCRIBE_QUORUM,
+    REMOVE_VOTER,
+    UNREGISTER_BROKER,
+)
+from kplan.kafka.wire.verdict import invalid, refused, unread, verdict
 from kplan.model.errors import ClusterError, Unreachable, Unread
 from kplan.model.refusal import Refusal
 
 _METADATA = "__cluster_metadata"
 _NOT_LEADER = frozenset({5, 6})
-_ELECTION_S = 20.0
-_PAUSE_S = 0.2
 _RIGHT = "To see the quorum takes DESCRIBE on CLUSTER."
 
 
@@ -39,13 +44,13 @@ def quorum(gateway: Gateway) -> Quorum:
 
 def _told_by_leader(gateway: Gateway) -> tuple[Message, Message]:
     """Ask; a controller that does not lead cannot tell, and one may just be elected."""
-    deadline = Deadline.after(_ELECTION_S)
+    deadline = Deadline.after(ELECTION_S)
     found = _asked(gateway, None)
     while found[1].error_code in _NOT_LEADER and deadline.is_ahead:
         with suppress(Unreachable):  # the leader that was, which is down
             found = _asked(gateway, gateway.controller())
         if found[1].error_code in _NOT_LEADER:
-            time.sleep(_PAUSE_S)
+            time.sleep(PAUSE_S)
     return found
 
 
@@ -67,11 +72,9 @@ def _quorum(answer: Message, partition: Message) -> Quorum:
     # The leader's own clock: it has caught up with itself now.
     now_ms = leader.last_caught_up_timestamp if leader else -1
     end = leader.log_end_offset if leader else partition.high_watermark
-    addresses = {
-        node.node_id: str(Endpoint(node.listeners[0].host, node.listeners[0].port))
-        for node in answer.nodes or ()
-        if node.listeners
-    }
+    listeners = {node.node_id: node.listeners[0] for node in answer.nodes or () if node.listeners}
+    addresses = {key: str(Endpoint(each.host, each.port)) for key, each in listeners.items()}
+    lead = listeners.get(partition.leader_id)
     return Quorum(
         partition.leader_id,
         partition.leader_epoch,
@@ -79,6 +82,7 @@ def _quorum(answer: Message, partition: Message) -> Quorum:
         _followers(partition.current_voters, end, now_ms),
         _followers(partition.observers, end, now_ms),
         dict(sorted(addresses.items())),
+        lead.name if lead else "",
     )
 
 
@@ -90,6 +94,7 @@ def _followers(replicas: Sequence[Message], end: int, now_ms: int) -> tuple[Foll
             max(0, end - each.log_end_offset),
             _ago(each.last_fetch_timestamp, now_ms),
             _ago(each.last_caught_up_timestamp, now_ms),
+            topic_id.text(each.replica_directory_id),
         )
         for each in sorted(replicas, key=lambda each: int(each.replica_id))
     )
@@ -101,7 +106,38 @@ def _ago(at_ms: int, now_ms: int) -> int | None:
 
 def unregister_broker(gateway: Gateway, broker: int) -> Verdict:
     """Take a broker out of the cluster; the answer is that of the active controller."""
-    answer = gateway.send(UNREGISTER_BROKER, UNREGISTER_BROKER.request(broker_id=broker))
+    return _sent(gateway, UNREGISTER_BROKER, UNREGISTER_BROKER.request(broker_id=broker))
+
+
+def add_voter(gateway: Gateway, voter: Voter) -> Verdict:
+    """Let a controller vote; the answer comes once the voters have agreed on it."""
+    try:
+        directory = topic_id.parsed(voter.directory)
+    except ValueError:
+        return invalid(f'"{voter.directory}" is no id of a directory.')
+    listener = ADD_VOTER.request.Listener(name=voter.listener, host=voter.host, port=voter.port)
+    request = ADD_VOTER.request(
+        cluster_id=None,
+        timeout_ms=gateway.operation_timeout_ms,
+        voter_id=voter.id,
+        voter_directory_id=directory,
+        listeners=[listener],
+    )
+    return _sent(gateway, ADD_VOTER, request)
+
+
+def remove_voter(gateway: Gateway, voter: int, directory: str) -> Verdict:
+    """Let a controller vote no more; the answer comes once the others have agreed on it."""
+    try:
+        found = topic_id.parsed(directory)
+    except ValueError:
+        return invalid(f'"{directory}" is no id of a directory.')
+    request = REMOVE_VOTER.request(cluster_id=None, voter_id=voter, voter_directory_id=found)
+    return _sent(gateway, REMOVE_VOTER, request)
+
+
+def _sent(gateway: Gateway, api: Api, request: Message) -> Verdict:
+    answer = gateway.send(api, request)
     if isinstance(answer, Refusal):
         return answer
     return verdict(answer.error_code, answer.error_message, throttle_ms=answer.throttle_time_ms)

@@ -50,10 +50,8 @@ def topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, TopicUse
     """
     found = Found()
     led = leaders(gateway, names)
-    for name, why in led.refused.items():
-        found.problems[name].add(f"the topic is not shown ({why})")
-    for name, number in led.leaderless:
-        found.problems[name].add(f"partition {number} has no leader")
+    for name, why in led.untold():
+        found.problems[name].add(why)
     with ThreadPoolExecutor(max(1, len(led.brokers)), thread_name_prefix="usage") as threads:
         list(threads.map(lambda at: _read_leader(gateway, at, led.at[at], found), led.at))
         groups = _groups(gateway, led.brokers, threads, found)
