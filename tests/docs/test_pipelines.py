@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import shutil
+import subprocess
 from collections.abc import Iterator
 from configparser import ConfigParser
 from pathlib import Path
@@ -9,11 +11,16 @@ from typing import Any
 
 import pytest
 import yaml
+from check_jsonschema import main as schemas
+from click.testing import CliRunner
+from jsonschema import ValidationError
+from pre_commit.clientlib import load_manifest
 
 from kplan.cli.app import VERBS
 from kplan.cli.environment import unknown_variables
 from kplan.cli.run import command_line
 from kplan.report.report import Format
+from tests.schemas import Schema
 
 ROOT = Path(__file__).parents[2]
 CI = ROOT / "examples" / "ci"
@@ -102,6 +109,43 @@ def test_every_command_line_of_a_pipeline_is_one_of_kplan(path: Path, line: str)
         assert each in set(Format)
 
 
+@pytest.mark.parametrize(
+    ("schema", "files"),
+    [
+        ("github-workflows", sorted(CI.glob("github/*.yml"))),
+        ("github-actions", [ACTION]),
+        ("gitlab-ci", [CI / "gitlab" / ".gitlab-ci.yml"]),
+    ],
+)
+def test_a_pipeline_holds_before_the_schema_of_its_service(schema: str, files: list[Path]) -> None:
+    """SchemaStore's schemas, as check-jsonschema ships them."""
+    result = CliRunner().invoke(schemas, [f"--builtin-schema=vendor.{schema}", *map(str, files)])
+    assert result.exit_code == 0, result.output
+
+
+def test_the_cronjob_holds_before_the_schema_of_kubernetes(cronjob_schema: Schema) -> None:
+    cronjob = read(CI / "kubernetes" / "drift-cronjob.yaml")
+    cronjob_schema.validate(cronjob)
+    cronjob["spec"]["scheduled"] = "*/10 * * * *"
+    with pytest.raises(ValidationError, match="scheduled"):
+        cronjob_schema.validate(cronjob)
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
+def test_systemd_takes_the_units(tmp_path: Path) -> None:
+    """Only the program and the user of the units may be missing on this machine."""
+    for unit in UNITS:
+        text = unit.read_text(encoding="utf-8")
+        (tmp_path / unit.name).write_text(
+            re.sub(r"(?m)^ExecStart=\S+", "ExecStart=/bin/true", text)
+        )
+    done = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *(str(tmp_path / each.name) for each in UNITS)],
+        check=False, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, str(tmp_path) in done.stderr) == (0, False), done.stderr
+
+
 def test_the_pipelines_do_the_work_of_a_release() -> None:
     for name in ("gitlab", "jenkins"):
         lines = [line for path, line in COMMANDS if path.parent.name == name]
@@ -140,9 +184,8 @@ def test_workflows_give_the_action_inputs_that_it_has() -> None:
 
 
 def test_hooks_of_pre_commit_are_command_lines_too() -> None:
-    hooks = read(ROOT / ".pre-commit-hooks.yaml")
+    hooks = load_manifest(ROOT / ".pre-commit-hooks.yaml")
     assert {"kplan-fmt", "kplan-validate"} <= {each["id"] for each in hooks}
     for each in hooks:
-        assert {"id", "name", "entry", "language", "files"} <= each.keys()
         parse(" ".join([each["entry"], *each.get("args", ())]))
         assert re.search(each["files"], "topics/main.tf")

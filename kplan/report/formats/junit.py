@@ -37,7 +37,7 @@ def _suite(group: str, cases: Sequence[Case]) -> Iterator[str]:
 
 def _case(case: Case) -> Iterator[str]:
     head = f'    <testcase name="{_text(case.name)}" classname="{_text(case.group)}"'
-    head += f' time="{case.elapsed_s:.6f}"'
+    head += f' time="{case.elapsed_s:.3f}"'
     told = list(_inside(case))
     if not told:
         yield f"{head}></testcase>"

@@ -10,6 +10,8 @@ from kplan.model.version import VERSION
 from kplan.report.case import Case, Finding, Level
 from kplan.report.data import Data
 
+LIMIT = 25_000
+"""Results of a run that GitHub's code scanning takes; it refuses a file with more of them."""
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
@@ -21,6 +23,9 @@ def sarif_data(cases: Iterable[Case], folder: str = "") -> Data:
     `folder` leads from the top of the repository to the configuration; it ends in a slash.
     """
     findings = [finding for case in cases for finding in case.findings]
+    left_out = len(findings) - LIMIT
+    if left_out > 0:
+        findings = _gravest(findings)
     rules = _rules(findings)
     places = {code: at for at, code in enumerate(rules)}
     driver: Data = {
@@ -28,12 +33,26 @@ def sarif_data(cases: Iterable[Case], folder: str = "") -> Data:
         "semanticVersion": VERSION,
         "rules": list(rules.values()),
     }
-    run: Data = {
+    run: dict[str, Data] = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "results": [_result(each, places[each.code], folder) for each in findings],
     }
+    if left_out > 0:
+        run["invocations"] = [_notice(left_out)]
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _gravest(findings: Sequence[Finding]) -> list[Finding]:
+    """Keep as many as are taken, errors before warnings, warnings before notes."""
+    levels = list(Level)
+    return sorted(findings, key=lambda each: -levels.index(each.level))[:LIMIT]
+
+
+def _notice(left_out: int) -> Data:
+    text = f"Findings left out, of the lowest levels: {left_out:,}."
+    told: Data = {"level": "warning", "message": {"text": text}}
+    return {"executionSuccessful": True, "toolExecutionNotifications": [told]}
 
 
 def _rules(findings: Sequence[Finding]) -> Mapping[str, Data]:
@@ -46,6 +65,7 @@ def _rules(findings: Sequence[Finding]) -> Mapping[str, Data]:
         code: {
             "id": code,
             "shortDescription": {"text": each.summary},
+            "fullDescription": {"text": each.summary},
             "help": {"text": f"kplan explain {code}"},
             "defaultConfiguration": {"level": each.level.value},
         }

