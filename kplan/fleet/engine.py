@@ -143,9 +143,11 @@ def _complaining() -> Iterator[None]:
 def _reason(told: str) -> str:
     """Find the line that says what happened: the last of a Python traceback, else the first."""
     lines = [each.strip() for each in told.splitlines() if each.strip()]
-    end = next((at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM "))), 0)
+    ends = (at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM ")))
     is_python = any(each.endswith(_TRACE) for each in lines)
-    return lines[end - 1] if is_python and end else (lines or ["no reason given"])[0]
+    if is_python:
+        return lines[next(ends, len(lines)) - 1]
+    return (lines or ["no reason given"])[0]
 
 
 def spark_home() -> Path:

@@ -27,6 +27,7 @@ from kplan.model.errors import FleetError
 from kplan.model.version import VERSION
 
 if TYPE_CHECKING:
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -84,11 +85,12 @@ class Store:
             FleetError: one of them was written by a later version.
 
         """
+        from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - heavy
         from pyspark.errors import AnalysisException
 
         try:
             rows = self._tables.runs().collect()
-        except AnalysisException as failure:  # the folder is not there yet
+        except (AnalysisException, Py4JJavaError) as failure:  # the folder is not there yet
             _check_known(failure)
             return ()
         found = sorted(map(_run, rows), key=_age)
@@ -180,12 +182,13 @@ class Store:
         return found.drop("file").orderBy("cluster", "source", "line")
 
     def _kept(self, name: str, schema: str) -> "DataFrame":
+        from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - heavy
         from pyspark.errors import AnalysisException
 
         try:
             found = self._tables.kept(name, schema)
             _ = found.schema  # Spark Connect looks no sooner than it must
-        except AnalysisException as failure:
+        except (AnalysisException, Py4JJavaError) as failure:
             _check_known(failure)
             raise FleetError(
                 f"No authorizer log is kept in {self.root} yet.",
@@ -205,14 +208,21 @@ class Store:
         return self._tables.remove(kept, {each.attempt for each in self.attempts()}, now)
 
 
-def _check_known(failure: "AnalysisException") -> None:
-    """Refuse a Spark that does not know the form of the tables: it would see none."""
-    if failure.getCondition() == "DATA_SOURCE_NOT_FOUND":
+def _check_known(failure: "AnalysisException | Py4JJavaError") -> None:
+    """Refuse a Spark that does not know the form of the tables: it would see none.
+
+    Any other failure than that of a table which is not there goes on.
+    """
+    if "DATA_SOURCE_NOT_FOUND" in str(failure):
         raise FleetError(
             "The Spark at work knows no Delta tables.",
             "A Connect server is started with them: --packages io.delta:delta-spark_4.2_2.13:"
             f"{DELTA_LAKE} and its settings, as https://docs.delta.io tells.",
         ) from failure
+    from pyspark.errors import AnalysisException
+
+    if not isinstance(failure, AnalysisException):
+        raise failure
 
 
 def _run(row: "Row") -> Run:
