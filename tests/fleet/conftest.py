@@ -1,7 +1,7 @@
-"""One Spark session for all tests of the fleet."""
+"""One Spark for all tests of the fleet, of the sort that `--engine` names."""
 
-import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,26 +9,78 @@ import pytest
 from kplan.fleet.engine import Engine, session
 from kplan.fleet.rows import OBJECTS, Row
 from kplan.fleet.tables import DELTA, PARQUET
-from tests.fleet.connect import QUICK, has_delta
-from tests.fleet.standalone import ON_LOOPBACK
+from tests.fleet.connect import QUICK, as_options, connect_server, delta, has_delta
+from tests.fleet.connector import connector
+from tests.fleet.engines import CONNECT, LOCAL, MIXED, STANDALONE, AtWork
+from tests.fleet.standalone import ON_LOOPBACK, standalone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-REMOTE = os.environ.get("KPLAN_TEST_SPARK_REMOTE", "")
-MASTER = os.environ.get("KPLAN_TEST_SPARK_MASTER", "")
-ENGINE = Engine(
-    master=MASTER or "local[2,4]",
-    remote=REMOTE,
-    conf={**QUICK, **(ON_LOOPBACK if MASTER else {})},
-    tables=DELTA if has_delta() and not REMOTE else PARQUET,
-)
-"""The same suite runs on another Spark when the environment names one."""
+TABLES = DELTA if has_delta() else PARQUET
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the same suite run on any Spark."""
+    parser.addoption(
+        "--engine",
+        choices=(MIXED, LOCAL, STANDALONE, CONNECT),
+        default=MIXED,
+        help="where Spark works: one that kplan starts itself, a standalone master with two "
+        "workers, or a Connect server; mixed, as in CI, has jobs on the first and commands on "
+        "the last",
+    )
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator["SparkSession"]:
-    with session(ENGINE) as found:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtWork]:
+    """Start a Connect server; it can read topics."""
+    log = tmp_path_factory.mktemp("connect") / "spark.log"
+    with connect_server(log, {**connector(), **delta()}) as remote:
+        yield AtWork(CONNECT, Engine(remote=remote, tables=TABLES), (f"-remote={remote}",))
+
+
+@pytest.fixture(scope="session")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtWork]:
+    """Start a master and two workers."""
+    conf = {**QUICK, **ON_LOOPBACK}
+    with (
+        standalone(tmp_path_factory.mktemp("standalone")) as (master, java_home),
+        pytest.MonkeyPatch.context() as ours,
+    ):
+        ours.setenv("JAVA_HOME", str(java_home))
+        engine = Engine(master, conf=conf, tables=TABLES)
+        yield AtWork(STANDALONE, engine, (f"-master={master}", *as_options(conf)))
+
+
+@pytest.fixture(scope="session")
+def at_work(request: pytest.FixtureRequest) -> AtWork:
+    """Give the Spark that jobs of this process run on."""
+    match request.config.getoption("--engine"):
+        case "connect":
+            found: AtWork = request.getfixturevalue("server")
+        case "standalone":
+            found = request.getfixturevalue("workers")
+        case _:
+            engine = Engine("local[2,4]", conf=QUICK, tables=TABLES)
+            found = AtWork(LOCAL, engine, as_options(QUICK))
+    return found
+
+
+@pytest.fixture(scope="session")
+def for_commands(request: pytest.FixtureRequest) -> AtWork:
+    """Give the Spark that commands run on: one that is there already serves them faster."""
+    is_mixed = request.config.getoption("--engine") == MIXED
+    found: AtWork = request.getfixturevalue("server" if is_mixed else "at_work")
+    if found.name == CONNECT:
+        return found
+    return replace(found, options=(*found.options, *as_options(connector())))
+
+
+@pytest.fixture(scope="session")
+def spark(at_work: AtWork) -> Iterator["SparkSession"]:
+    """Open one session for all tests of this process."""
+    with session(at_work.engine) as found:
         yield found
 
 

@@ -1,9 +1,4 @@
-"""A Spark Connect server of one's own, on loopback, for tests.
-
-    python -m tests.fleet.connect tests/fleet
-
-runs tests on it: theirs is the address that `KPLAN_TEST_SPARK_REMOTE` names.
-"""
+"""A Spark Connect server of one's own, on loopback, for tests."""
 
 import os
 import socket
@@ -14,9 +9,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-from kplan.fleet.delta import fits
+from kplan.fleet.delta import delta_options, fits
 from kplan.fleet.engine import spark_home
 from kplan.fleet.jvm import find_java, launch_line
 
@@ -35,6 +29,16 @@ QUICK = {
 def has_delta() -> bool:
     """Whether a Delta Lake runs on the Spark that is installed."""
     return fits(version("pyspark"))
+
+
+def delta() -> dict[str, str]:
+    """Give the settings of a Spark with Delta tables; none where no Delta Lake runs on it."""
+    return delta_options({}, os.environ) if has_delta() else {}
+
+
+def as_options(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Write settings of Spark as options of kplan."""
+    return tuple(f"-conf={name}={value}" for name, value in settings.items())
 
 
 @contextmanager
@@ -85,20 +89,3 @@ def await_port(server: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
         else:
             return
     raise AssertionError(log.read_text(errors="replace")[-2000:])
-
-
-def main() -> int:
-    """Run pytest with the arguments of this command."""
-    with (
-        TemporaryDirectory(prefix="kplan-connect-") as folder,
-        connect_server(Path(folder, "spark.log"), {}) as remote,
-    ):
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", "-n0", *sys.argv[1:]],
-            env={**os.environ, "KPLAN_TEST_SPARK_REMOTE": remote},
-            check=False,
-        ).returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main())

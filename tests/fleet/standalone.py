@@ -1,19 +1,12 @@
-"""A standalone Spark of one's own on loopback: a master and two workers.
-
-    python -m tests.fleet.standalone tests/fleet
-
-runs tests on it: theirs is the master that `KPLAN_TEST_SPARK_MASTER` names.
-"""
+"""A standalone Spark of one's own on loopback: a master and two workers."""
 
 import os
 import shlex
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from kplan.fleet.engine import spark_home
 from kplan.fleet.jvm import find_java
@@ -26,6 +19,8 @@ ON_LOOPBACK = {
     "spark.driver.bindAddress": _HOST,
     "spark.executor.memory": "512m",
     "spark.executor.cores": "1",
+    "spark.cores.max": str(WORKERS),  # what is left is for those who come later
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.pyspark.python": sys.executable,
 }
 """Settings of a session on it."""
@@ -41,8 +36,8 @@ exec {java} "$@"
 
 
 @contextmanager
-def standalone(folder: Path) -> Iterator[Mapping[str, str]]:
-    """Start it; yields the environment in which tests find it. All of it ends with us."""
+def standalone(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Start it; yields its master and the JAVA_HOME to use it with. All of it ends with us."""
     launcher = folder / "java" / "bin" / "java"
     launcher.parent.mkdir(parents=True)
     launcher.write_text(_JAVA.format(java=shlex.quote(str(find_java(os.environ)))))
@@ -50,18 +45,14 @@ def standalone(folder: Path) -> Iterator[Mapping[str, str]]:
     port = free_port()
     master = f"spark://{_HOST}:{port}"
     place = ("--host", _HOST, "--webui-port", "0")
-    work = ("--cores", "1", "--memory", "600m", "--work-dir", str(folder / "work"), master)
+    work = ("--cores", "4", "--memory", "3g", "--work-dir", str(folder / "work"), master)
     with ExitStack() as stack:
         at = _Node(launcher, folder)
         started = stack.enter_context(at.running("master", ("--port", str(port), *place)))
         await_port(started, port, folder / "master.log")
         for number in range(WORKERS):
             stack.enter_context(at.running("worker", (*place, *work), str(number)))
-        yield {
-            **os.environ,
-            "KPLAN_TEST_SPARK_MASTER": master,
-            "JAVA_HOME": str(folder / "java"),
-        }
+        yield master, folder / "java"
 
 
 class _Node:
@@ -98,18 +89,3 @@ class _Node:
         finally:
             process.terminate()
             process.wait()
-
-
-def main() -> int:
-    """Run pytest with the arguments of this command."""
-    with TemporaryDirectory(prefix="kplan-standalone-") as folder:
-        began = time.monotonic()
-        with standalone(Path(folder)) as environ:
-            print(f"A master and {WORKERS} workers, {time.monotonic() - began:.0f} s.")  # noqa: T201
-            return subprocess.run(
-                [sys.executable, "-m", "pytest", "-n0", *sys.argv[1:]], env=environ, check=False
-            ).returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -18,6 +18,7 @@ from kplan.fleet.rows import Row
 from kplan.fleet.source import clusters
 from kplan.fleet.store import Store
 from kplan.model.errors import AuthError, FleetError, Unreachable
+from tests.fleet.engines import STANDALONE, AtWork
 from tests.unit.state.state_faults import small_disk
 
 if TYPE_CHECKING:
@@ -104,12 +105,11 @@ def test_other_clusters_are_read_whatever_befalls_one(
     assert "no snapshot of kplan" in reasons["foreign"]
 
 
-@pytest.mark.skipif(
-    "KPLAN_TEST_SPARK_MASTER" not in os.environ, reason="a local Spark has no executor to lose"
-)
 def test_the_task_of_a_killed_executor_is_done_by_another(
-    spark: "SparkSession", tmp_path: Path
+    at_work: AtWork, spark: "SparkSession", tmp_path: Path
 ) -> None:
+    if at_work.name != STANDALONE:
+        pytest.skip("this Spark has no executor that it could lose")
     sources = [
         Source("killed", {}, partial(executor_killed_once, str(tmp_path / "marker"))),
         *(Source(f"well-{number}", {}, partial(memory, "a")) for number in range(4)),

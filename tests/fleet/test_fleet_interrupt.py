@@ -1,4 +1,4 @@
-"""Progress and interrupts of a real kplan with a Spark of its own."""
+"""Progress and interrupts of a real kplan; in CI with a Spark of its own."""
 
 import signal
 import socket
@@ -9,20 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet.connect import QUICK
+from tests.fleet.engines import CONNECT, LOCAL, STANDALONE, AtWork
 from tests.fleet.screens import PATIENCE_S, Screen, children, is_alive
 
 pytestmark = pytest.mark.spark
 
-SETTINGS = tuple(f"-conf={key}={value}" for key, value in QUICK.items())
+OWN_PROCESSES = {LOCAL: 2, STANDALONE: 1, CONNECT: 0}
+"""Java, and a Python that reads where Spark is all here."""
 FLEET = """
 cluster "silent" {{
   provider "kafka" {{
     bootstrap_servers = ["127.0.0.1:{port}"]
     tls_enabled       = false
-    timeout           = 300
+    timeout           = 100
   }}
-  deadline_s = 300
+  deadline_s = 100
 }}
 """
 
@@ -37,14 +38,14 @@ def silent() -> Iterator[int]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_tasks_are_shown_and_an_interrupt_leaves_no_process_and_no_run_behind(
-    tmp_path: Path, silent: int, number: signal.Signals
+    at_work: AtWork, tmp_path: Path, silent: int, number: signal.Signals
 ) -> None:
     (tmp_path / "fleet.hcl").write_text(FLEET.format(port=silent), encoding="utf-8")
-    screen = Screen(tmp_path, "fleet", "snapshot", *SETTINGS)
+    screen = Screen(tmp_path, "fleet", "snapshot", *at_work.options)
     assert screen.shows("Reading 1 clusters.* 0/1 "), screen.text
     time.sleep(1)  # the task is with its worker
     started = children(screen.process.pid)
-    assert len(started) >= 2, "Java, and a Python that reads"
+    assert len(started) >= OWN_PROCESSES[at_work.name], started
     screen.process.send_signal(number)
     if number is signal.SIGINT:
         assert screen.ended() == 128 + signal.SIGINT, screen.text

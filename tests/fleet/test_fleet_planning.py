@@ -28,7 +28,7 @@ from kplan.model.state import State
 from kplan.model.tables import Figures
 from kplan.plan.request import PlanRequest
 from kplan.report.views import figures_json
-from tests.fleet.conftest import ENGINE
+from tests.fleet.engines import AtWork
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -76,7 +76,7 @@ def test_clusters_are_read_where_spark_works_and_one_that_is_down_takes_none_wit
     ]
 
 
-def test_executors_run_the_kplan_that_asks(spark: "SparkSession") -> None:
+def test_executors_run_the_kplan_that_asks(at_work: AtWork, spark: "SparkSession") -> None:
     """It is sent along to a Spark that is not started by kplan, whatever is installed there."""
 
     def where(batches: Iterator["RecordBatch"]) -> Iterator["RecordBatch"]:
@@ -88,7 +88,7 @@ def test_executors_run_the_kplan_that_asks(spark: "SparkSession") -> None:
             yield pa.RecordBatch.from_pydict({"place": list(kplan.__path__)})
 
     found = spark.range(0, 1, 1, 1).mapInArrow(where, "place string")
-    assert ["kplan.zip" in each.place for each in found.collect()] == [not ENGINE.is_here]
+    assert ["kplan.zip" in each.place for each in found.collect()] == [not at_work.engine.is_here]
 
 
 def test_every_cluster_is_planned_by_the_planner_of_one(objects: Make) -> None:

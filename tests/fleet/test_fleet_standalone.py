@@ -1,4 +1,4 @@
-"""Part of this suite on a standalone Spark; `standalone.py` runs all of it there."""
+"""Part of this suite on a standalone Spark; `poe engines` runs all of it there."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet.standalone import standalone
+from tests.fleet.engines import MIXED
 
 pytestmark = pytest.mark.spark
 
@@ -18,16 +18,19 @@ KERNEL = (
 )
 
 
-def test_a_standalone_cluster_reads_plans_and_replays(tmp_path: Path) -> None:
+def test_a_standalone_cluster_reads_plans_and_replays(
+    pytestconfig: pytest.Config, tmp_path: Path
+) -> None:
     """Two workers with nothing of kplan but what is sent to them."""
-    options = ("-n0", "-q", "-p", "no:randomly", "-p", "no:cacheprovider")
-    with standalone(tmp_path) as environ:
-        ran = subprocess.run(
-            [sys.executable, "-m", "pytest", *options, *KERNEL],
-            env=environ,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    logs = "\n".join(f"{log.name}: {log.read_text()[-1000:]}" for log in tmp_path.glob("*.log"))
+    if pytestconfig.getoption("--engine") != MIXED:
+        pytest.skip("an engine was named")
+    options = ("-n0", "-q", "-p", "no:randomly", "-p", "no:cacheprovider", "--engine=standalone")
+    own = f"--basetemp={tmp_path / 'own'}"
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", *options, own, *KERNEL],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    logs = "\n".join(f"{log.name}: {log.read_text()[-1000:]}" for log in tmp_path.rglob("*.log"))
     assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}\n{logs}"
