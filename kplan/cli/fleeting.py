@@ -1,5 +1,6 @@
 """What all fleet verbs share: their options, the world they work in, and how they answer."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from kplan.cli.options import InputOptions, Json, Report, StateOptions
 from kplan.cli.progress import Progress, progress
 from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
-from kplan.model.errors import ConfigError, KplanError
+from kplan.model.errors import ConfigError, KplanError, UsageError
 
 if TYPE_CHECKING:  # help needs none of these
     from kplan.cluster.port import Cluster
@@ -133,9 +134,15 @@ def read_in_full(found: "Figures") -> int:
 
 
 def told(
-    session: Session, given: Given, work: "Callable[[FleetOptions, FleetPorts], Figures]"
+    session: Session,
+    given: Given,
+    work: "Callable[[FleetOptions, FleetPorts], Figures]",
+    places: Mapping[str, str] | None = None,
 ) -> "Figures":
-    """Work under a progress display, and show what came of it. Raises UsageError, FleetError."""
+    """Work under a progress display, and show what came of it.
+
+    `places` maps options to the folders that they name. Raises KplanError.
+    """
     from kplan.cli.problems import timestamp  # noqa: PLC0415 - see above
     from kplan.report import views  # noqa: PLC0415
     from kplan.report.parts import figures_report  # noqa: PLC0415
@@ -144,6 +151,7 @@ def told(
     spark, run, inputs = given
     reports = reporting(session, "fleet", run.report, is_json=run.json, formats=ANSWERS)
     chosen = options(session, spark, run, inputs)
+    _check_places(run.output, places or {})
     with reports.of_failures(), progress(session.terminal) as shown:
         found = work(chosen, ports(session, shown))
     look = session.terminal.data_look
@@ -154,3 +162,34 @@ def told(
     if reports.write(figures_report(found, timestamp()), Exit.DONE) != Exit.DONE:
         raise KplanError("A report could not be written.")
     return found
+
+
+def _check_places(output: str, folders: Mapping[str, str]) -> None:
+    """Tell before any work what of all that is asked for cannot be written."""
+    from kplan.fleet.shown import check_output  # noqa: PLC0415 - see above
+
+    problems: list[Diagnostic] = []
+    checks = [partial(check_output, output)]
+    checks += [partial(check_folder, *each) for each in folders.items() if each[1]]
+    for check in checks:
+        try:
+            check()
+        except UsageError as failure:
+            problems.extend(failure.diagnostics)
+    if problems:
+        raise ConfigError(problems)
+
+
+def check_folder(option: str, folder: str) -> None:
+    """Refuse a folder that neither is one that can be written to nor can be made.
+
+    Raises:
+        UsageError: it tells why.
+
+    """
+    place = Path(folder).absolute()
+    held = next(each for each in (place, *place.parents) if each.exists())
+    if not held.is_dir():
+        raise UsageError(f"{option}={folder}: {held} is no folder.")
+    if not os.access(held, os.W_OK):
+        raise UsageError(f"{option}={folder}: there is no writing to {held}.")

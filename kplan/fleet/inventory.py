@@ -3,11 +3,14 @@
 from typing import TYPE_CHECKING
 
 from kplan.fleet.rows import CLUSTER, GROUP, NO_OBJECTS, UNREAD, USE
+from kplan.model.tables import NOBODY
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 LABEL = "label."
+OWNED = "cluster string, kind string, identity string, owner string"
+"""What owns which object: a configuration, with the module in it."""
 
 
 def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
@@ -43,6 +46,39 @@ def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
         )
         .orderBy("group")
     )
+
+
+def owners(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "DataFrame":
+    """Count objects by what owns them, the most first; NOBODY owns what no state holds.
+
+    In: `owned` has cluster, kind, identity, owner. Out: group, owner, topics, acls, others, share
+    (of the objects of the group, in percent).
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F  # noqa: N812
+
+    topic, acl = F.col("kind") == "kafka_topic", F.col("kind") == "kafka_acl"
+    live = grouped(objects, by).where(~F.col("kind").isin(*NO_OBJECTS))
+    told = live.join(owned, ["cluster", "kind", "identity"], "left")
+    counts = told.groupBy("group", F.coalesce("owner", F.lit(NOBODY)).alias("owner")).agg(
+        F.count_if(topic).alias("topics"),
+        F.count_if(acl).alias("acls"),
+        F.count_if(~topic & ~acl).alias("others"),
+    )
+    all_of_it = F.col("topics") + F.col("acls") + F.col("others")
+    share = 100 * all_of_it / F.sum(all_of_it).over(Window.partitionBy("group"))
+    return counts.withColumn("share", F.round(share, 1)).orderBy("group", F.desc("share"), "owner")
+
+
+def labels(objects: "DataFrame") -> tuple[str, ...]:
+    """Name the labels that clusters carry."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    names = objects.where(F.col("kind") == CLUSTER).select(
+        F.explode(F.map_keys("attributes")).alias("name")
+    )
+    found = names.where(F.col("name").startswith(LABEL)).distinct().collect()
+    return tuple(sorted(each.name.removeprefix(LABEL) for each in found))
 
 
 def grouped(objects: "DataFrame", by: str) -> "DataFrame":
@@ -121,4 +157,24 @@ def unread(objects: "DataFrame") -> "DataFrame":
             F.col("attributes")["reason"].alias("reason"),
         )
         .orderBy("cluster", "kind")
+    )
+
+
+def unheard(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
+    """List the clusters of which no log tells what was allowed: cluster, reason.
+
+    Nothing can be said there of unused ACLs.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    logs = used.groupBy("cluster").agg(F.bool_or("is_allowed").alias("tells"))
+    there = objects.where(F.col("kind") == CLUSTER).select("cluster")
+    reason = F.when(F.col("tells").isNull(), F.lit("no authorizer log of it is kept")).otherwise(
+        F.lit("its log tells denials only")
+    )
+    return (
+        there.join(logs, "cluster", "left")
+        .where(~F.coalesce("tells", F.expr("false")))
+        .select("cluster", reason.alias("reason"))
+        .orderBy("cluster")
     )

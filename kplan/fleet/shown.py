@@ -1,12 +1,13 @@
 """The border between Spark and the rest of kplan: a bounded number of rows comes over."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.fleet.engine import first_line
 from kplan.fleet.rows import CLUSTER
-from kplan.model.errors import FleetError
+from kplan.model.errors import FleetError, UsageError
 from kplan.model.tables import Cell, FigureTable
 
 if TYPE_CHECKING:
@@ -36,26 +37,64 @@ def taken(objects: "DataFrame") -> str:
     return f"{read} of {count} clusters" + (f", taken {first} to {last}" if read else "")
 
 
+def check_output(path: str) -> None:
+    """Refuse what rows cannot be written to, before any work; "" is nowhere.
+
+    Raises:
+        UsageError: the ending is not known, or what is there is not of Spark's making: it would be
+            deleted.
+
+    """
+    _form(path)
+    place = Path(path)
+    if not path or "://" in path:
+        return
+    if place.is_dir():
+        foreign = next((each.name for each in sorted(place.iterdir()) if not _is_part(each)), None)
+        if foreign is not None:
+            raise UsageError(
+                f"{path} holds {foreign}, which kplan did not write: it would be deleted.",
+                "Name a place where nothing is yet.",
+            )
+    elif place.exists():
+        raise UsageError(f"{path} is a file, and Spark writes folders.", "Name another place.")
+    held = next((each for each in place.absolute().parents if each.exists()), place)
+    if not held.is_dir() or not os.access(held, os.W_OK):
+        raise UsageError(f"{path} cannot be written: there is no writing to {held}.")
+
+
+def _is_part(file: Path) -> bool:
+    """Whether a file is of a table as Spark writes it."""
+    return file.is_file() and file.name.startswith(("part-", "._SUCCESS", "_SUCCESS", ".part-"))
+
+
 def write_out(found: "DataFrame", path: str, lineage: Mapping[str, str], name: str = "") -> None:
     """Write all rows where Spark writes: Parquet, or CSV or JSON lines by the name's ending.
 
     The result is a folder of part files, as Spark makes them; every row says where it came from. A
     further table has a name, which goes before the ending: `out.unused_acls.csv`. Nothing is done
-    where the path is "". Raises FleetError.
+    where the path is "". Raises FleetError and UsageError.
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     if not path:
         return
     ending = Path(path).suffix
-    form = FORMATS.get(ending)
-    if form is None:
-        known = ", ".join(sorted(filter(None, FORMATS)))
-        raise FleetError(f"{path} has no ending that is known.", f"Use one of {known}.")
+    form = _form(path)
     named = f"{path.removesuffix(ending)}.{name}{ending}" if name else path
+    check_output(named)
     place = named if "://" in named else str(Path(named).absolute())
     try:
         told = found.withColumns({key: F.lit(each) for key, each in lineage.items()})
         told.write.mode("overwrite").option("header", value=True).format(form).save(place)
     except Exception as failure:
         raise FleetError(f"{named} could not be written: {first_line(failure)}") from failure
+
+
+def _form(path: str) -> str:
+    """Say in which form a path is written; raises UsageError."""
+    form = FORMATS.get(Path(path).suffix)
+    if form is None:
+        known = ", ".join(sorted(filter(None, FORMATS)))
+        raise UsageError(f"{path} has no ending that is known.", f"Use one of {known}.")
+    return form

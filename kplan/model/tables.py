@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 
 Cell = str | int | float | bool | None
 
+NOBODY = "(nobody)"
+"""What owns an object that no state holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class FigureTable:

@@ -78,14 +78,23 @@ def answer_report(
 
 
 def figures_report(found: Figures, at: str) -> Report:
-    """Report the tables of a job over many clusters; a stream tells row by row."""
+    """Report the tables of a job over many clusters; a stream tells first what they are of."""
     rows: list[Data] = [
         {"table": each.name, **dict(zip(each.columns, row, strict=True))}
         for each in found.tables
         for row in each.rows
     ]
-    return answer_report(
-        lambda: figures.figures_document(found), lambda: figures.figures_data(found), rows, at
+    about = {"lineage": dict(found.lineage), "notes": list(found.notes)}
+
+    def messages() -> tuple[Data, ...]:
+        version, *told = _stream("answer", "Found", rows, at)
+        return (version, {**message("figures", found.title, at), **about}, *told)
+
+    return Report(
+        lambda: figures.figures_document(found),
+        lambda: figures.figures_data(found),
+        tuple,
+        messages,
     )
 
 

@@ -1,6 +1,6 @@
 """Use cases over many clusters: taking a snapshot of a fleet, and asking what was taken."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -19,7 +19,7 @@ from kplan.model.errors import ConfigError, UsageError
 from kplan.model.tables import Figures, FigureTable
 from kplan.model.version import VERSION
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
-from kplan.workflow.fleet_wanted import Asked, asked_for, wanted
+from kplan.workflow.fleet_wanted import Asked, asked_for, owners, wanted
 
 if TYPE_CHECKING:
     from kplan.fleet.engine import DataFrame, SparkSession
@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class Looked:
     """A stored run open for questions. `spark` is the session that answers.
 
-    `unread` lists what of the clusters that were asked for the run could not read.
+    `unread` lists what of the clusters that were asked for the run could not read, `lineage` says
+    what all figures are of.
     """
 
     fleet: Fleet
@@ -38,6 +39,7 @@ class Looked:
     run: Run
     objects: "DataFrame"
     unread: FigureTable
+    lineage: Mapping[str, str]
 
 
 def fleet_of(options: FleetOptions) -> Fleet:
@@ -81,7 +83,8 @@ def looked(options: FleetOptions, ports: FleetPorts) -> Iterator[Looked]:
         objects = chosen(options, store.objects(run))
         ports.progress.stage("Working on the run")
         unread = shown.table("unread", inventory.unread(objects))
-        yield Looked(fleet, spark, store, run, objects, unread)
+        lineage = _lineage(run, objects, fleet.store)
+        yield Looked(fleet, spark, store, run, objects, unread, lineage)
 
 
 def chosen(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
@@ -112,11 +115,9 @@ def snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None)
         objects = store.objects(run)
         if save is not None:
             _saved(objects, sources, save)
-        tables = (
-            shown.table("inventory", inventory.inventory(objects), options.limit),
-            shown.table("unread", inventory.unread(objects), options.limit),
-        )
         lineage = _lineage(run, objects, fleet.store)
+        told = {"inventory": inventory.inventory(objects), "unread": inventory.unread(objects)}
+        tables = _tables(options, lineage, told)
         return Figures(f"Run {run.run}", tables, lineage, _notes(tables[1]))
 
 
@@ -157,43 +158,55 @@ def _saved(objects: "DataFrame", sources: Sequence[Source], folder: Path) -> Non
 
 
 def inventoried(options: FleetOptions, ports: FleetPorts, by: str = "", top: int = 10) -> Figures:
-    """Count what is where, by cluster or by a label."""
+    """Count what is where, by cluster or by a label, and who owns it.
+
+    Raises:
+        UsageError: no cluster has such a label.
+
+    """
     with looked(options, ports) as found:
-        counts = inventory.inventory(found.objects, by)
-        write_out(options, found, counts)
-        write_out(options, found, inventory.largest(found.objects, top), "largest")
-        tables = (
-            shown.table("inventory", counts, options.limit),
-            shown.table("largest", inventory.largest(found.objects, top), options.limit),
-            found.unread,
-        )
-        return figures("Inventory of the fleet", tables, found)
+        if by and by not in (known := inventory.labels(found.objects)):
+            raise UsageError(
+                f"No cluster has the label {by}.", f"There are: {', '.join(known) or 'none'}."
+            )
+        owned, unknown = owners(found.fleet, options, ports)
+        ports.progress.stage("Counting")
+        told = {
+            "inventory": inventory.inventory(found.objects, by),
+            "owners": owners_of(found, owned, by),
+            "largest": inventory.largest(found.objects, top),
+        }
+        made = figures("Inventory of the fleet", told, (options, found))
+        return replace(made, tables=(*made.tables, found.unread), notes=(*made.notes, *unknown))
+
+
+def owners_of(
+    found: Looked, owned: Sequence[tuple[str, str, str, str]], by: str = ""
+) -> "DataFrame":
+    """Count objects by owner."""
+    rows = found.spark.createDataFrame(list(owned), inventory.OWNED)
+    return inventory.owners(found.objects, rows, by)
 
 
 def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figures:
     """Hold every cluster against its configuration (plan), or against what was applied (drift)."""
     with looked(options, ports) as found:
         asked = wanted(found.fleet, options, ports, found.objects)
+        ports.progress.stage("Planning")
         everything = planning.plans(found.objects, asked).cache()
         kinds = ("drift", "hidden") if is_drift else ("change", "obstacle")
         told = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
-        write_out(options, found, told)
-        ordered = told.drop("count").orderBy(*planning.ORDER)
-        counts = everything.groupBy("cluster", "finding").count().orderBy("cluster", "finding")
-        sorts = frozenset(row["finding"] for row in told.select("finding").distinct().collect())
+        unmanaged = everything.where("finding = 'unmanaged' and count > 0")
+        tables = {
+            "findings": told.drop("count").orderBy(*planning.ORDER),
+            "counts": everything.groupBy("cluster", "finding")
+            .count()
+            .orderBy("cluster", "finding"),
+            "unmanaged": unmanaged.select("cluster", "kind", "count").orderBy("cluster", "kind"),
+        }
         title = "Drift of the fleet" if is_drift else "Plan of the fleet"
-        tables = (
-            shown.table("findings", ordered, options.limit),
-            shown.table("counts", counts, options.limit),
-            shown.table(
-                "unmanaged",
-                everything.where("finding = 'unmanaged'")
-                .select("cluster", "kind", "count")
-                .orderBy("cluster", "kind"),
-                options.limit,
-            ),
-        )
-        made = figures(title, tables, found)
+        made = figures(title, tables, (options, found))
+        sorts = frozenset(row["finding"] for row in told.select("finding").distinct().collect())
         return replace(made, findings=sorts, notes=(*made.notes, *asked.notes))
 
 
@@ -203,11 +216,10 @@ def changed(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
         earlier = found.store.run(since)
         before = chosen(options, found.store.objects(earlier))
         differences = history.changes(before, found.objects)
-        write_out(options, found, differences)
         ordered = differences.orderBy("cluster", "kind", "identity", "attribute")
-        tables = (shown.table("changes", ordered, options.limit),)
-        told = figures(f"Changes since run {earlier.run}", tables, found)
-        return replace(told, lineage={**told.lineage, "since": earlier.run})
+        title = f"Changes since run {earlier.run}"
+        more = {"since": earlier.run}
+        return figures(title, {"changes": ordered}, (options, found), more)
 
 
 def remembered(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
@@ -216,11 +228,8 @@ def remembered(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
         every = chosen(options, found.store.all_objects(found.store.runs()))
         meant = (every["identity"] == what) | every["kind"].isin(CLUSTER, UNREAD)
         spans = history.history(every.where(meant))
-        write_out(options, found, spans)
         ordered = spans.orderBy("cluster", "kind", "attribute", "valid_from", "uid", "value")
-        return figures(
-            f"History of {what}", (shown.table("history", ordered, options.limit),), found
-        )
+        return figures(f"History of {what}", {"history": ordered}, (options, found))
 
 
 def vacuumed(options: FleetOptions, ports: FleetPorts, keep: timedelta) -> int:
@@ -230,15 +239,28 @@ def vacuumed(options: FleetOptions, ports: FleetPorts, keep: timedelta) -> int:
         return Store(spark, fleet.store, fleet.store_format).vacuum(keep, ports.now())
 
 
-def write_out(options: FleetOptions, found: Looked, told: "DataFrame", name: str = "") -> None:
-    """Write a table out where that was asked for, with the run and the version it is of."""
-    shown.write_out(told, options.output, {"run": found.run.run, "answered_by": VERSION}, name)
+def figures(
+    title: str,
+    told: "Mapping[str, DataFrame]",
+    at: tuple[FleetOptions, Looked],
+    more: Mapping[str, str] | None = None,
+) -> Figures:
+    """Show tables, and write them out where that was asked for, with where they came from.
+
+    `more` is lineage beside that of the run. What could not be read is a note.
+    """
+    options, found = at
+    lineage = {**found.lineage, **(more or {})}
+    return Figures(title, _tables(options, lineage, told), lineage, _notes(found.unread))
 
 
-def figures(title: str, tables: tuple[FigureTable, ...], found: Looked) -> Figures:
-    """Put tables together with where they came from, and with what could not be read."""
-    lineage = _lineage(found.run, found.objects, found.store.root)
-    return Figures(title, tables, lineage, _notes(found.unread))
+def _tables(
+    options: FleetOptions, lineage: Mapping[str, str], told: "Mapping[str, DataFrame]"
+) -> tuple[FigureTable, ...]:
+    """Show and write out; the first table has the name that was given, further ones their own."""
+    for place, (name, rows) in enumerate(told.items()):
+        shown.write_out(rows, options.output, lineage, name if place else "")
+    return tuple(shown.table(name, rows, options.limit) for name, rows in told.items())
 
 
 def _lineage(run: Run, objects: "DataFrame", store: str) -> dict[str, str]:

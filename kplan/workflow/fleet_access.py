@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.fleet import access, lint, shown
+from kplan.fleet import access, lint
 from kplan.fleet.audit import heard, heard_of
 from kplan.fleet.judging import violations
 from kplan.fleet.replay import planned_acls, replayed
@@ -16,13 +16,7 @@ from kplan.model.tables import Figures
 from kplan.state.plan_file import read_plan
 from kplan.workflow.access import KIND
 from kplan.workflow.access_queries import resource_of
-from kplan.workflow.fleet import (
-    Looked,
-    chosen,
-    figures,
-    looked,
-    write_out,
-)
+from kplan.workflow.fleet import Looked, chosen, figures, looked
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_wanted import judges
 
@@ -40,15 +34,15 @@ def who_can(options: FleetOptions, ports: FleetPorts, operation: str, resource: 
     is_typed = ":" in resource or resource.upper() == "CLUSTER"
     asked, (kind, name) = resource_of(operation, resource if is_typed else f"topic:{resource}")
     with looked(options, ports) as found:
-        told = access.who_can(found.objects, asked, kind, name)
-        return _one_table(f"Who can {asked} {kind}:{name}", "who_can", told, (options, found))
+        told = {"who_can": access.who_can(found.objects, asked, kind, name)}
+        return figures(f"Who can {asked} {kind}:{name}", told, (options, found))
 
 
 def access_of(options: FleetOptions, ports: FleetPorts, principal: str) -> Figures:
     """List what a principal may do to the topics of every cluster."""
     with looked(options, ports) as found:
-        told = access.access_of(found.objects, principal)
-        return _one_table(f"Access of {principal}", "access", told, (options, found))
+        told = {"access": access.access_of(found.objects, principal)}
+        return figures(f"Access of {principal}", told, (options, found))
 
 
 def linted(options: FleetOptions, ports: FleetPorts) -> Figures:
@@ -59,17 +53,13 @@ def linted(options: FleetOptions, ports: FleetPorts) -> Figures:
     with looked(options, ports) as found:
         idle = lint.findings(found.objects)
         asked, left_out = judges(found.fleet, options, ports, found.objects)
+        ports.progress.stage("Asking policies")
         judged = violations(found.objects, asked).cache()
         ordered = judged.orderBy("cluster", "policy", "kind", "identity", "message", "standing")
-        write_out(options, found, idle)
-        write_out(options, found, ordered, "violations")
-        tables = (
-            shown.table("findings", idle, options.limit),
-            shown.table("violations", ordered, options.limit),
-        )
+        tables = {"findings": idle, "violations": ordered}
+        told = figures("Lint of the fleet", tables, (options, found))
         sorts = frozenset(row["standing"] for row in judged.select("standing").distinct().collect())
-        told = figures("Lint of the fleet", tables, found)
-        acls = frozenset({"acl"} if tables[0].rows else ())
+        acls = frozenset({"acl"} if told.tables[0].rows else ())
         return replace(told, findings=sorts | acls, notes=(*told.notes, *left_out))
 
 
@@ -86,22 +76,17 @@ def replay(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]) -> F
         gone, coming = planned_acls(found.spark, by_cluster)
         history = chosen(options, found.store.audit())
         told = replayed(history, found.objects, gone, coming)
-        write_out(options, found, told)
         counts = told.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
-        tables = (
-            shown.table("replay", told, options.limit),
-            shown.table("totals", counts.toDF("cluster", "effect", "requests"), options.limit),
-        )
-        made = figures("What the plans would have changed", tables, found)
-        unknown = _unknown(by_cluster, found, history)
-        sorts = {row[0] for row in told.select("effect").distinct().collect()}
+        tables = {"replay": told, "totals": counts.toDF("cluster", "effect", "requests")}
         names = ", ".join(
             f"{file} ({each.checksum[:12]})" for file, each in zip(files, plans, strict=True)
         )
-        lineage = {**made.lineage, **heard(history), "plans": names}
+        lineage = {**heard(history), "plans": names}
+        made = figures("What the plans would have changed", tables, (options, found), lineage)
+        unknown = _unknown(by_cluster, found, history)
+        sorts = {row[0] for row in told.select("effect").distinct().collect()}
         return replace(
             made,
-            lineage=lineage,
             notes=(*made.notes, *unknown),
             findings=frozenset(sorts | ({"unknown"} if unknown else set())),
         )
@@ -141,11 +126,3 @@ def _placed(plans: Sequence[Plan], found: Looked) -> dict[str, list[Change]]:
                 )
             placed.setdefault(names[cluster_id], []).append(change)
     return placed
-
-
-def _one_table(
-    title: str, name: str, told: "DataFrame", at: tuple[FleetOptions, Looked]
-) -> Figures:
-    options, found = at
-    write_out(options, found, told)
-    return figures(title, (shown.table(name, told, options.limit),), found)

@@ -9,22 +9,14 @@ from typing import TYPE_CHECKING
 
 from kplan.cluster.usage import TopicUse
 from kplan.config.fleet_file import Fleet, FleetCluster
-from kplan.fleet import audit, shown, topics
+from kplan.fleet import audit, inventory, shown, topics
 from kplan.fleet.engine import session
 from kplan.fleet.rows import Row
 from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
 from kplan.model.tables import Figures
 from kplan.model.version import VERSION
-from kplan.workflow.fleet import (
-    Looked,
-    chosen,
-    engine_of,
-    figures,
-    fleet_of,
-    looked,
-    write_out,
-)
+from kplan.workflow.fleet import Looked, chosen, engine_of, figures, fleet_of, looked
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_removals import removals
 from kplan.workflow.fleet_wanted import owned_by
@@ -66,14 +58,15 @@ def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
         if len(failures) == len(logging):
             raise next(iter(failures.values()))
         history = chosen(options, store.audit())
-        malformed = chosen(options, store.malformed())
-        shown.write_out(history, options.output, {"answered_by": VERSION})
+        malformed = chosen(options, store.malformed()).select("cluster", "source", "line")
+        lineage = {**audit.heard(history), "answered_by": VERSION, "store": fleet.store}
+        shown.write_out(history, options.output, lineage)
+        shown.write_out(malformed, options.output, lineage, "malformed")
         tables = (
             shown.table("requests", audit.by_source(history), options.limit),
             shown.table("malformed_lines", audit.counted(malformed), options.limit),
             shown.table("malformed", malformed, options.limit),
         )
-        lineage = {**audit.heard(history), "answered_by": VERSION, "store": fleet.store}
         notes = tuple(
             f"{name}: its logs were not read: {failure.detail or failure.summary}"
             for name, failure in failures.items()
@@ -151,33 +144,34 @@ def used(options: FleetOptions, ports: FleetPorts, removed: Path | None = None) 
     """
     with looked(options, ports) as found:
         history = chosen(options, found.store.audit())
-        acls = audit.unused_acls(found.objects, history)
-        idle = audit.unused_topics(found.objects, history)
-        last = audit.last_used(history)
-        write_out(options, found, last)
-        write_out(options, found, acls, "unused_acls")
-        write_out(options, found, idle, "unused_topics")
+        idle = unused(found.objects, history)
         if removed is not None:
-            _write_removals(found, audit.candidates(found.objects, acls, idle), removed, ports)
-        tables = (
-            shown.table("used", last, options.limit),
-            shown.table("unused_acls", acls, options.limit),
-            shown.table("unused_topics", idle, options.limit),
-        )
-        told = figures("Use of the fleet", tables, found)
-        return replace(told, lineage={**told.lineage, **audit.heard(history)})
+            rows = audit.candidates(found.objects, idle["unused_acls"], idle["unused_topics"])
+            _write_removals(found, rows, removed, (options, ports))
+        told = {"used": audit.last_used(history), **idle}
+        return figures("Use of the fleet", told, (options, found), audit.heard(history))
+
+
+def unused(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":
+    """Give what nobody uses, and the clusters of whose ACLs that cannot be said."""
+    return {
+        "unused_acls": audit.unused_acls(objects, history),
+        "unused_topics": audit.unused_topics(objects, history),
+        "unheard": inventory.unheard(objects, history),
+    }
 
 
 def _write_removals(
-    found: Looked, candidates: "DataFrame", folder: Path, ports: FleetPorts
+    found: Looked, candidates: "DataFrame", folder: Path, given: tuple[FleetOptions, FleetPorts]
 ) -> None:
+    options, ports = given
     clusters = {each.name: each for each in found.fleet.clusters if each.configuration is not None}
     folder.mkdir(parents=True, exist_ok=True)
     rows = (Row(*each) for each in candidates.select(*Row._fields).toLocalIterator())
     for name, own in groupby(rows, key=lambda each: each.cluster):
         if name not in clusters:
             continue
-        for ending, text in removals(owned_by(clusters[name], ports), list(own)).items():
+        for ending, text in removals(owned_by(clusters[name], options, ports), list(own)).items():
             file = folder / f"{name}.{ending}.tf"
             file.write_text(text, encoding="utf-8")
             ports.progress.note(f"Written: {file}")

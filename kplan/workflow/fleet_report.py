@@ -1,15 +1,17 @@
 """Use case: everything a platform team asks of its fleet, for one page."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kplan.fleet import audit, inventory, lint, planning, shown
+from kplan.fleet import audit, inventory, lint, planning
 from kplan.model.errors import FleetError
-from kplan.model.tables import Figures, FigureTable
-from kplan.workflow.fleet import Looked, figures, looked
+from kplan.model.tables import Figures
+from kplan.report.documents.units import counted
+from kplan.workflow.fleet import Looked, chosen, figures, looked, owners_of
+from kplan.workflow.fleet_audit import unused
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
-from kplan.workflow.fleet_wanted import wanted
+from kplan.workflow.fleet_wanted import owners, wanted
 
 if TYPE_CHECKING:
     from kplan.fleet.engine import DataFrame
@@ -18,37 +20,46 @@ _TOP = 20
 
 
 def fleet_report(options: FleetOptions, ports: FleetPorts) -> Figures:
-    """Gather sizes, drift and risk, and what is of no use, from one run."""
+    """Gather sizes, owners, drift and risk, and what is of no use, from one run."""
     with looked(options, ports) as found:
         asked = wanted(found.fleet, options, ports, found.objects)
-        history = _history(found)
-        tables = tuple(_tables(options, found, asked, history))
-        made = figures(f"Kafka fleet, {len(found.fleet.clusters)} clusters", tables, found)
+        owned, unknown = owners(found.fleet, options, ports)
+        ports.progress.stage("Working out the page")
+        history = _history(options, found)
+        told = {
+            **_sizes(found, owned),
+            **_findings(found.objects.cache(), asked),
+            **({} if history is None else unused(found.objects, history)),
+        }
+        title = f"Kafka fleet, {counted(len(found.fleet.clusters), 'cluster')}"
         logs = {} if history is None else audit.heard(history)
-        return replace(made, lineage={**made.lineage, **logs})
+        made = figures(title, told, (options, found), logs)
+        return replace(made, notes=(*made.notes, *unknown))
 
 
-def _tables(
-    options: FleetOptions, found: Looked, asked: planning.Wanted, history: "DataFrame | None"
-) -> Iterator[FigureTable]:
-    objects, limit = found.objects.cache(), options.limit
-    yield shown.table("inventory", inventory.inventory(objects), limit)
-    yield shown.table("largest", inventory.largest(objects, _TOP), limit)
+def _sizes(found: Looked, owned: Sequence[tuple[str, str, str, str]]) -> "dict[str, DataFrame]":
+    return {
+        "inventory": inventory.inventory(found.objects),
+        "owners": owners_of(found, owned),
+        "largest": inventory.largest(found.objects, _TOP),
+    }
+
+
+def _findings(objects: "DataFrame", asked: planning.Wanted) -> "dict[str, DataFrame]":
     everything = planning.plans(objects, asked).cache()
     told = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
     counts = told.groupBy("cluster", "finding", "risk").count()
-    yield shown.table("to_do", counts.orderBy("cluster", "finding", "risk"), limit)
     columns = ["cluster", "finding", "action", "kind", "address", "identity", "reason", "risk"]
     drifted = told.where("finding in ('drift', 'problem')").select(*columns)
-    yield shown.table("drift", drifted.orderBy(*planning.ORDER), limit)
-    yield shown.table("idle_acls", lint.findings(objects), limit)
-    if history is not None:
-        yield shown.table("unused_acls", audit.unused_acls(objects, history), limit)
-        yield shown.table("unused_topics", audit.unused_topics(objects, history), limit)
+    return {
+        "to_do": counts.orderBy("cluster", "finding", "risk"),
+        "drift": drifted.orderBy(*planning.ORDER),
+        "idle_acls": lint.findings(objects),
+    }
 
 
-def _history(found: Looked) -> "DataFrame | None":
+def _history(options: FleetOptions, found: Looked) -> "DataFrame | None":
     try:
-        return found.store.audit()
+        return chosen(options, found.store.audit())
     except FleetError:  # no log was ever kept: then nothing is known of use
         return None

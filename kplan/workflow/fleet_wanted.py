@@ -150,9 +150,37 @@ def _told(failure: KplanError) -> str:
     )
 
 
-def owned_by(cluster: FleetCluster, ports: FleetPorts) -> State:
+def owned_by(cluster: FleetCluster, options: FleetOptions, ports: FleetPorts) -> State:
     """Read what kplan owns on the cluster itself. Raises StateError and ClusterError."""
-    return _state(_project(cluster, Inputs(), ports)).on("")
+    return _state(_project(cluster, options.inputs, ports)).on("")
+
+
+def owners(
+    fleet: Fleet, options: FleetOptions, ports: FleetPorts
+) -> tuple[list[tuple[str, str, str, str]], tuple[str, ...]]:
+    """List cluster, kind, identity and owner of all that is owned; and which states are not known.
+
+    The owner is the configuration of the cluster, as the fleet file names it, with its module.
+    """
+    found: list[tuple[str, str, str, str]] = []
+    unknown: list[str] = []
+    for each in _declaring(fleet, options, ports):
+        try:
+            owned = owned_by(each, options, ports).owned.values()
+        except KplanError as failure:
+            unknown.append(f"{each.name}: who owns what is not known: {_told(failure)}")
+            continue
+        name = str(each.configuration)
+        found += [
+            (each.name, one.address.kind, str(one.identity), _within(name, one.address))
+            for one in owned
+        ]
+    return found, tuple(unknown)
+
+
+def _within(configuration: str, address: Address) -> str:
+    modules = ".".join(f"module.{each}" for each in address.module)
+    return f"{configuration}: {modules}" if modules else configuration
 
 
 def _declaring(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> Iterator[FleetCluster]:

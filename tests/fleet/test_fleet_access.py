@@ -18,6 +18,7 @@ from kplan.fleet.audit import (
     unused_topics,
     usage,
 )
+from kplan.fleet.inventory import unheard
 from kplan.fleet.lint import findings
 from kplan.fleet.replay import planned_acls, replayed
 from kplan.fleet.rows import Row, value_row
@@ -312,6 +313,11 @@ def test_a_topic_that_offsets_show_in_use_is_no_candidate(
         ("us", "empty", "offsets", 0, None, ""),
     ]
     assert listed(unused_acls(objects(rows), used), "cluster") == [("eu",)]
+    denied = used.selectExpr("* except (cluster, is_allowed)", "'us' cluster", "false is_allowed")
+    assert listed(unheard(objects([*rows, about("ap")]), used.unionByName(denied)), "*") == [
+        ("ap", "no authorizer log of it is kept"),
+        ("us", "its log tells denials only"),
+    ]
 
 
 def test_acls_that_do_nothing_are_found_with_what_covers_them(objects: Make) -> None:

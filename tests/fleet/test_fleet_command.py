@@ -1,4 +1,4 @@
-"""`kplan fleet` on real clusters, with Kafka's real clients at work and Spark behind Connect."""
+"""`kplan fleet` on real clusters, with Kafka's real clients at work; in CI on a Connect server."""
 
 import json
 import re
@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
+from pyarrow.parquet import read_schema
 
 from kplan.cluster.specs import ConfigAlteration, NewTopic
 from kplan.kafka.cluster import open_cluster
@@ -26,12 +27,12 @@ from tests.contract.clusters import settings_of
 from tests.e2e.actors import Actor, Refused
 from tests.e2e.commands import Ran, kplan
 from tests.e2e.places import Place, config_of, until
-from tests.fleet.connect import connect_server
-from tests.fleet.connector import connector
+from tests.fleet.engines import AtWork
 from tests.fleet.screens import Screen
 
 Tables = dict[str, list[dict[str, Any]]]
 
+OF_RUNS = {"run", "attempt", "read_at", "snapshots", "kplan_version"}
 STRAY = ('{"message": "Started."}', '{"message": "Principal = ', "java.lang.IllegalStateException")
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
@@ -122,26 +123,45 @@ cluster "silent" {{
 
 
 class FleetAtWork:
-    """A fleet file in a folder, asked through a Spark Connect server."""
+    """A fleet file in a folder; `options` say which Spark is asked."""
 
-    def __init__(self, folder: Path, remote: str, place: Place) -> None:
+    def __init__(self, folder: Path, options: tuple[str, ...], place: Place) -> None:
         self.folder = folder
         self.place = place
-        self.remote = f"-remote={remote}"
+        self.options = options
+        self.written = 0
 
     def ran(self, *args: str, code: int = 0) -> Ran:
         """Run a fleet verb, and check its exit code."""
-        ran = kplan(self.folder, "fleet", *args, self.remote, env={})
+        ran = kplan(self.folder, "fleet", *args, *self.options, env={})
         assert ran.code == code, ran
         assert "Traceback" not in ran.err
         return ran
 
     def tables(self, *args: str, code: int = 0) -> Tables:
-        """Give the rows of every table of the answer."""
-        ran = self.ran(*args, "-json", code=code)
+        """Give the rows of every table of the answer.
+
+        Issue 6, lineage of every number: it is checked here for each of them, and for the rows that
+        are written out.
+        """
+        self.written += 1
+        place = f"written/{self.written}{'.csv' if self.written % 2 else ''}"
+        ran = self.ran(*args, "-json", f"-output={place}", code=code)
         assert ran.out, ran.err
         answer = json.loads(ran.out)
+        of_logs = {"logs", "requests", "requests_from", "requests_to"}
+        expected = of_logs if args[:2] == ("audit", "ingest") else OF_RUNS
+        assert answer["lineage"].keys() >= {*expected, "answered_by", "store"}
+        assert self.columns(place) >= answer["lineage"].keys()
         return {name: table["rows"] for name, table in answer["tables"].items()}
+
+    def columns(self, place: str) -> set[str]:
+        """Name the columns of the first table that was written there."""
+        files = sorted((self.folder / place).glob("part-*"))
+        assert files, place
+        if place.endswith(".csv"):
+            return set(files[0].read_text().partition("\n")[0].split(","))
+        return set(read_schema(files[0]).names)
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +172,10 @@ def audited(sandbox_of: SandboxOf) -> Sandbox:
 
 @pytest.fixture(scope="module")
 def fleet(
-    tmp_path_factory: pytest.TempPathFactory, audited: Sandbox, open_broker: Sandbox
+    tmp_path_factory: pytest.TempPathFactory,
+    audited: Sandbox,
+    open_broker: Sandbox,
+    for_commands: AtWork,
 ) -> Iterator[FleetAtWork]:
     """Two real clusters, one of them secured; one is down, one says nothing, one refuses us."""
     folder = tmp_path_factory.mktemp("fleet")
@@ -170,8 +193,8 @@ def fleet(
     topic = NewTopic(f"{place.prefix}.audit", 2, 1)
     with closing(open_cluster(settings_of(open_broker, "anonymous"))) as cluster:
         assert cluster.create_topics([topic]) == {topic.name: None}
-    with silent, connect_server(folder / "spark.log", connector()) as remote:
-        yield FleetAtWork(folder, remote, place)
+    with silent:
+        yield FleetAtWork(folder, for_commands.options, place)
     place.tidy_up()
 
 
@@ -323,8 +346,8 @@ def test_what_is_live_is_held_against_the_policies_of_its_configuration(
     assert "answered_by" in written
 
 
-def test_an_interrupt_ends_what_a_connect_server_does_for_us(fleet: FleetAtWork) -> None:
-    screen = Screen(fleet.folder, "fleet", "snapshot", "-cluster=silent", fleet.remote)
+def test_an_interrupt_ends_what_spark_does_for_us(fleet: FleetAtWork) -> None:
+    screen = Screen(fleet.folder, "fleet", "snapshot", "-cluster=silent", *fleet.options)
     assert screen.shows("Reading 1 clusters.* 0/1 "), screen.text
     screen.process.send_signal(signal.SIGINT)
     assert screen.ended() == 128 + signal.SIGINT, screen.text

@@ -1,4 +1,3 @@
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -9,7 +8,7 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from kplan.fleet.history import changes, history
-from kplan.fleet.inventory import inventory, largest, unread
+from kplan.fleet.inventory import OWNED, inventory, labels, largest, owners, unread
 from kplan.fleet.rows import FORMAT, OBJECTS, Row
 from kplan.fleet.store import Store
 from kplan.fleet.tables import DELTA, PARQUET, RUNS, tables
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.spark
 
 Make = Callable[[Sequence[Row]], "DataFrame"]
 MONDAY = datetime(2026, 11, 16, 6, tzinfo=UTC)
-NO_DELTA = not has_delta() or "KPLAN_TEST_SPARK_REMOTE" in os.environ
+NO_DELTA = not has_delta()
 FORMS = (
     PARQUET,
     pytest.param(DELTA, marks=pytest.mark.skipif(NO_DELTA, reason="no Delta Lake on this Spark")),
@@ -202,7 +201,7 @@ def test_two_runs_are_compared_attribute_by_attribute(objects: Make) -> None:
     ]
 
 
-def test_the_inventory_counts_by_cluster_and_by_label(objects: Make) -> None:
+def test_the_inventory_counts_by_cluster_and_by_label(spark: "SparkSession", objects: Make) -> None:
     rows = [
         *(cluster("eu", team="x"), topic("a"), topic("b", partitions=5), acl("User:a")),
         *(use("a", bytes="700", records="9"), use("b", unread="no right"), group("g", "eu")),
@@ -226,6 +225,15 @@ def test_the_inventory_counts_by_cluster_and_by_label(objects: Make) -> None:
         ("y", 1, 1, 0, 0, 0, 0),
     ]
     assert listed(largest(objects(rows), 1), "topic", "bytes", "groups") == [("a", 700, "g, h")]
+    owned = [("eu", "kafka_topic", "a", "eu"), ("us", "kafka_topic", "a", "us: module.x")]
+    held = spark.createDataFrame([*owned, ("eu", "kafka_topic", "gone", "eu")], OWNED)
+    told = owners(objects(rows), held, "team").collect()
+    assert [tuple(each) for each in told] == [
+        ("x", "(nobody)", 1, 2, 0, 60.0),
+        ("x", "eu", 1, 0, 0, 20.0),
+        ("x", "us: module.x", 1, 0, 0, 20.0),
+    ], "what is owned and gone is drift, and not counted"
+    assert labels(objects(rows)) == ("team",)
     in_order = largest(objects(rows), 2).select("topic", "replicas").collect()
     assert tuple(in_order[1]) == ("b", 10)
     assert listed(unread(objects(rows)), "cluster", "kind") == [("ap", "*")]

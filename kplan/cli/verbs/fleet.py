@@ -11,6 +11,7 @@ from kplan.cli.fleeting import RunOptions, SparkOptions
 from kplan.cli.options import InputOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.errors import UsageError
 
 
 @verb(
@@ -38,6 +39,7 @@ def snapshot(
         session,
         (spark, run, inputs),
         lambda options, ports: fleet.snapshot(options, ports, Path(save) if save else None),
+        {"-save": save},
     )
     return fleeting.read_in_full(found)
 
@@ -150,8 +152,13 @@ def report(
     from kplan.report import views  # noqa: PLC0415 - as above
     from kplan.workflow.fleet_report import fleet_report  # noqa: PLC0415
 
-    found = fleeting.told(session, (spark, run, inputs), fleet_report)
-    Path(html).write_text(views.figures_page(found), encoding="utf-8")
+    page = Path(html)
+    if page.is_dir():
+        raise UsageError(f"-html={html}: that is a folder.")
+    given = spark, run, inputs
+    found = fleeting.told(session, given, fleet_report, {"-html": str(page.parent)})
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_text(views.figures_page(found), encoding="utf-8")
     session.terminal.talk(f"The page is written to {html}.")
     return fleeting.read_in_full(found)
 

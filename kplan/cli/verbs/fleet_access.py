@@ -115,7 +115,8 @@ def audit(
             return fleet_audit.ingested(options, ports)
         return fleet_audit.used(options, ports, Path(removed) if removed else None)
 
-    return fleeting.read_in_full(fleeting.told(session, (spark, run, inputs), asked))
+    found = fleeting.told(session, (spark, run, inputs), asked, {"-removed": removed})
+    return fleeting.read_in_full(found)
 
 
 @verb(

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kplan.model.plan import Risk
-from kplan.model.tables import Cell, Figures, FigureTable
+from kplan.model.tables import NOBODY, Cell, Figures, FigureTable
 from kplan.report.document import (
     Block,
     Document,
@@ -28,6 +28,7 @@ _BARS = 15
 _GB = 10**9
 _TITLES: Mapping[str, str] = {
     "inventory": "What is where",
+    "owners": "Who owns what",
     "largest": "Largest topics",
     "to_do": "What there is to do",
     "drift": "Drift and problems",
@@ -35,6 +36,7 @@ _TITLES: Mapping[str, str] = {
     "idle_acls": "ACLs that do nothing",
     "unused_acls": "ACLs that no request of the logs met",
     "unused_topics": "Topics that nobody uses",
+    "unheard": "Clusters of whose unused ACLs nothing is known",
 }
 _NAMES: Mapping[str, str] = {
     "group": "cluster",
@@ -119,6 +121,11 @@ def _verdict(found: Found) -> Iterator[tuple[Span, ...]]:
             )
         )
     )
+    own, foreign = (counts.total() for counts in _by_owner(found))
+    if foreign:
+        share = 100 * foreign / (own + foreign)
+        told = f"{counted(foreign, 'object')} ({share:.0f} %) that no configuration owns"
+        yield line(told)
     unused = found.get("unused_topics", _NONE)
     if unused.table.rows:
         held = size(unused.sum("bytes"))
@@ -138,6 +145,17 @@ def _by_risk(found: Found, risk: Risk) -> Counter[str]:
     return counts
 
 
+def _by_owner(found: Found) -> tuple[Counter[str], Counter[str]]:
+    """Count by cluster the objects that a configuration owns, and the others."""
+    own, foreign = Counter[str](), Counter[str]()
+    for row in found.get("owners", _NONE):
+        counts = foreign if row["owner"] == NOBODY else own
+        counts[str(row["group"])] += sum(
+            _number(row[name]) for name in ("topics", "acls", "others")
+        )
+    return own, foreign
+
+
 # ---- charts
 
 
@@ -152,6 +170,11 @@ def _charts(found: Found) -> Iterator[Tally]:
         unit = _GB if name == "bytes" else 1
         sums = {str(row["group"]): _number(row.get(name)) // unit for row in rows}
         yield _tally(title, ((Span(title.split(" in ")[0], tone), Counter(sums)),))
+    own, foreign = _by_owner(found)
+    yield _tally(
+        "Objects by owner",
+        ((Span("a configuration", Tone.ADD), own), (Span("nobody", Tone.FAINT), foreign)),
+    )
     drifted = found.get("drift", _NONE)
     yield _tally(
         "What there is to do",
@@ -241,6 +264,8 @@ def _text(name: str, cell: Cell) -> str:
             return size(cell).removeprefix("~") or counted(cell, "byte")
         case int():
             return f"{cell:,}"
+        case float() if name == "share":
+            return f"{cell:g} %"
         case str() if name == "finding":
             return _IDLE.get(cell, cell)
         case _:

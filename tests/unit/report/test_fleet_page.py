@@ -60,3 +60,21 @@ def test_figures_are_written_for_people_and_set_to_the_right() -> None:
     assert "1 topic that nobody uses, holding 3 GiB" in found
     assert "old&lt;1&gt;" in found
     assert ">records</th>" not in found, "a column that says nothing is left out"
+
+
+def test_what_nobody_owns_is_counted_and_drawn() -> None:
+    owners = table(
+        "owners",
+        "group owner topics acls others share",
+        ("eu", "eu", 5, 3, 1, 90.0),
+        ("eu", "(nobody)", 1, 0, 0, 10.0),
+    )
+    found = page(inventory(("eu", 6, 0)), owners)
+    assert "1 object (10 %) that no configuration owns" in found
+    assert '<td class="number">90 %</td>' in found
+    (chart,) = (
+        each
+        for each in fleet_page(Figures("", (owners,))).tallies
+        if each.title == "Objects by owner"
+    )
+    assert chart.bars == (("eu", (9, 1)),)

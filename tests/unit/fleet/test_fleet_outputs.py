@@ -1,0 +1,51 @@
+"""Where tables are written: nothing is ever deleted that Spark did not write."""
+
+from pathlib import Path
+
+import pytest
+
+from kplan.fleet.shown import check_output
+from kplan.model.errors import UsageError
+
+
+def test_a_folder_with_anything_else_in_it_is_not_written_over(tmp_path: Path) -> None:
+    """Spark overwrites a folder by deleting it first."""
+    (tmp_path / "main.tf").touch()
+    with pytest.raises(UsageError, match=r"holds main\.tf") as refused:
+        check_output(str(tmp_path))
+    assert "where nothing is yet" in refused.value.hint
+    with pytest.raises(UsageError, match="is a file"):
+        check_output(_csv(tmp_path))
+
+
+def _csv(folder: Path) -> str:
+    file = folder / "mine.csv"
+    file.write_text("a,b", encoding="utf-8")
+    return str(file)
+
+
+def test_a_table_of_before_is_written_over(tmp_path: Path) -> None:
+    table = tmp_path / "out.csv"
+    table.mkdir()
+    for name in ("_SUCCESS", "._SUCCESS.crc", "part-00000-x.csv", ".part-00000-x.csv.crc"):
+        (table / name).touch()
+    check_output(str(table))
+
+
+@pytest.mark.parametrize("path", ["", "new", "new/deeper.parquet", "s3://bucket/anything.json"])
+def test_what_is_not_there_or_elsewhere_is_for_spark_to_write(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    check_output(path)
+
+
+def test_an_ending_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(UsageError, match="no ending that is known") as refused:
+        check_output("out.xlsx")
+    assert ".csv, .json, .parquet" in refused.value.hint
+
+
+def test_a_place_below_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no writing to"):
+        check_output(f"{_csv(tmp_path)}/table")

@@ -1,0 +1,30 @@
+"""Issue 6, lineage of every number: whatever the form, it says what its figures are of."""
+
+import pytest
+
+from kplan.model.tables import Figures, FigureTable
+from kplan.report.look import PLAIN
+from kplan.report.parts import figures_report
+from kplan.report.report import ANSWERS, Format, Setting, written
+from kplan.report.views import figures_json, figures_page, figures_text
+
+LINEAGE = {
+    "run": "monday",
+    "snapshots": "2-of-3",
+    "kplan_version": "7.8.9",
+    "answered_by": "7.9.0",
+}
+FOUND = Figures(
+    "Inventory", (FigureTable("inventory", ("group", "topics", "acls"), (("eu", 1, 2),)),), LINEAGE
+)
+
+
+@pytest.mark.parametrize("format_", sorted(ANSWERS))
+def test_every_format_of_a_report_names_what_its_figures_are_of(format_: Format) -> None:
+    told = written(figures_report(FOUND, "2026-11-22T00:00:00Z"), format_, Setting())
+    assert not [each for each in LINEAGE.values() if each not in told]
+
+
+def test_answers_and_pages_do_too() -> None:
+    for told in (figures_json(FOUND), figures_text(FOUND, PLAIN), figures_page(FOUND)):
+        assert not [each for each in LINEAGE.values() if each not in told]
