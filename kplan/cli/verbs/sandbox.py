@@ -47,6 +47,10 @@ class ShapeOptions:
     security: Annotated[
         Security, typer.Option("--security", help="How clients prove who they are.")
     ] = Security.NONE
+    log_allowed: Annotated[
+        bool,
+        typer.Option("--log-allowed", help="Log what the authorizer allows, not only denials."),
+    ] = False
 
 
 @verb(
@@ -65,7 +69,13 @@ def start(
     from kplan.cli.watching import SandboxWatcher  # noqa: PLC0415 - help needs none of these
     from kplan.sandbox.lifecycle import start as started  # noqa: PLC0415
 
-    spec = SandboxSpec(shape.brokers, shape.controllers, shape.kafka_version, shape.security)
+    spec = SandboxSpec(
+        shape.brokers,
+        shape.controllers,
+        shape.kafka_version,
+        shape.security,
+        logs_allowed=shape.log_allowed,
+    )
     with progress(session.terminal) as shown:
         sandbox = started(_folder(folder), spec, SandboxWatcher(shown))
     session.terminal.data(_json(sandbox) if json_ else _facts(sandbox))

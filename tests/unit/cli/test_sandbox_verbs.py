@@ -53,8 +53,8 @@ def test_the_shape_is_as_asked_for_and_passwords_come_in_a_file(
     asked: list[tuple[Path, SandboxSpec]], capsys: Capture
 ) -> None:
     options = ["-brokers=3", "-controllers", "1", "-kafka-version=4.1.0", "-security=sasl"]
-    assert run(["sandbox", "start", *options, "-folder=/a b"], {}) == 0
-    spec = SandboxSpec(3, 1, "4.1.0", Security.SASL)
+    assert run(["sandbox", "start", *options, "-log-allowed", "-folder=/a b"], {}) == 0
+    spec = SandboxSpec(3, 1, "4.1.0", Security.SASL, logs_allowed=True)
     assert asked == [(Path("/a b"), spec)]
     out = capsys.readouterr().out
     assert out.startswith("export KPLAN_COMMAND_CONFIG=/box/admin.properties\n")
