@@ -47,6 +47,7 @@ def sasl() -> Credentials:
         "sasl.enabled.mechanisms": ",".join(MECHANISMS),
         "sasl.mechanism.inter.broker.protocol": "PLAIN",
         "sasl.mechanism.controller.protocol": "PLAIN",
+        "delegation.token.secret.key": secrets.token_urlsafe(24),
     }
     for listener in ("client", "controller"):
         server |= {

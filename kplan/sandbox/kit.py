@@ -32,9 +32,9 @@ def server_command(kit: Kit, spec: SandboxSpec, folder: Path) -> tuple[str, ...]
 
 
 def format_command(
-    kit: Kit, spec: SandboxSpec, folder: Path, cluster_id: str, scram: tuple[str, ...]
+    kit: Kit, spec: SandboxSpec, folder: Path, cluster_id: str, options: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the command line that formats a node's storage (KIP-631, KIP-900)."""
+    """Return the command line that formats a node's storage (KIP-631), with its own `options`."""
     release = ("--release-version", spec.metadata_version) if spec.metadata_version else ()
     return (
         *_java(kit, spec, folder),
@@ -43,7 +43,7 @@ def format_command(
         f"--cluster-id={cluster_id}",
         f"--config={folder / 'server.properties'}",
         *release,
-        *(f"--add-scram={each}" for each in scram),
+        *options,
     )
 
 

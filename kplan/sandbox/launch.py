@@ -14,7 +14,13 @@ from pathlib import Path
 from kplan.model.errors import SandboxError
 from kplan.sandbox.credentials import Credentials
 from kplan.sandbox.kit import Kit, format_command, node_folder, server_command, write_settings
-from kplan.sandbox.layout import Node, nodes, ports_needed, server_properties
+from kplan.sandbox.layout import (
+    Node,
+    initial_controllers,
+    nodes,
+    ports_needed,
+    server_properties,
+)
 from kplan.sandbox.ports import free_ports
 from kplan.sandbox.process import Process, end, is_alive, signals_held, spawn
 from kplan.sandbox.properties import text, write_private
@@ -78,7 +84,7 @@ def ended_on_failure() -> Iterator[dict[int, Process]]:
 def _prepared(folder: Path, spec: SandboxSpec) -> tuple[Sandbox, Credentials]:
     """Write all files of a new cluster; those of the one before are removed."""
     laid_out = nodes(spec, free_ports(ports_needed(spec)))
-    sandbox = Sandbox(folder, spec, _new_cluster_id(), laid_out, ())
+    sandbox = Sandbox(folder, spec, _new_uuid(), laid_out, ())
     write(sandbox)  # from here on the folder is known as ours, whatever happens
     _clear(folder)
     made = credentials(spec.security, folder)
@@ -100,8 +106,8 @@ def _clear(folder: Path) -> None:
         shutil.rmtree(old)
 
 
-def _new_cluster_id() -> str:
-    """Return a cluster id as Kafka makes them: 22 characters of URL-safe base 64."""
+def _new_uuid() -> str:
+    """Return an id as Kafka makes them: 22 characters of URL-safe base 64."""
     while True:
         told = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         if not told.startswith("-"):
@@ -110,11 +116,14 @@ def _new_cluster_id() -> str:
 
 def _format(sandbox: Sandbox, kit: Kit, made: Credentials, progress: Progress) -> None:
     """Format the storage of all nodes, at the same time."""
+    scram = tuple(f"--add-scram={each}" for each in made.scram)
+    voters = _voters(sandbox)
     with ExitStack() as stack:
         runs: dict[Node, subprocess.Popen[str]] = {}
         for node in sandbox.nodes:
             home = node_folder(sandbox.folder, node)
-            command = format_command(kit, sandbox.spec, home, sandbox.cluster_id, made.scram)
+            options = (*scram, *_voting(node, voters))
+            command = format_command(kit, sandbox.spec, home, sandbox.cluster_id, options)
             run = stack.enter_context(_tool(command))
             stack.callback(run.kill)
             runs[node] = run
@@ -123,6 +132,19 @@ def _format(sandbox: Sandbox, kit: Kit, made: Credentials, progress: Progress) -
             told, _ = run.communicate()
             if run.returncode != 0:
                 raise SandboxError(f"The storage of node {node.id} was not formatted:\n{told}")
+
+
+def _voters(sandbox: Sandbox) -> str:
+    """Name the voters of a dynamic quorum with new ids of their directories, "" of a fixed one."""
+    if not sandbox.spec.dynamic_quorum:
+        return ""
+    directories = {node.id: _new_uuid() for node in sandbox.nodes}
+    return initial_controllers(sandbox.nodes, directories)
+
+
+def _voting(node: Node, voters: str) -> tuple[str, ...]:
+    """Say to a node of a dynamic quorum who votes; brokers learn it from controllers (KIP-853)."""
+    return (f"--initial-controllers={voters}",) if voters and node.controller_port else ()
 
 
 def _tool(command: tuple[str, ...]) -> subprocess.Popen[str]:

@@ -85,9 +85,7 @@ def server_properties(
     return {
         "node.id": str(node.id),
         "process.roles": ",".join(node.roles),
-        "controller.quorum.voters": ",".join(
-            f"{each.id}@{HOST}:{each.controller_port}" for each in laid_out if each.controller_port
-        ),
+        **_quorum(laid_out, spec),
         "controller.listener.names": CONTROLLER,
         "listener.security.protocol.map": f"{CLIENT}:{protocol},{CONTROLLER}:{protocol}",
         "listeners": ",".join(_listeners(node)),
@@ -97,6 +95,25 @@ def server_properties(
         **credentials.server,
         **spec.server_properties,
     }
+
+
+def _quorum(laid_out: tuple[Node, ...], spec: SandboxSpec) -> Mapping[str, str]:
+    """Say who votes, or where those are asked for who know that themselves (KIP-853)."""
+    if spec.dynamic_quorum:
+        return {"controller.quorum.bootstrap.servers": bootstrap_controllers(laid_out)}
+    voters = (
+        f"{each.id}@{HOST}:{each.controller_port}" for each in laid_out if each.controller_port
+    )
+    return {"controller.quorum.voters": ",".join(voters)}
+
+
+def initial_controllers(laid_out: tuple[Node, ...], directories: Mapping[int, str]) -> str:
+    """Return `id@host:port:directory,...` of the controllers, as storage is formatted with."""
+    return ",".join(
+        f"{each.id}@{HOST}:{each.controller_port}:{directories[each.id]}"
+        for each in laid_out
+        if each.controller_port
+    )
 
 
 def _listeners(node: Node) -> list[str]:

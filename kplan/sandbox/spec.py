@@ -27,7 +27,8 @@ class SandboxSpec:
     `controllers=None` stands for the usual number: none of their own beside one broker (one node
     is both), three beside several. `authorizer=False` leaves StandardAuthorizer out, so that the
     cluster refuses every ACL request. `metadata_version` (`3.9-IV0`) formats an older cluster than
-    the jars would. `server_properties` win over what the sandbox writes, on every node.
+    the jars would. With `dynamic_quorum` voters can be added and removed (KIP-853); all controllers
+    begin as voters. `server_properties` win over what the sandbox writes, on every node.
     `class_path` is put behind Kafka's jars. `heap_mb` bounds the heap of each node: 300 MiB filled
     up at 20,000 ACLs and the broker hung. With `logs_allowed` the authorizer's log holds what was
     allowed too, not only what was denied.
@@ -43,6 +44,7 @@ class SandboxSpec:
     class_path: tuple[Path, ...] = ()
     heap_mb: int = 1024
     logs_allowed: bool = False
+    dynamic_quorum: bool = False
 
     @property
     def own_controllers(self) -> int:
