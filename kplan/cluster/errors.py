@@ -168,6 +168,34 @@ _ROWS = (
         "Apply again when the move has ended.",
     ),
     KafkaError(
+        61,
+        "DELEGATION_TOKEN_AUTH_DISABLED",
+        Handling.REJECTED,
+        "The cluster has no delegation tokens.",
+        "Set delegation.token.secret.key, the same on every broker and controller.",
+    ),
+    KafkaError(
+        63,
+        "DELEGATION_TOKEN_OWNER_MISMATCH",
+        Handling.DENIED,
+        "We neither own the token nor may renew it.",
+        "Ask as its owner, or as one of its renewers.",
+    ),
+    KafkaError(
+        64,
+        "DELEGATION_TOKEN_REQUEST_NOT_ALLOWED",
+        Handling.REJECTED,
+        "Tokens are dealt with only over a connection that proves who we are.",
+        "Log in by SASL or with a certificate, and not with a token.",
+    ),
+    KafkaError(
+        65,
+        "DELEGATION_TOKEN_AUTHORIZATION_FAILED",
+        Handling.DENIED,
+        "We lack the right to make tokens for this owner.",
+        "Grant CREATE_TOKENS on the user to the principal kplan runs as.",
+    ),
+    KafkaError(
         80,
         "PREFERRED_LEADER_NOT_AVAILABLE",
         Handling.REJECTED,
@@ -288,6 +316,12 @@ def kafka_error(text: str) -> KafkaError:
         f'kplan knows no error "{text}" of Kafka: an item refused with it fails.',
         hint=f"Did you mean {near[0]}?" if near else "Give a name or a number of the protocol.",
     )
+
+
+def remedy(refused: Refusal) -> str:
+    """Tell the way out of an error, "" where none is known."""
+    row = ERRORS.get(refused.error)
+    return row.remedy if row else ""
 
 
 def is_policy(refused: Refusal) -> bool:

@@ -11,6 +11,7 @@ from kplan.cluster.lag import Lag
 from kplan.cluster.memory_moves import MoveRequests, in_sync_of, leader_of, with_leaders
 from kplan.cluster.memory_quorum import QuorumRequests
 from kplan.cluster.memory_serving import CLUSTER_NAME, answered
+from kplan.cluster.memory_tokens import TokenRequests
 from kplan.cluster.names import topic_name_fault
 from kplan.cluster.specs import (
     AclBinding,
@@ -33,7 +34,7 @@ KAFKA_INTERNAL = frozenset(("__consumer_offsets", "__transaction_state", "__shar
 """Topics that Kafka itself marks internal."""
 
 
-class MemoryCluster(MoveRequests, QuorumRequests):
+class MemoryCluster(MoveRequests, QuorumRequests, TokenRequests):
     """One administrator's connection to a cluster in memory.
 
     Implements the `Cluster` port; every fault that `Faults` offers can be asked of it, and `calls`

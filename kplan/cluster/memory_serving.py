@@ -6,6 +6,7 @@ from threading import RLock
 from typing import TypeVar
 
 from kplan.cluster.contents import Answer, BrokerDefaults, Contents, Key, Site, registered
+from kplan.cluster.delegation import DelegationToken
 from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal, refusal
 from kplan.cluster.faults import Call, Faults, Item, Struck
 from kplan.cluster.groups import GroupDescription
@@ -36,6 +37,11 @@ class Store:
     move_lists: int = 1
     groups: set[str] = field(default_factory=set)
     joined: dict[str, GroupDescription] = field(default_factory=dict)
+    voters: tuple[int, ...] = (101,)
+    waiting: tuple[int, ...] = ()
+    silent: frozenset[int] = frozenset()
+    tokens: dict[str, DelegationToken] = field(default_factory=dict)
+    has_tokens: bool = True
     lock: RLock = field(default_factory=RLock)
 
 

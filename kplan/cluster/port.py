@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from kplan.cluster.delegation import DelegationToken, TokenOrder
 from kplan.cluster.groups import GroupDescription, ListedGroup
-from kplan.cluster.quorum import Quorum
+from kplan.cluster.quorum import Quorum, Voter
 from kplan.cluster.reassignments import Election, Moving, Targets
 from kplan.cluster.setting_specs import (
     ConfigDetail,
@@ -285,6 +286,38 @@ class Cluster(Protocol):
 
         Replicas that are assigned to it stay so.
         """
+        ...
+
+    def add_voter(self, voter: Voter) -> Verdict:
+        """Let a controller that follows vote (AddRaftVoter, KIP-853)."""
+        ...
+
+    def remove_voter(self, voter: int, directory: str) -> Verdict:
+        """Let a controller vote no more, known by id and directory (RemoveRaftVoter, KIP-853)."""
+        ...
+
+    def delegation_tokens(self) -> tuple[DelegationToken, ...]:
+        """List the tokens that we may see, by id (DescribeDelegationToken, KIP-48).
+
+        Raises:
+            Unread: the cluster has no tokens, or tells none over this connection.
+
+        """
+        ...
+
+    def create_token(self, order: TokenOrder) -> DelegationToken | Refusal:
+        """Make a token, with its secret (CreateDelegationToken, KIP-48, KIP-373)."""
+        ...
+
+    def renew_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
+        """Let a token be valid for so long from now, -1 is as long as brokers have as default.
+
+        Tells until when it is, in milliseconds since 1970 (RenewDelegationToken, KIP-48).
+        """
+        ...
+
+    def expire_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
+        """Let a token end so long from now, below 0 at once (ExpireDelegationToken, KIP-48)."""
         ...
 
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:

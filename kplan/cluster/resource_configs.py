@@ -23,6 +23,7 @@ QUOTA_KEYS: Mapping[str, Mapping[str, bool]] = {
 FEATURES: Mapping[str, tuple[int, int]] = {
     "eligible.leader.replicas.version": (0, 1),
     "group.version": (0, 1),
+    "kraft.version": (0, 1),
     "metadata.version": (7, 30),
     "transaction.version": (0, 2),
 }

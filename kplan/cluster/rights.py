@@ -35,6 +35,11 @@ RIGHTS: Mapping[str, tuple[str, str]] = {
     "describe_groups": ("DESCRIBE", "GROUP"),
     "quorum": ("DESCRIBE", "CLUSTER"),
     "unregister_broker": ("ALTER", "CLUSTER"),
+    "add_voter": ("ALTER", "CLUSTER"),
+    "remove_voter": ("ALTER", "CLUSTER"),
+    "create_token": ("CREATE_TOKENS", "USER"),
+    "renew_token": ("DESCRIBE", "DELEGATION_TOKEN"),
+    "expire_token": ("DESCRIBE", "DELEGATION_TOKEN"),
     "delete_records": ("DELETE", "TOPIC"),
     "reassignments": ("DESCRIBE", "CLUSTER"),
     "reassign": ("ALTER", "CLUSTER"),
@@ -52,7 +57,7 @@ def needed(method: str, item: object = "") -> tuple[str, str, str]:
     operation, resource_type = RIGHTS[method]
     if isinstance(item, ConfigResource) and item.scope is ConfigScope.GROUP:
         return operation, "GROUP", item.name
-    if resource_type in ("TOPIC", "GROUP"):
+    if resource_type in ("TOPIC", "GROUP", "USER"):
         return operation, resource_type, str(item[0] if isinstance(item, tuple) else item)
     return operation, resource_type, ""
 

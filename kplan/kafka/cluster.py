@@ -5,9 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from kplan.cluster.delegation import DelegationToken, TokenOrder
 from kplan.cluster.groups import GroupDescription, ListedGroup
 from kplan.cluster.port import Cluster
-from kplan.cluster.quorum import Quorum
+from kplan.cluster.quorum import Quorum, Voter
 from kplan.cluster.reassignments import Election, Moving, Targets
 from kplan.cluster.rights import named
 from kplan.cluster.setting_specs import (
@@ -61,8 +62,8 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "topic_configs": (Driver.WIRE, "half the time and memory, may be pinned to one broker"),
     "acls": (Driver.WIRE, "librdkafka takes a refused list for an empty one (P3)"),
     "preview_topics": (Driver.WIRE, "librdkafka has no answer with effective configs (KIP-525)"),
-    "create_topics": (Driver.CONFLUENT, "throttling waits instead of failing (CreateTopics v4)"),
-    "create_partitions": (Driver.CONFLUENT, "throttling waits instead of failing"),
+    "create_topics": (Driver.CONFLUENT, "works as it is; wire where a quota may hold for us"),
+    "create_partitions": (Driver.CONFLUENT, "works as it is; wire where a quota may hold for us"),
     "alter_topic_configs": (Driver.CONFLUENT, "works as it is"),
     "delete_topics": (Driver.WIRE, "librdkafka cannot delete by topic id (KIP-516)"),
     "create_acls": (Driver.WIRE, "librdkafka loses USER and DELEGATION_TOKEN (P4)"),
@@ -93,6 +94,12 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "elect_leaders": (Driver.WIRE, "tells partition by partition, also where all are asked for"),
     "quorum": (Driver.WIRE, "confluent-kafka has no such call"),
     "unregister_broker": (Driver.WIRE, "confluent-kafka has no such call"),
+    "add_voter": (Driver.WIRE, "confluent-kafka has no such call"),
+    "remove_voter": (Driver.WIRE, "confluent-kafka has no such call"),
+    "delegation_tokens": (Driver.WIRE, "confluent-kafka has no such call"),
+    "create_token": (Driver.WIRE, "confluent-kafka has no such call"),
+    "renew_token": (Driver.WIRE, "confluent-kafka has no such call"),
+    "expire_token": (Driver.WIRE, "confluent-kafka has no such call"),
     "lacks": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
 }
 """The driver of each method, and why."""
@@ -108,8 +115,8 @@ class KafkaCluster:
     topic_configs       wire      half the time and memory, may be pinned to one broker
     acls                wire      librdkafka takes a refused list for an empty one (P3)
     preview_topics      wire      librdkafka has no answer with effective configs (KIP-525)
-    create_topics       confluent throttling waits instead of failing (CreateTopics v4)
-    create_partitions   confluent throttling waits instead of failing
+    create_topics       confluent works as it is; wire where a quota may hold for us
+    create_partitions   confluent works as it is; wire where a quota may hold for us
     alter_topic_configs confluent works as it is
     delete_topics       wire      librdkafka cannot delete by topic id (KIP-516)
     create_acls         wire      librdkafka loses USER and DELEGATION_TOKEN (P4)
@@ -134,16 +141,27 @@ class KafkaCluster:
     elect_leaders       wire      tells partition by partition, also where all are asked for
     quorum              wire      confluent-kafka has no such call
     unregister_broker   wire      confluent-kafka has no such call
+    add_voter           wire      confluent-kafka has no such call
+    remove_voter        wire      confluent-kafka has no such call
+    delegation_tokens   wire      confluent-kafka has no such call
+    create_token        wire      confluent-kafka has no such call
+    renew_token         wire      confluent-kafka has no such call
+    expire_token        wire      confluent-kafka has no such call
     lacks               wire      the versions are those of the wire driver's own connections
     =================== ========= =====================================================
 
     Nothing is connected before the first question; librdkafka is loaded at the first write.
+
+    It speaks versions in which what is above a quota on changes is carried out all the same, and
+    the connection stands still afterwards until that is paid for (KIP-599). Where there is such a
+    quota the wire driver creates: what is above it is refused item by item (decision 0063).
     """
 
     def __init__(self, settings: ConnectionSettings) -> None:
         self._settings = settings
         self._wire = WireCluster(settings)
         self._confluent: ConfluentCluster | None = None
+        self._limited: bool | None = None
         self._lock = threading.Lock()
 
     def describe(self) -> ClusterDescription:
@@ -176,6 +194,8 @@ class KafkaCluster:
 
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
         """Create topics."""
+        if self._is_limited():
+            return self._wire.create_topics(specs, is_strict=True)
         found = self._writer().create_topics(specs)
         return named("create_topics", found, self._wire.principal)
 
@@ -183,6 +203,8 @@ class KafkaCluster:
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
     ) -> Mapping[str, Verdict]:
         """Grow topics."""
+        if self._is_limited():
+            return self._wire.create_partitions(specs, validate_only=validate_only)
         found = self._writer().create_partitions(specs, validate_only=validate_only)
         return named("create_partitions", found, self._wire.principal)
 
@@ -299,6 +321,30 @@ class KafkaCluster:
         """Take a broker out of the cluster."""
         return self._wire.unregister_broker(broker)
 
+    def add_voter(self, voter: Voter) -> Verdict:
+        """Let a controller that follows vote."""
+        return self._wire.add_voter(voter)
+
+    def remove_voter(self, voter: int, directory: str) -> Verdict:
+        """Let a controller vote no more."""
+        return self._wire.remove_voter(voter, directory)
+
+    def delegation_tokens(self) -> tuple[DelegationToken, ...]:
+        """List the tokens that we may see; raises Unread."""
+        return self._wire.delegation_tokens()
+
+    def create_token(self, order: TokenOrder) -> DelegationToken | Refusal:
+        """Make a token."""
+        return self._wire.create_token(order)
+
+    def renew_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
+        """Let a token be valid for longer."""
+        return self._wire.renew_token(hmac, span_ms)
+
+    def expire_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
+        """Let a token end sooner."""
+        return self._wire.expire_token(hmac, span_ms)
+
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods the cluster cannot serve."""
         return self._wire.lacks(methods)
@@ -308,6 +354,13 @@ class KafkaCluster:
         self._wire.close()
         if self._confluent is not None:
             self._confluent.close()
+
+    def _is_limited(self) -> bool:
+        """Whether a quota on changes may hold for us; asked once, before the first of them."""
+        with self._lock:
+            if self._limited is None:
+                self._limited = self._wire.is_limited()
+            return self._limited
 
     def _writer(self) -> "ConfluentCluster":
         """Give the confluent driver, made on first use: loading librdkafka takes its time."""

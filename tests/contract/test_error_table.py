@@ -22,6 +22,7 @@ from kafka.protocol.admin import (
     ElectLeadersResponse,
 )
 
+from kplan.cluster.delegation import DelegationToken, TokenOrder
 from kplan.cluster.errors import ERRORS
 from kplan.cluster.port import Cluster
 from kplan.cluster.setting_specs import (
@@ -278,6 +279,38 @@ def sasl_authentication_failed(scene: Scene) -> Refusal:
     return refused(58, None)  # it is the answer to a login, and told as an AuthError
 
 
+def delegation_token_auth_disabled(scene: Scene) -> Refusal:
+    return _of_token(scene, "tls_broker", "admin")
+
+
+def delegation_token_request_not_allowed(scene: Scene) -> Refusal:
+    """KIP-48: not over a connection that proves nothing."""
+    return _of_token(scene, "broker", "anonymous")
+
+
+def delegation_token_authorization_failed(scene: Scene) -> Refusal:
+    """KIP-373: not for another user without the right to."""
+    return _of_token(scene, "sasl_broker", "alice", "User:bob")
+
+
+def delegation_token_owner_mismatch(scene: Scene) -> Refusal:
+    cluster, other = scene.cluster("sasl_broker", "admin"), scene.cluster("sasl_broker", "ci")
+    token = cluster.create_token(TokenOrder())
+    assert isinstance(token, DelegationToken)
+    scene.request.addfinalizer(lambda: cluster.expire_token(token.hmac, -1))
+    soon(lambda: token in cluster.delegation_tokens())
+    found = other.renew_token(token.hmac, -1)
+    assert isinstance(found, Refusal)
+    return found
+
+
+def _of_token(scene: Scene, name: str, user: str, owner: str = "") -> Refusal:
+    with closing(connected("wire", settings_of(scene.sandbox(name), user))) as cluster:
+        found = cluster.create_token(TokenOrder(owner))
+    assert isinstance(found, Refusal)
+    return found
+
+
 def election_not_needed(scene: Scene) -> Refusal:
     topic = ElectLeadersRequest.TopicPartitions(topic=scene.topic(scene.cluster()), partitions=[0])
     request = ElectLeadersRequest(election_type=0, topic_partitions=[topic], timeout_ms=9_000)
@@ -404,6 +437,10 @@ PROVOKED: Mapping[str, Callable[[Scene], Refusal]] = {
         policy_violation,
         security_disabled,
         sasl_authentication_failed,
+        delegation_token_auth_disabled,
+        delegation_token_owner_mismatch,
+        delegation_token_request_not_allowed,
+        delegation_token_authorization_failed,
         election_not_needed,
         no_reassignment_in_progress,
         throttling_quota_exceeded,

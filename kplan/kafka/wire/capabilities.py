@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from kplan.cluster.setting_specs import Lack
-from kplan.kafka.wire import messages, moves_messages
+from kplan.kafka.wire import messages, moves_messages, quorum_messages, token_messages
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import Api
 
@@ -29,6 +29,13 @@ TAKES: Mapping[str, Api] = {
     "reassign": moves_messages.REASSIGN,
     "reassignments": moves_messages.REASSIGNMENTS,
     "elect_leaders": moves_messages.ELECT,
+    "unregister_broker": quorum_messages.UNREGISTER_BROKER,
+    "add_voter": quorum_messages.ADD_VOTER,
+    "remove_voter": quorum_messages.REMOVE_VOTER,
+    "delegation_tokens": token_messages.DESCRIBE_TOKENS,
+    "create_token": token_messages.CREATE_TOKEN,
+    "renew_token": token_messages.RENEW_TOKEN,
+    "expire_token": token_messages.EXPIRE_TOKEN,
 }
 """Methods that depend on an API; those that are left out work everywhere, or say what they can."""
 

@@ -22,13 +22,19 @@ from kplan.model.refusal import Refusal
 _BROKERS_DEFAULT = -1
 
 
-def create_topics(gateway: Gateway, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
-    """Create topics in one request."""
+def create_topics(
+    gateway: Gateway, specs: Sequence[NewTopic], *, is_strict: bool = False
+) -> Mapping[str, Verdict]:
+    """Create topics in one request.
+
+    What is over a quota on changes is then refused if `is_strict`, and delayed otherwise (KIP-599).
+    """
     verdicts, sendable = _sifted(specs)
     if not sendable:
         return verdicts
     request = _request(gateway, sendable, validate_only=False)
-    answer = gateway.send(messages.CREATE_TOPICS, request)
+    api = messages.PREVIEW_TOPICS if is_strict else messages.CREATE_TOPICS
+    answer = gateway.send(api, request)
     if isinstance(answer, Refusal):
         return verdicts | {spec.name: answer for spec in sendable}
     return verdicts | {

@@ -3,8 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
+from kplan.cluster.delegation import DelegationToken, TokenOrder
 from kplan.cluster.groups import GroupDescription, ListedGroup
-from kplan.cluster.quorum import Quorum
+from kplan.cluster.quorum import Quorum, Voter
 from kplan.cluster.reassignments import Election, Moving, Targets
 from kplan.cluster.rights import Answer, Item, named
 from kplan.cluster.setting_specs import (
@@ -45,6 +46,7 @@ from kplan.kafka.wire import (
     creation,
     deletion,
     features,
+    mutation_quota,
     quotas,
     resource_configs,
     rights,
@@ -120,9 +122,15 @@ class WireCluster:
         found = creation.preview_topics(self._gateway, specs) if specs else {}
         return self._named("preview_topics", found)
 
-    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
-        """Create topics."""
-        found = creation.create_topics(self._gateway, specs) if specs else {}
+    def is_limited(self) -> bool:
+        """Whether a quota on changes of topics may hold for us (KIP-599)."""
+        return mutation_quota.is_limited(self._gateway, self._settings.client_id)
+
+    def create_topics(
+        self, specs: Sequence[NewTopic], *, is_strict: bool = False
+    ) -> Mapping[str, Verdict]:
+        """Create topics; if `is_strict`, those above a quota are refused and not delayed."""
+        found = creation.create_topics(self._gateway, specs, is_strict=is_strict) if specs else {}
         return self._named("create_topics", found)
 
     def create_partitions(
@@ -286,6 +294,45 @@ class WireCluster:
 
         found = {str(broker): quorum.unregister_broker(self._gateway, broker)}
         return self._named("unregister_broker", found)[str(broker)]
+
+    def add_voter(self, voter: Voter) -> Verdict:
+        """Let a controller that follows vote."""
+        from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
+
+        found = {voter.id: quorum.add_voter(self._gateway, voter)}
+        return self._named("add_voter", found)[voter.id]
+
+    def remove_voter(self, voter: int, directory: str) -> Verdict:
+        """Let a controller vote no more."""
+        from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
+
+        found = {voter: quorum.remove_voter(self._gateway, voter, directory)}
+        return self._named("remove_voter", found)[voter]
+
+    def delegation_tokens(self) -> tuple[DelegationToken, ...]:
+        """List the tokens that we may see; raises Unread."""
+        from kplan.kafka.wire import delegation  # noqa: PLC0415 - few commands ask
+
+        return delegation.tokens(self._gateway)
+
+    def create_token(self, order: TokenOrder) -> DelegationToken | Refusal:
+        """Make a token."""
+        from kplan.kafka.wire import delegation  # noqa: PLC0415 - as above
+
+        found = {order.owner: delegation.create_token(self._gateway, order)}
+        return self._named("create_token", found)[order.owner]
+
+    def renew_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
+        """Let a token be valid for longer."""
+        from kplan.kafka.wire import delegation  # noqa: PLC0415 - as above
+
+        return delegation.renew_token(self._gateway, hmac, span_ms)
+
+    def expire_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
+        """Let a token end sooner."""
+        from kplan.kafka.wire import delegation  # noqa: PLC0415 - as above
+
+        return delegation.expire_token(self._gateway, hmac, span_ms)
 
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods the cluster cannot serve."""

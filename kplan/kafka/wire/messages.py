@@ -110,7 +110,8 @@ ALTER_CONFIGS = api_of(
     IncrementalAlterConfigsResponse,
 )
 # Version 4 understands -1 as "the broker's default" (KIP-464); from version 5 on the answer holds
-# all configs of every topic (KIP-525), of use before and a waste after.
+# all configs of every topic (KIP-525), of use before and a waste after. From version 6 on topics
+# above a quota on changes are refused and not let through (KIP-599).
 CREATE_TOPICS = api_of("CreateTopics", range(4, 5), CreateTopicsRequest, CreateTopicsResponse)
 PREVIEW_TOPICS = replace(CREATE_TOPICS, newest=7)
 DELETE_TOPICS = api_of("DeleteTopics", range(1, 7), DeleteTopicsRequest, DeleteTopicsResponse)

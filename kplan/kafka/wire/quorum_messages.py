@@ -22,8 +22,26 @@ class UnregisterBrokerResponse(ApiMessage, load_json=schemas):  # type: ignore[c
     """What became of it."""
 
 
+class AddRaftVoterRequest(ApiMessage, load_json=schemas):  # type: ignore[call-arg,misc] # untyped
+    """Let a controller vote (KIP-853)."""
+
+
+class AddRaftVoterResponse(ApiMessage, load_json=schemas):  # type: ignore[call-arg,misc] # untyped
+    """What became of it."""
+
+
+class RemoveRaftVoterRequest(ApiMessage, load_json=schemas):  # type: ignore[call-arg,misc] # untyped
+    """Let a controller vote no more (KIP-853)."""
+
+
+class RemoveRaftVoterResponse(ApiMessage, load_json=schemas):  # type: ignore[call-arg,misc] # untyped
+    """What became of it."""
+
+
 # Version 1 tells when nodes fetched last (KIP-836), version 2 where controllers listen (KIP-853).
 DESCRIBE_QUORUM = api_of("DescribeQuorum", range(3), DescribeQuorumRequest, DescribeQuorumResponse)
 UNREGISTER_BROKER = api_of(
     "UnregisterBroker", range(1), UnregisterBrokerRequest, UnregisterBrokerResponse
 )
+ADD_VOTER = api_of("AddRaftVoter", range(2), AddRaftVoterRequest, AddRaftVoterResponse)
+REMOVE_VOTER = api_of("RemoveRaftVoter", range(1), RemoveRaftVoterRequest, RemoveRaftVoterResponse)

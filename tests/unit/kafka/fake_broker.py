@@ -20,6 +20,8 @@ APIS = (
     usage_messages.DELETE_RECORDS,
     quorum_messages.DESCRIBE_QUORUM,
     quorum_messages.UNREGISTER_BROKER,
+    quorum_messages.ADD_VOTER,
+    quorum_messages.REMOVE_VOTER,
 )
 
 
