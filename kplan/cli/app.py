@@ -80,6 +80,14 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "cluster controllers": ("cluster:controllers", "List the controllers of the cluster."),
     "cluster id": ("cluster:id_", "Tell the id of the cluster."),
     "quorum describe": ("quorum:describe", "Tell the leader of the metadata, and who lags."),
+    "quorum add-voter": (
+        "quorum:add_voter",
+        "Let a controller that follows vote on the metadata (KIP-853).",
+    ),
+    "quorum remove-voter": (
+        "quorum:remove_voter",
+        "Let a controller vote no more on the metadata (KIP-853).",
+    ),
     "features": ("features:features", "Tell the level of each feature, and what it can be."),
     "broker unregister": (
         "broker:unregister",
@@ -91,6 +99,10 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "groups list": ("groups:list_", "List the groups of consumers, Connect workers and the like."),
     "groups describe": ("groups:describe", "Tell members, offsets and lag of groups."),
     "acl list": ("acl:list_", "List the ACLs of the cluster."),
+    "tokens list": ("tokens:list_", "List the delegation tokens of the cluster."),
+    "tokens create": ("tokens:create", "Make a delegation token, and tell its secret once."),
+    "tokens renew": ("tokens:renew", "Let a delegation token be valid for longer."),
+    "tokens expire": ("tokens:expire", "Let a delegation token end."),
     "errors explain": (
         "errors:explain",
         "Explain errors of Kafka, and what kplan does about them.",
@@ -130,6 +142,7 @@ GROUPS: Mapping[str, str] = {
     "topics": "The topics of the cluster, declared or not.",
     "groups": "Who reads, and how far they have come.",
     "acl": "The ACLs of the cluster, declared or not.",
+    "tokens": "Delegation tokens: secrets that stand for users for a while.",
     "errors": "What errors of Kafka mean.",
     "sandbox": "A real Apache Kafka here, for trying and for tests.",
 }

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import Verdict
+from kplan.cluster.specs import ClusterDescription, Verdict
 from kplan.model.errors import ClusterError, PolicyDenied
 from kplan.model.refusal import Refusal
 from kplan.workflow.asking import asked
@@ -84,14 +84,19 @@ def broker_standing(cluster: Cluster, broker: int) -> BrokerStanding:
 
     """
     described = cluster.describe()
+    check_direct(described)
     if described.direct is None:
         return BrokerStanding(broker, broker in described.witnesses, _topics(cluster, broker))
-    if not described.direct.is_allowed:
+    return BrokerStanding(broker, _fetches(cluster, broker), None)
+
+
+def check_direct(described: ClusterDescription) -> None:
+    """Refuse changes at controllers unless they are allowed (K919-06). Raises PolicyDenied."""
+    if described.direct is not None and not described.direct.is_allowed:
         raise PolicyDenied(
             "Controllers are asked directly, and allow_direct is not set.",
             'Set allow_direct = true in provider "kafka", or KPLAN_ALLOW_DIRECT=true.',
         )
-    return BrokerStanding(broker, _fetches(cluster, broker), None)
 
 
 def _fetches(cluster: Cluster, broker: int) -> bool:

@@ -7,11 +7,9 @@ import typer
 
 from kplan.cli.asking import AskOptions
 from kplan.cli.exits import Exit
-from kplan.cli.options import AutoApprove, InputOptions, StateOptions
-from kplan.cli.progress import progress
+from kplan.cli.options import AutoApprove, InputOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
-from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:  # help needs none of these
     from kplan.workflow.broker_registration import BrokerStanding
@@ -45,29 +43,24 @@ def unregister(session: Session, what: WhatOptions, inputs: InputOptions, ask: A
     One that runs or has replicas is left alone; with -force it is taken out all the same, as Kafka
     itself does. A broker that is started again is registered anew.
     """
-    from kplan.cli import approval, wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.cli.changing import Desk  # noqa: PLC0415 - help needs none of these
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
     from kplan.workflow.broker_registration import unregister as taken_out  # noqa: PLC0415
 
-    if not what.auto_approve:
-        if ask.json:
-            raise UsageError("-json needs -auto-approve: it cannot ask.")
-        approval.check_can_approve(session, auto_approve=False, may_ask=inputs.input)
-    states = StateOptions(lock=False)
-    with progress(session.terminal) as shown:
+    def question(standing: "BrokerStanding") -> str:
+        why = "; ".join(standing.objections) or "it does not run and has no replicas"
+        return QUESTION.format(broker=what.broker, why=f"{why[0].upper()}{why[1:]}.")
 
-        def approve(standing: "BrokerStanding") -> bool:
-            why = "; ".join(standing.objections) or "it does not run and has no replicas"
-            question = QUESTION.format(broker=what.broker, why=f"{why[0].upper()}{why[1:]}.")
-            return what.auto_approve or approval.asked(session, shown, question)
-
-        is_done = taken_out(
-            wiring.project(session, states, inputs),
-            wiring.ports(session, "broker unregister", states, shown),
+    is_done = Desk(session, inputs, ask, what.auto_approve).changed(
+        "broker unregister",
+        lambda project, ports, say: taken_out(
+            project,
+            ports,
             (ask.provider, what.broker),
-            approve,
+            lambda standing: say(question(standing)),
             is_forced=what.force,
-        )
+        ),
+    )
     if ask.json:
         session.terminal.data(json_text({"broker": what.broker, "unregistered": is_done}))
     elif is_done:

@@ -1,9 +1,26 @@
-"""`kplan quorum describe`."""
+"""`kplan quorum describe`, `add-voter` and `remove-voter`."""
+
+from typing import Annotated
+
+import typer
 
 from kplan.cli.asking import AskOptions, tell
-from kplan.cli.options import InputOptions
+from kplan.cli.options import AutoApprove, InputOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+
+ADD = """
+Do you really want controller {node} to vote?
+  Voters are {before} now, and then {after}.
+  Only 'yes' will be accepted to confirm.
+
+  Enter a value: """
+REMOVE = """
+Do you really want controller {node} to vote no more?
+  Voters are {before} now, and then {after}.{leads}
+  Only 'yes' will be accepted to confirm.
+
+  Enter a value: """
 
 
 @verb(
@@ -19,3 +36,110 @@ def describe(session: Session, inputs: InputOptions, ask: AskOptions) -> int:
     from kplan.workflow.cluster_figures import quorum_described  # noqa: PLC0415 - help needs it not
 
     return tell(session, inputs, ask, quorum_described)
+
+
+@verb(
+    ("kplan quorum add-voter 104@c4:9093", "A controller that was started as an observer."),
+    ("kplan quorum add-voter 104@c4:9093 -auto-approve -json", "In a script."),
+)
+def add_voter(
+    session: Session,
+    voter: Annotated[
+        str, typer.Argument(metavar="ID@HOST:PORT", help="The controller, and where it listens.")
+    ],
+    inputs: InputOptions,
+    ask: AskOptions,
+    listener: Annotated[
+        str,
+        typer.Option("--listener", metavar="NAME", help="The listener there; else the leader's."),
+    ] = "",
+    *,
+    auto_approve: AutoApprove = False,
+) -> int:
+    """Let a controller that follows vote on the metadata (KIP-853).
+
+    It takes a quorum of kraft.version 1. The controller is one whose storage was formatted with
+    --no-initial-controllers, and that has caught up.
+    """
+    from kplan.cli.changing import Desk  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.voters import NewVoter, voter_added  # noqa: PLC0415
+
+    node, host, port = _parsed(voter)
+    found = Desk(session, inputs, ask, auto_approve).changed(
+        "quorum add-voter",
+        lambda project, ports, say: voter_added(
+            project,
+            ports,
+            ask.provider,
+            NewVoter(node, host, port, listener),
+            lambda change: say(
+                ADD.format(node=node, before=_named(change.before), after=_named(change.after))
+            ),
+        ),
+    )
+    return _told(session, ask, found, f"Controller {node} votes now")
+
+
+@verb(
+    ("kplan quorum remove-voter 103", "Before it is taken away for good."),
+    ("kplan quorum remove-voter 103 -auto-approve -json", "In a script."),
+)
+def remove_voter(
+    session: Session,
+    node: Annotated[int, typer.Argument(metavar="ID", help="The id of the controller.", min=0)],
+    inputs: InputOptions,
+    ask: AskOptions,
+    *,
+    auto_approve: AutoApprove = False,
+) -> int:
+    """Let a controller vote no more on the metadata (KIP-853).
+
+    It takes a quorum of kraft.version 1. Refused where the voters that are left and run would be no
+    majority. The controller goes on as an observer while it runs.
+    """
+    from kplan.cli.changing import Desk  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.voters import VoterChange, voter_removed  # noqa: PLC0415
+
+    def question(change: VoterChange) -> str:
+        leads = "\n  It leads now; another one is elected." if change.leads else ""
+        before, after = _named(change.before), _named(change.after)
+        return REMOVE.format(node=node, before=before, after=after, leads=leads)
+
+    found = Desk(session, inputs, ask, auto_approve).changed(
+        "quorum remove-voter",
+        lambda project, ports, say: voter_removed(
+            project, ports, ask.provider, node, lambda change: say(question(change))
+        ),
+    )
+    return _told(session, ask, found, f"Controller {node} votes no more")
+
+
+def _parsed(text: str) -> tuple[int, str, int]:
+    """Read ID@HOST:PORT. Raises UsageError."""
+    from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs it not
+
+    node, _, address = text.partition("@")
+    host, _, port = address.rpartition(":")
+    last = 65_535
+    if not (node.isdecimal() and host and port.isdecimal() and 0 < int(port) <= last):
+        raise UsageError(
+            f'"{text}" is not ID@HOST:PORT.', hint="As in controller.quorum.voters: 104@c4:9093"
+        )
+    return int(node), host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _named(nodes: tuple[int, ...]) -> str:
+    return ", ".join(map(str, nodes))
+
+
+def _told(session: Session, ask: AskOptions, voters: tuple[int, ...] | None, what: str) -> int:
+    from kplan.cli.exits import Exit  # noqa: PLC0415 - help needs none of these
+    from kplan.report.formats.json_text import json_text  # noqa: PLC0415
+
+    if voters is None:
+        return Exit.ERROR
+    if ask.json:
+        session.terminal.data(json_text({"voters": list(voters)}))
+    else:
+        session.terminal.data(f"{what}; voters are {_named(voters)}.\n")
+    return Exit.DONE

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from kplan.cluster.quorum import Follower, Quorum
+from kplan.cluster.setting_specs import FeatureUpdate
 from kplan.cluster.specs import NewTopic
 from tests.unit.cli.memory_desk import Desk, desk_at
 
@@ -125,3 +126,83 @@ def test_nobody_is_taken_out_without_a_yes(desk: Desk) -> None:
     desk.cluster.go_down(3)
     assert "-auto-approve" in desk.fails("broker", "unregister", "3")
     assert desk.cluster.unregister_broker(3) is None
+
+
+@pytest.fixture
+def voters(desk: Desk) -> Desk:
+    """Have three voters, and a controller that only follows, in a quorum that can change."""
+    desk.cluster.update_features([FeatureUpdate("kraft.version", 1)])
+    desk.cluster.run_controllers((101, 102, 103), (104,))
+    return desk
+
+
+def test_a_controller_that_follows_is_let_vote(voters: Desk) -> None:
+    """S25, KIP-853."""
+    told = voters.types("quorum", "add-voter", "104@c4:9093", "-auto-approve")
+    assert told == "Controller 104 votes now; voters are 101, 102, 103, 104.\n"
+    assert "votes already" in voters.fails("quorum", "add-voter", "104@c4:9093", "-auto-approve")
+
+
+def test_a_controller_votes_no_more(voters: Desk) -> None:
+    told = voters.types("quorum", "remove-voter", "103", "-auto-approve", "-json")
+    assert json.loads(told) == {"voters": [101, 102]}
+    told = voters.fails("quorum", "remove-voter", "103", "-auto-approve")
+    assert "Controller 103 does not vote." in told
+    assert "Voters are 101, 102." in told
+
+
+@pytest.mark.parametrize(
+    ("running", "down", "gone", "told"),
+    [
+        ((101, 102, 103), (103,), "102", "101, 103, of which 2 have to run, and 101 alone"),
+        ((101,), (), "101", "none, of which 1 have to run, and none of them runs"),
+        ((101, 102, 103, 104, 105), (104, 105), "103", "of which 3 have to run, and 101, 102 of"),
+    ],
+)
+def test_no_voter_goes_without_whom_there_is_no_majority(
+    voters: Desk, running: tuple[int, ...], down: tuple[int, ...], gone: str, told: str
+) -> None:
+    """Kafka would take it out, and then agree on nothing any more."""
+    voters.cluster.run_controllers(running, (), down)
+    refused = voters.fails("quorum", "remove-voter", gone, "-auto-approve")
+    assert "there is no majority" in refused
+    assert told in refused
+    assert len(voters.cluster.quorum().voters) == len(running)
+
+
+def test_a_voter_that_is_down_can_go(voters: Desk) -> None:
+    voters.cluster.run_controllers((101, 102, 103), (), (103,))
+    voters.types("quorum", "remove-voter", "103", "-auto-approve")
+
+
+def test_a_controller_that_does_not_follow_cannot_vote(voters: Desk) -> None:
+    told = voters.fails("quorum", "add-voter", "105@c5:9093", "-auto-approve")
+    assert "Controller 105 does not follow the metadata" in told
+    assert "--no-initial-controllers" in told
+
+
+def test_a_fixed_quorum_is_told_with_what_it_needs(desk: Desk) -> None:
+    """K117-21: API, feature and level, before anything is sent."""
+    told = desk.fails("quorum", "add-voter", "104@c4:9093", "-auto-approve")
+    assert "AddRaftVoter needs kraft.version at level 1; the cluster is at level 0" in told
+    assert "controller.quorum.voters" in told
+    desk.cluster.lack("remove_voter", "RemoveRaftVoter", (0, 0))
+    told = desk.fails("quorum", "remove-voter", "101", "-auto-approve")
+    assert "kplan needs RemoveRaftVoter in version 0; the cluster offers none" in told
+
+
+@pytest.mark.parametrize("wrong", ["104", "c4:9093", "x@c4:9093", "104@c4", "104@c4:99999"])
+def test_an_address_of_a_voter_that_is_none_is_told(voters: Desk, wrong: str) -> None:
+    assert "is not ID@HOST:PORT" in voters.fails("quorum", "add-voter", wrong, "-auto-approve")
+
+
+def test_the_voters_stay_without_a_yes(voters: Desk) -> None:
+    assert "-auto-approve" in voters.fails("quorum", "add-voter", "104@c4:9093")
+    assert "-auto-approve" in voters.fails("quorum", "remove-voter", "103")
+    assert len(voters.cluster.quorum().voters) == 3
+
+
+def test_a_refusal_of_the_cluster_is_told(voters: Desk) -> None:
+    voters.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="add_voter")
+    told = voters.fails("quorum", "add-voter", "104@c4:9093", "-auto-approve")
+    assert "Controller 104 does not vote: CLUSTER_AUTHORIZATION_FAILED" in told
