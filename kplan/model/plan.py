@@ -176,6 +176,19 @@ class BasedOn:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokerMove:
+    """What moves of replicas bring to a broker, and take away from it, in bytes.
+
+    None is what could not be read, never zero.
+    """
+
+    broker: int
+    gains: int | None
+    loses: int | None
+    provider: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What apply will do, and in which order: `batches` *are* the order.
 
@@ -185,6 +198,7 @@ class Plan:
     that of the connection without alias, `clusters` says so of each by key.
     `violations` is what policies said; what they refuse is among the changes and not in the
     batches. `access` says who gains and loses what, None where no ACL changes.
+    `moves` sums up what moves of replicas mean for each broker.
     """
 
     based_on: BasedOn
@@ -201,6 +215,7 @@ class Plan:
     clusters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     violations: tuple[Violation, ...] = ()
     access: AccessDiff | None = None
+    moves: tuple[BrokerMove, ...] = ()
 
     @property
     def refused(self) -> frozenset[Key]:

@@ -1,7 +1,7 @@
 """What moves of replicas copy, who paces them, and what an interrupted one leaves behind."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.cluster.port import Cluster
@@ -12,7 +12,7 @@ from kplan.kinds.moving import MovePace, lift_left_over
 from kplan.kinds.topic import Topic, TopicKind
 from kplan.kinds.topic_layout import moves
 from kplan.model.errors import ClusterError
-from kplan.model.plan import Action, Change, Key, Plan
+from kplan.model.plan import Action, BrokerMove, Change, Key, Plan
 from kplan.state.journal import Journal
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.project import Ports
@@ -27,21 +27,23 @@ def paced(pace: MovePace) -> tuple[ResourceKind, ...]:
 
 
 def with_moves(plan: Plan, clusters: Clusters) -> Plan:
-    """Note at changes that move replicas how much each broker gets."""
+    """Note at changes that move replicas how much each broker gets, and sum it up."""
     movers = [each for each in plan.changes if _moves(each)]
     if not movers:
         return plan
     notes: dict[Key, str] = {}
+    sums: list[BrokerMove] = []
     for provider in sorted({each.provider for each in movers}):
         mine = [each for each in movers if each.provider == provider]
         sizes = _sizes(clusters.connections[provider].cluster, mine)
         notes |= {each.key: _told(each, sizes) for each in mine}
+        sums += _summed(mine, sizes, provider)
 
     def noted(change: Change) -> Change:
         more = notes.get(change.key)
         return replace(change, notes=(*change.notes, more)) if more else change
 
-    return plan.with_each(noted)
+    return replace(plan.with_each(noted), moves=tuple(sums))
 
 
 def lifted(journal: Journal, clusters: Clusters, ports: Ports) -> None:
@@ -83,16 +85,46 @@ def _told(change: Change, sizes: Sizes | None) -> str:
         return "KP2214 nothing is copied: replicas only go, or change places"
     if sizes is None:
         return "KP2214 copies UNKNOWN bytes: sizes of replicas could not be read"
-    copied: Counter[int] = Counter()
-    for number, brokers in added.items():
-        size = max(sizes.get((str(change.identity), number), {}).values(), default=0)
-        for each in brokers:
-            copied[each] += size
+    copied = _copied(change, sizes)
     shown = [f"{copied[each]:,} bytes to broker {each}" for each in sorted(copied)]
     more = len(shown) - _MAX_BROKERS
     return f"KP2214 copies {', '.join(shown[:_MAX_BROKERS])}" + (
         f" and more to {more} others" if more > 0 else ""
     )
+
+
+def _copied(change: Change, sizes: Sizes) -> Counter[int]:
+    """Count the bytes that each broker gets: as many as the largest of the replicas there are."""
+    copied: Counter[int] = Counter()
+    for number, brokers in added_replicas(change.before, change.after).items():
+        size = max(sizes.get((str(change.identity), number), {}).values(), default=0)
+        copied.update(dict.fromkeys(brokers, size))
+    return copied
+
+
+def _freed(change: Change, sizes: Sizes) -> Counter[int]:
+    """Count the bytes that go from each broker, of one that is down as many as others hold."""
+    freed: Counter[int] = Counter()
+    stands = getattr(change.before, "replica_assignment", None) or ()
+    for number, replicas in _moves(change).items():
+        held = sizes.get((str(change.identity), number), {})
+        for each in set(stands[number] if number < len(stands) else ()) - set(replicas):
+            freed[each] += held.get(each, max(held.values(), default=0))
+    return freed
+
+
+def _summed(changes: Sequence[Change], sizes: Sizes | None, provider: str) -> Iterator[BrokerMove]:
+    """Sum up what the moves of one cluster bring to each broker, and take away."""
+    gains: Counter[int] = Counter()
+    loses: Counter[int] = Counter()
+    for each in changes:
+        gains.update(_copied(each, sizes or {}))
+        loses.update(_freed(each, sizes or {}))
+    for broker in sorted(gains.keys() | loses.keys()):
+        if sizes is None:
+            yield BrokerMove(broker, None, None, provider)
+        else:
+            yield BrokerMove(broker, gains[broker], loses[broker], provider)
 
 
 def added_replicas(before: object, after: object) -> Mapping[int, Collection[int]]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from kplan.model.connection import connection_name
-from kplan.model.plan import Action, Change, OutputChange, Plan, Reason, Risk
+from kplan.model.plan import Action, BrokerMove, Change, OutputChange, Plan, Reason, Risk
 from kplan.report.document import (
     Block,
     Document,
@@ -28,7 +28,7 @@ from kplan.report.documents.changes import item, mark_of
 from kplan.report.documents.drift import drift_rows
 from kplan.report.documents.policies import policies
 from kplan.report.documents.tallies import tallies
-from kplan.report.documents.units import counted
+from kplan.report.documents.units import counted, size
 
 NO_CHANGES = "No changes. Your infrastructure matches the configuration."
 _MAX_NAMES = 20
@@ -203,10 +203,39 @@ def _facts(plan: Plan) -> Iterator[str | Span]:
         yield f"{count:,} to forget"
     if gaps := access_gaps(plan.changes):
         yield Span(f"access gap between delete and add for {named(gaps)}", Tone.WARNING)
+    yield from _found_out(plan)
+    yield f"checksum {plan.checksum}" if plan.checksum else ""
+
+
+def _found_out(plan: Plan) -> Iterator[str]:
+    """Say what was learnt from brokers."""
+    if plan.moves:
+        yield moved(plan.moves)
     if asked := int(plan.cluster.get("asked", "0")):
         accepted = asked - int(plan.cluster.get("refused", "0"))
         yield f"broker dry run: {accepted:,} of {asked:,} accepted"
-    yield f"checksum {plan.checksum}" if plan.checksum else ""
+
+
+def moved(moves: Sequence[BrokerMove]) -> str:
+    """Say how much is copied in all, and what that means for each broker."""
+    if any(each.gains is None for each in moves):
+        return f"moves UNKNOWN bytes over {counted(len(moves), 'broker')}"
+    total = _bytes(sum(each.gains or 0 for each in moves))
+    several = len({each.provider for each in moves}) > 1
+    shown = [
+        f"{f'{connection_name(each.provider)} ' if several else ''}broker {each.broker} "
+        f"{_net((each.gains or 0) - (each.loses or 0))}"
+        for each in moves
+    ]
+    return f"moves {total}: {named(shown)}"
+
+
+def _net(count: int) -> str:
+    return f"{'-' if count < 0 else '+'}{_bytes(abs(count))}"
+
+
+def _bytes(count: int) -> str:
+    return size(count) or f"{count} B"
 
 
 def named(names: Sequence[str]) -> str:

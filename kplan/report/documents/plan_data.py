@@ -5,7 +5,7 @@ from typing import Any
 
 from kplan.model.connection import connection_name
 from kplan.model.impact import Impact
-from kplan.model.plan import Action, Change, OutputChange, Plan, Reason
+from kplan.model.plan import Action, BrokerMove, Change, OutputChange, Plan, Reason
 from kplan.model.resource import Path
 from kplan.report.data import Data, as_data
 from kplan.report.documents.access import access_data
@@ -220,6 +220,23 @@ def _clusters(plan: Plan) -> Data:
     return {connection_name(key): dict(each) for key, each in plan.clusters.items()}
 
 
+def _moves(moves: Sequence[BrokerMove]) -> Data:
+    """Write what moves copy in all, and what each broker gets and loses; null is not known."""
+    gains = [each.gains for each in moves if each.gains is not None]
+    return {
+        "bytes": sum(gains) if len(gains) == len(moves) else None,
+        "brokers": [
+            {
+                **({"provider": connection_name(each.provider)} if each.provider else {}),
+                "broker": each.broker,
+                "gains_bytes": each.gains,
+                "loses_bytes": each.loses,
+            }
+            for each in moves
+        ],
+    }
+
+
 def _ours(plan: Plan) -> Data:
     based_on = plan.based_on
     return {
@@ -243,6 +260,7 @@ def _ours(plan: Plan) -> Data:
         ],
         "unread": dict(sorted(plan.unread.items())),
         "diagnostics": diagnostics_data(plan.diagnostics, {}),
+        **({"moves": _moves(plan.moves)} if plan.moves else {}),
         **({"access": access_data(plan.access)} if plan.access else {}),
         **({"policies": policies_data(plan.violations)} if plan.violations else {}),
     }

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from kplan.model.plan import Action, OutputChange, Plan
+from kplan.model.plan import Action, BrokerMove, OutputChange, Plan
 from kplan.policy.risk import with_risks
 from kplan.report.views import plan_json
 from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
@@ -270,3 +270,18 @@ def test_a_plan_with_errors_is_errored_and_not_applyable() -> None:
 def test_equal_plans_give_equal_bytes_on_one_line() -> None:
     assert plan_json(created()) == plan_json(created())
     assert plan_json(created()).count("\n") == 1
+
+
+def test_moves_are_summed_up_for_each_broker() -> None:
+    """K4o-09; null is what could not be read."""
+    moves = (BrokerMove(1, 100, 40), BrokerMove(2, 0, 60, "eu"))
+    assert read(replace(created(), moves=moves))["kplan"]["moves"] == {
+        "bytes": 100,
+        "brokers": [
+            {"broker": 1, "gains_bytes": 100, "loses_bytes": 40},
+            {"provider": "kafka.eu", "broker": 2, "gains_bytes": 0, "loses_bytes": 60},
+        ],
+    }
+    unread = (BrokerMove(1, None, None),)
+    assert read(replace(created(), moves=unread))["kplan"]["moves"]["bytes"] is None
+    assert "moves" not in read(created())["kplan"]

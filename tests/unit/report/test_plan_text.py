@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.plan import Action, OutputChange, Plan, Risk
+from kplan.model.plan import Action, BrokerMove, OutputChange, Plan, Risk
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import OutputValue
 from kplan.policy.risk import with_risks
@@ -313,6 +313,18 @@ def test_the_counts_are_terraforms_sentence_and_ours_stand_below() -> None:
         "| 1 moved | 1 to forget | access gap between delete and add for User:billing "
         f"| broker dry run: 3 of 3 accepted | checksum {one_of_each().checksum}"
     )
+
+
+def test_moves_are_summed_up_for_each_broker_and_never_guessed() -> None:
+    """K4o-09: in all and net; what could not be read is unknown, not zero."""
+    gib = 1 << 30
+    known = (BrokerMove(1, 4 * gib, gib), BrokerMove(2, 0, 2 * gib), BrokerMove(3, 700, 0))
+    told = shown(replace(one_of_each(), moves=known))
+    assert "moves ~4 GiB: broker 1 +3 GiB, broker 2 -2 GiB, broker 3 +700 B |" in told
+    others = tuple(replace(each, provider="eu") for each in known[:1])
+    assert ", kafka.eu broker 1 +3 GiB" in shown(replace(one_of_each(), moves=(*known, *others)))
+    unread = (BrokerMove(1, None, None), BrokerMove(2, None, None))
+    assert "moves UNKNOWN bytes over 2 brokers |" in shown(replace(one_of_each(), moves=unread))
 
 
 def test_at_most_twenty_deletes_are_named() -> None:
