@@ -24,13 +24,37 @@ class Wish:
     strategy: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Burden:
+    """What brokers have of other topics: how many replicas, and how many partitions they lead."""
+
+    replicas: Counter[int] = field(default_factory=Counter)
+    leaders: Counter[int] = field(default_factory=Counter)
+
+    def take(self, rows: Assignment) -> None:
+        """Count a topic in."""
+        self.replicas.update(chain.from_iterable(rows))
+        self.leaders.update(row[0] for row in rows if row)
+
+    def leave(self, rows: Assignment) -> None:
+        """Count a topic out again."""
+        self.replicas.subtract(chain.from_iterable(rows))
+        self.leaders.subtract(row[0] for row in rows if row)
+
+
 class Unplaceable(Exception):  # noqa: N818 - a fact of the cluster
     """The brokers that are there cannot hold the topic so. The text says why."""
 
 
-def placed(wish: Wish, brokers: Sequence[Broker], current: Assignment = ()) -> Assignment:
+def placed(
+    wish: Wish,
+    brokers: Sequence[Broker],
+    current: Assignment = (),
+    others: Burden | None = None,
+) -> Assignment:
     """Place the replicas of a topic whose partitions stand at `current`; no partition goes away.
 
+    Where brokers are equally good for the topic, those with the least of the `others` get it.
     Brokers that hold replicas and are not among `brokers` are down: what they have stays, and they
     get nothing. Placing what was placed changes nothing.
 
@@ -39,7 +63,7 @@ def placed(wish: Wish, brokers: Sequence[Broker], current: Assignment = ()) -> A
 
     """
     racks = {each.id: each.rack for each in brokers}
-    layout = _Layout(wish, racks, [list(each) for each in current])
+    layout = _Layout(wish, racks, [list(each) for each in current], others or Burden())
     for number in range(max(wish.partitions, len(current))):
         layout.fit(number)
     if wish.strategy in {RACK_AWARE, IN_RACK}:
@@ -58,6 +82,7 @@ class _Layout:
     wish: Wish
     racks: dict[int, str]
     rows: list[list[int]]
+    others: Burden
     ring: list[int] = field(default_factory=list)
     places: dict[int, int] = field(default_factory=dict)
     load: dict[int, int] = field(default_factory=dict)
@@ -149,8 +174,8 @@ class _Layout:
         """Choose who gets one more replica: another rack, then the least loaded, then in turn."""
         used = Counter(self._rack(each) for each in row)
 
-        def place(broker: int) -> tuple[int, int, int]:
-            return used[self._rack(broker)], self.load[broker], self._turn(number, broker)
+        def place(broker: int) -> tuple[int, ...]:
+            return used[self._rack(broker)], *self._burden(broker, row), self._turn(number, broker)
 
         free = [each for each in self.ring if each not in row]
         if self.wish.strategy == IN_RACK:
@@ -159,6 +184,11 @@ class _Layout:
         if not free:
             raise self._too_few()
         return min(free, key=place)
+
+    def _burden(self, broker: int, row: Sequence[int]) -> tuple[int, ...]:
+        """Weigh what a broker has: of the topic, then of all; the first replica of a row leads."""
+        led = 0 if row else self.others.leaders[broker]
+        return self.load[broker], led, self.others.replicas[broker]
 
     def _too_few(self) -> Unplaceable:
         held = Counter(map(self._rack, self.ring)).values()
@@ -178,7 +208,10 @@ class _Layout:
         if not roomy:
             raise self._too_few()
         order = [self._rack(each) for each in self.ring]
-        return min(roomy, key=lambda each: (held[each], order.index(each)))
+        led: Counter[str] = Counter()
+        for broker in self.ring:
+            led[self._rack(broker)] += self.others.leaders[broker]
+        return min(roomy, key=lambda each: (held[each], led[each] / size[each], order.index(each)))
 
     def _into_rack(self, row: list[int]) -> None:
         """Drop replicas that stand in another rack than most of their partition do."""
@@ -209,7 +242,7 @@ class _Layout:
         free = [each for each in self.ring if not used[self._rack(each)]]
         if not doubled or not free:
             return None
-        into = min(free, key=lambda each: (self.load[each], self._turn(number, each)))
+        into = min(free, key=lambda each: (*self._burden(each, row), self._turn(number, each)))
         return max(doubled, key=lambda each: (self.load.get(each, 0), row.index(each))), into
 
     def _evening(self) -> tuple[int, int, int] | None:

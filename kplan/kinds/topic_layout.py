@@ -8,7 +8,7 @@ from kplan.cluster.specs import Assignment, NewPartitions
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds.base import Problem
 from kplan.kinds.config_map import config_after
-from kplan.kinds.placement import STATIC, STRATEGIES, Unplaceable, Wish, placed
+from kplan.kinds.placement import STATIC, STRATEGIES, Burden, Unplaceable, Wish, placed
 from kplan.kinds.topic_value import THROTTLED_REPLICAS, Topic
 from kplan.model.resource import Identity, Path, Resource
 from kplan.model.snapshot import Broker, Live, Reading
@@ -98,11 +98,12 @@ def laid_out(
     """Work out where replicas go that nobody declared one by one, and say where that cannot be."""
     found = dict(declared)
     unfit: list[Unfit] = []
-    for name, each in declared.items():
+    burden = _burden(declared, reading)
+    for name, each in sorted(declared.items()):
         if not isinstance(each.value, Topic):
             continue
         try:
-            value = _laid_out(each, reading, brokers)
+            value = _laid_out(each, reading, brokers, burden)
             found[name] = each if value is each.value else replace(each, value=value)
         except Unplaceable as fault:
             path = "placement" if each.value.placement else "replication_factor"
@@ -114,7 +115,24 @@ def laid_out(
 _TOO_FEW = "Declare fewer replicas, or bring more brokers in. A broker that is down does not count."
 
 
-def _laid_out(resource: Resource, reading: Reading, brokers: Sequence[Broker]) -> Topic:
+def _burden(declared: Mapping[Identity, Resource], reading: Reading) -> Burden:
+    """Count what brokers have of the topics that are placed: as declared, or as they stand."""
+    burden = Burden()
+    for name, each in declared.items():
+        if isinstance(each.value, Topic) and (each.value.strategy or each.value.replica_assignment):
+            burden.take(each.value.replica_assignment or _current(name, reading))
+    return burden
+
+
+def _current(name: Identity, reading: Reading) -> Assignment:
+    held = reading.objects.get(name)
+    live: Topic | None = held.value if held else None  # type: ignore[assignment] # a Reading of topics holds them
+    return (live.moving_to or live.replica_assignment or ()) if live else ()
+
+
+def _laid_out(
+    resource: Resource, reading: Reading, brokers: Sequence[Broker], burden: Burden
+) -> Topic:
     topic: Topic = resource.value  # type: ignore[assignment] # the caller has looked
     declared = _without(topic, resource.lifecycle.ignore_changes)
     held = reading.objects.get(resource.identity)
@@ -122,8 +140,13 @@ def _laid_out(resource: Resource, reading: Reading, brokers: Sequence[Broker]) -
     wish = None if topic.replica_assignment is not None else _wish(declared, live)
     if wish is None or resource.identity in reading.hidden:
         return topic
-    current = (live.moving_to or live.replica_assignment or ()) if live else ()
-    return replace(topic, replica_assignment=placed(wish, brokers, current), is_generated=True)
+    current = _current(resource.identity, reading)
+    if topic.strategy:
+        burden.leave(current)
+    goes = placed(wish, brokers, current, burden)
+    if topic.strategy:
+        burden.take(goes)
+    return replace(topic, replica_assignment=goes, is_generated=True)
 
 
 def _wish(declared: Topic, live: Topic | None) -> Wish | None:

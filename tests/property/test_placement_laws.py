@@ -11,6 +11,7 @@ from kplan.kinds.placement import (
     BALANCED_LEADERS,
     IN_RACK,
     RACK_AWARE,
+    Burden,
     Unplaceable,
     Wish,
     placed,
@@ -188,3 +189,63 @@ def test_different_topics_begin_at_different_brokers() -> None:
 def test_too_few_brokers_are_told(strategy: str, factor: int) -> None:
     with pytest.raises(Unplaceable, match=f"{factor} replicas are wanted"):
         placed(Wish("t", 1, factor, strategy), cluster(*"abc"))
+
+
+def placed_one_by_one(wishes: list[Wish], brokers: list[Broker]) -> dict[str, Assignment]:
+    """Place topics in the order of their names, each beside those before it."""
+    burden, found = Burden(), {}
+    for wish in sorted(wishes, key=lambda each: each.topic):
+        found[wish.topic] = placed(wish, brokers, (), burden)
+        burden.take(found[wish.topic])
+    return found
+
+
+@given(
+    count=st.integers(1, 60),
+    racks=st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=7),
+    factor=st.integers(1, 3),
+    strategy=st.sampled_from([RACK_AWARE, BALANCED_LEADERS]),
+)
+def test_many_topics_of_one_partition_are_led_by_all_brokers_alike(
+    count: int, racks: list[str], factor: int, strategy: str
+) -> None:
+    """S09: even over topics as a whole, not only within each."""
+    brokers = cluster(*racks)
+    wishes = [
+        Wish(f"topic-{number}", 1, min(factor, len(brokers)), strategy) for number in range(count)
+    ]
+    found = placed_one_by_one(wishes, brokers)
+    led = Counter(rows[0][0] for rows in found.values())
+    assert max(led.values()) <= -(-count // len(brokers)) + 1
+    assert spread(led, brokers) <= 1
+    assert placed_one_by_one(wishes[::-1], brokers[::-1]) == found
+
+
+@given(
+    sizes=st.lists(st.integers(1, 5), min_size=1, max_size=30),
+    brokers=st.integers(1, 6),
+    factor=st.integers(1, 3),
+)
+def test_topics_of_any_size_spread_their_leaders_together(
+    sizes: list[int], brokers: int, factor: int
+) -> None:
+    """S09: what is left over in each topic does not pile up on the same brokers."""
+    nodes = cluster(*[""] * brokers)
+    wishes = [
+        Wish(f"topic-{number}", size, min(factor, brokers), BALANCED_LEADERS)
+        for number, size in enumerate(sizes)
+    ]
+    found = placed_one_by_one(wishes, nodes)
+    led = sum((leaders(rows) for rows in found.values()), Counter[int]())
+    held = sum((loads(rows) for rows in found.values()), Counter[int]())
+    assert spread(led, nodes) <= brokers
+    assert spread(held, nodes) <= brokers
+
+
+@given(case=cases(), more=st.integers(0, 50))
+def test_other_topics_never_make_one_move_that_stands_well(case: Case, more: int) -> None:
+    """Minimal movement comes first: what stands well stays, whatever else brokers have."""
+    wish, brokers, current = case
+    found = placed(wish, brokers, current)
+    burden = Burden(Counter({brokers[0].id: more}), Counter({brokers[0].id: more}))
+    assert placed(wish, brokers, found, burden) == found

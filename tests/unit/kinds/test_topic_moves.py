@@ -1,5 +1,6 @@
 """Topics whose replicas stand elsewhere than wanted (S09, S10; K4o-04, K4o-11, K201-10)."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -28,7 +29,7 @@ from kplan.model.errors import Unreachable
 from kplan.model.outcome import Status
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.refusal import Refusal, UnderWay
-from kplan.model.resource import Identity
+from kplan.model.resource import Identity, Resource
 from kplan.policy.risk import with_risks
 from kplan.policy.topic_state import facts
 from tests.applying import Bench
@@ -167,6 +168,36 @@ def test_a_new_topic_is_placed_and_new_partitions_too() -> None:
     bench.apply(plan)
     assert len(standing(held)) == 5
     assert planned(bench, more).batches == ()
+
+
+def test_topics_of_one_plan_are_placed_beside_each_other() -> None:
+    """S09: no broker leads more than its share, also of what comes later, and nothing moves."""
+    held = cluster(brokers=3)
+    bench = Bench(held, state())
+
+    def declared(*names: str) -> list[Resource]:
+        topic = wanted(partitions=1, replication_factor=2, placement=RACK_AWARE)
+        return [
+            resource(f'kafka_topic.t["{name}"]', replace(topic, name=name), line=3)
+            for name in names
+        ]
+
+    def led() -> list[int]:
+        found = Counter(
+            each.assignment[0][0]
+            for each in held.topics().values()
+            if isinstance(each, TopicDescription)
+        )
+        return sorted(found.values())
+
+    names = [f"t{number}" for number in range(10)]
+    bench.apply(bench.plan(declared(*names[:7])))
+    assert led() == [2, 2, 3]
+    plan = bench.plan(declared(*names))
+    assert steps(plan) == ["create_topics"]
+    bench.apply(plan)
+    assert led() == [3, 3, 4]
+    assert bench.plan(declared(*names)).batches == ()
 
 
 def test_nothing_moves_where_the_layout_is_ignored_or_not_declared() -> None:
