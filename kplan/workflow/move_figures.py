@@ -1,5 +1,6 @@
 """What a cluster tells of replicas that move, and what is done about them without a plan."""
 
+import time
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -13,9 +14,11 @@ from kplan.cluster.usage import TopicPartition
 from kplan.kinds.moving import lift_left_over
 from kplan.model.errors import ClusterError, UsageError
 from kplan.model.refusal import Refusal
-from kplan.model.tables import Figures, FigureTable
+from kplan.model.tables import Cell, Figures, FigureTable
+from kplan.workflow.losses import losses_told, new_ends
 
 Targets = Mapping[TopicPartition, Replicas]
+_VISIBLE_S, _PAUSE_S = 5.0, 0.1
 FAILED = "failed"
 """A sort of finding: something asked for was not done."""
 
@@ -150,15 +153,20 @@ def leaders_elected(
     if any(number < 0 or not name for name, number in partitions):
         raise UsageError("A partition has a topic and a number from 0.")
     verdicts = cluster.elect_leaders(partitions, election) if partitions else {}
-    topics = cluster.topics(sorted({name for name, _ in partitions})) if partitions else {}
-    rows = [
+    topics = _after(cluster, partitions, verdicts)
+    rows: list[tuple[Cell, ...]] = [
         (*key, *_led(key, topics.get(key[0])), _elected(key, verdicts))
         for key in sorted(partitions)
     ]
     led = sum(1 for row in rows if row[2] is not None and row[2] == row[3])
     notes = [f"leader == preferred: {led:,} of {len(rows):,}"] if rows else []
     notes += [] if rows else ["No partition needs an election."]
-    columns = ("topic", "partition", "leader", "preferred", "outcome")
+    columns: tuple[str, ...] = ("topic", "partition", "leader", "preferred", "outcome")
+    if election is Election.UNCLEAN:
+        ends = new_ends(cluster, [key for key, verdict in verdicts.items() if verdict is None])
+        notes += losses_told(cluster, ends)
+        rows = [(*row, ends.get(key)) for row, key in zip(rows, sorted(partitions), strict=True)]
+        columns = (*columns, "end_offset")
     failed = any(row[4] not in {"elected", "not needed"} for row in rows)
     return Figures(
         f"Elections ({election.name.lower()})",
@@ -166,6 +174,24 @@ def leaders_elected(
         notes=tuple(notes),
         findings=frozenset({FAILED}) if failed else frozenset(),
     )
+
+
+def _after(
+    cluster: Cluster,
+    partitions: Collection[TopicPartition],
+    verdicts: Mapping[TopicPartition, Verdict],
+) -> Mapping[str, TopicDescription | Refusal]:
+    """Describe the topics once brokers know the leaders that were elected, or the time is up."""
+    names = sorted({name for name, _ in partitions})
+    elected = [key for key in partitions if key in verdicts and verdicts[key] is None]
+    topics = cluster.topics(names) if names else {}
+    until = time.monotonic() + _VISIBLE_S
+    while time.monotonic() < until and any(
+        _led(key, topics.get(key[0]))[0] is None for key in elected
+    ):
+        time.sleep(_PAUSE_S)
+        topics = cluster.topics(names)
+    return topics
 
 
 def _led(key: TopicPartition, topic: TopicDescription | Refusal | None) -> tuple[int | None, ...]:

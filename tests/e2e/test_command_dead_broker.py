@@ -6,9 +6,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Producer
 
-from kplan.cluster.specs import TopicDescription
-from kplan.sandbox.control import kill
+from kplan.cluster.specs import NewTopic, TopicDescription, TopicRef
+from kplan.kafka.resolve import connection_settings
+from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.messages import DESCRIBE_CLUSTER
+from kplan.sandbox.control import kill, restart
 from kplan.sandbox.lifecycle import running
 from kplan.sandbox.record import Sandbox
 from kplan.sandbox.spec import SandboxSpec
@@ -53,8 +57,10 @@ resource "kafka_broker_config" "three" {
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Sandbox]:
-    """Start three brokers of which a test may kill one, with one controller."""
-    with running(SandboxSpec(brokers=3, controllers=1, heap_mb=512)) as sandbox:
+    """Start three brokers that tests may kill, with one controller, which misses them soon."""
+    settings = {"broker.session.timeout.ms": "5000", "broker.heartbeat.interval.ms": "1000"}
+    spec = SandboxSpec(brokers=3, controllers=1, heap_mb=512, server_properties=settings)
+    with running(spec) as sandbox:
         yield sandbox
 
 
@@ -71,8 +77,13 @@ def _leaderless(place: Place) -> int:
     return found.leaderless if isinstance(found, TopicDescription) else -1
 
 
-def test_a_dead_broker_makes_no_drift(place: Place, cluster: Sandbox) -> None:
-    """S04: what it alone can tell is not read, which is said; K117-08: the others are told."""
+def test_a_dead_broker_makes_no_drift_and_is_taken_out_once_it_is_empty(
+    place: Place, cluster: Sandbox
+) -> None:
+    """S04: what it alone can tell is not read, which is said; K117-08: the others are told.
+
+    K919-22: while it has replicas it stays; then the cluster does not know it any more.
+    """
     place.write(CONFIGURATION + DYNAMIC)
     assert "Resources: 5 added" in place.run("apply", "-auto-approve")
     kill(cluster.folder, DEAD)
@@ -89,3 +100,71 @@ def test_a_dead_broker_makes_no_drift(place: Place, cluster: Sandbox) -> None:
     listed = json.loads(place.run("topics", "list", "-json"))
     assert [each["topic"] for each in listed["tables"]["topics"]["rows"]] == ["only", "spread"]
     assert "BROKER_NOT_AVAILABLE" not in place.run("topics", "describe", "only")
+
+    kept = place.fails("broker", "unregister", f"{DEAD}", "-auto-approve")
+    assert "it has replicas of only, spread" in kept
+    place.run("destroy", "-auto-approve")
+    assert registered(place) == {1: False, 2: False, DEAD: True}
+    done = place.run("broker", "unregister", f"{DEAD}", "-auto-approve", "-json")
+    assert json.loads(done) == {"broker": DEAD, "unregistered": True}
+    until(lambda: registered(place) == {1: False, 2: False})
+    again = place.fails("broker", "unregister", f"{DEAD}", "-auto-approve")
+    assert "BROKER_ID_NOT_REGISTERED" in again
+
+
+def registered(place: Place) -> dict[int, bool]:
+    """Tell of each broker that the cluster knows whether it is fenced."""
+    settings = connection_settings(None, place.env, folder=place.folder).settings
+    assert settings is not None
+    request = DESCRIBE_CLUSTER.request(include_fenced_brokers=True)
+    with closing(Gateway(settings)) as gateway:
+        answer = gateway.ask(DESCRIBE_CLUSTER, request)
+    return {each.broker_id: each.is_fenced for each in answer.brokers}
+
+
+def test_an_unclean_election_brings_a_leader_back_and_tells_what_is_lost(
+    place: Place, cluster: Sandbox
+) -> None:
+    """S11: ten records that only the dead leader has."""
+    with closing(place.cluster()) as admin:
+        made = admin.create_topics([NewTopic("lossy", assignment=((1, 2),))])
+        assert made == {"lossy": None}
+
+        def stands() -> tuple[int, tuple[int, ...]]:
+            found = admin.topics(["lossy"])["lossy"]
+            assert isinstance(found, TopicDescription)
+            return found.leaders[0], tuple(sorted(found.in_sync[0]))
+
+        until(lambda: stands() == (1, (1, 2)))
+        _write(cluster, 5)
+        kill(cluster.folder, 2)
+        until(lambda: stands() == (1, (1,)), within_s=40)
+        _write(cluster, 10)
+        try:
+            kill(cluster.folder, 1)
+            restart(cluster.folder, 2)
+            place.env["KPLAN_BOOTSTRAP_SERVERS"] = cluster.bootstrap_servers
+            _elect(place)
+        finally:
+            restart(cluster.folder, 1)
+        until(lambda: stands() == (2, (1, 2)), within_s=40)
+        assert admin.delete_topics([TopicRef("lossy")]) == {"lossy": None}
+
+
+def _elect(place: Place) -> None:
+    """Let the follower lead that came back with five of fifteen records."""
+    rows = [{"topic": "lossy", "partition": 0}]
+    (place.folder / "lost.json").write_text(json.dumps({"partitions": rows}), encoding="utf-8")
+    args = ("elect", "unclean", "lost.json", "-allow-unclean", "-auto-approve", "-json")
+    found = json.loads(place.run(*args))
+    (row,) = found["tables"]["partitions"]["rows"]
+    assert (row["leader"], row["outcome"], row["end_offset"]) == (2, "elected", 5)
+    told = " ".join(found["notes"])
+    assert "lossy:0 goes on at offset 5: what a former leader had from there on is lost." in told
+
+
+def _write(cluster: Sandbox, count: int) -> None:
+    producer = Producer({"bootstrap.servers": cluster.bootstrap_servers})
+    for number in range(count):
+        producer.produce("lossy", f"{number}", partition=0)
+    assert producer.flush(20) == 0

@@ -20,7 +20,7 @@ from kplan.sandbox import control
 from kplan.sandbox.lifecycle import running
 from kplan.sandbox.record import Sandbox
 from kplan.sandbox.spec import SandboxSpec
-from tests.e2e.places import Place
+from tests.e2e.places import Place, until
 
 pytestmark = pytest.mark.broker
 
@@ -30,8 +30,9 @@ SOON_S = 2.0
 
 @pytest.fixture(scope="module")
 def shattered() -> Iterator[Sandbox]:
-    """Run a broker and three controllers of their own, to be killed."""
-    with running(SandboxSpec(brokers=1, controllers=3, heap_mb=512)) as sandbox:
+    """Run a broker and three controllers of their own, which may be voted out and killed."""
+    spec = SandboxSpec(brokers=1, controllers=3, heap_mb=512, dynamic_quorum=True)
+    with running(spec) as sandbox:
         yield sandbox
 
 
@@ -107,6 +108,34 @@ def test_a_combined_node_serves_both_ways_and_is_one_cluster(broker: Sandbox) ->
         rights = other.rights([]).cluster
         assert rights is not None
         assert "ALTER" in rights
+
+
+def test_a_controller_is_voted_out_and_in_again(shattered: Sandbox, tmp_path: Path) -> None:
+    """S25, KIP-853: through brokers and directly; what is left is always a majority."""
+    servers = {"KPLAN_BOOTSTRAP_SERVERS": shattered.bootstrap_servers}
+    place = Place(tmp_path, servers, 'provider "kafka" {{}}')
+    found = _quorum(place)
+    (leader,) = (node for node, role in found.items() if role == "leader")
+    gone = next(node for node, role in found.items() if role == "voter")
+    left = ", ".join(str(node) for node in (101, 102, 103) if node != gone)
+    told = place.run("quorum", "remove-voter", f"{gone}", "-auto-approve")
+    assert told == f"Controller {gone} votes no more; voters are {left}.\n"
+    until(lambda: _quorum(place).get(gone) == "observer")
+    assert "does not vote" in place.fails("quorum", "remove-voter", f"{gone}", "-auto-approve")
+
+    place.env |= {"KPLAN_ALLOW_DIRECT": "true"}
+    at = f"-bootstrap-controller={shattered.bootstrap_controllers}"
+    port = shattered.node(gone).controller_port
+    back = ("quorum", "add-voter", f"{gone}@127.0.0.1:{port}", "-auto-approve", "-json", at)
+    assert sorted(json.loads(place.run(*back))["voters"]) == [101, 102, 103]
+    assert _quorum(place)[leader] == "leader"
+    assert _quorum(place)[gone] == "voter"
+
+
+def _quorum(place: Place) -> dict[int, str]:
+    """Tell the role of each node."""
+    told = json.loads(place.run("quorum", "describe", "-json"))
+    return {row["node"]: row["role"] for row in told["tables"]["replicas"]["rows"]}
 
 
 def test_glass_is_broken_while_no_broker_runs(shattered: Sandbox, tmp_path: Path) -> None:

@@ -1,11 +1,13 @@
 """`kplan reassign` and `kplan elect` as somebody types them (K4o-08 to K4o-13, K201-10)."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kplan.cli.terminal import Terminal
+from kplan.cluster.groups import GroupDescription
 from kplan.cluster.specs import ConfigAlteration, ConfigSource, NewTopic, TopicDescription
 from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.kinds.topic_value import THROTTLED_REPLICAS
@@ -64,6 +66,7 @@ def test_what_is_exported_is_imported_again(desk: Desk) -> None:
     told = desk.types("reassign", "import", moves, "-auto-approve")
     assert 'kafka_topic.reassign["a"]' in told
     assert "KP2214 copies 0 bytes to broker 1, 2,048 bytes to broker 3" in told
+    assert "moves 2 KiB: broker 1 -2 KiB, broker 3 +2 KiB\n" in told
     assert described(desk, "a").assignment == ((3, 2), (2, 1))
     assert described(desk, "a").leaders == (3, 2)
     assert '"completed"' in desk.types("reassign", "status", moves, "-json")
@@ -203,6 +206,26 @@ def test_an_unclean_election_takes_an_option_and_a_yes(
     assert desk.cluster.count("elect_leaders") == 0
     monkeypatch.setattr(Terminal, "ask", lambda *_: "yes")
     assert "not needed" in desk.types("elect", "unclean", moves, "-allow-unclean")
+
+
+def test_an_unclean_election_tells_what_is_lost_as_far_as_anybody_knows(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S11: what a group had read and is gone is the least that is lost."""
+    monkeypatch.setattr(desk.cluster, "elect_leaders", lambda keys, _: dict.fromkeys(keys))
+    args = ("elect", "unclean", file(desk, [move("a", 0)]), "-allow-unclean", "-auto-approve")
+    told = desk.types(*args)
+    assert "a:0 goes on at offset 10: what a former leader had from there on is lost." in told
+    assert "Nobody who runs can tell how many records are lost." in told
+    group = GroupDescription("billing", "classic", "consumer", "Empty", 1)
+    desk.cluster.join(replace(group, committed={("a", 0): 25, ("b", 0): 1}))
+    found = json.loads(desk.types(*args, "-json"))
+    assert found["tables"]["partitions"]["rows"][0]["end_offset"] == 10
+    (said,) = [each for each in found["notes"] if "billing" in each]
+    assert "had read a:0 up to 25: at least 15 records are lost" in said
+    assert not [each for each in found["notes"] if "Nobody" in each]
+    desk.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="group_names")
+    assert "Nobody who runs can tell" in desk.types(*args)
 
 
 TOPIC = """
