@@ -6,6 +6,7 @@ length that prefixes of its cluster have, so that Spark can hash instead of comp
 with everything.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kplan.fleet.rows import CLUSTER
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 REQUEST = ("cluster", "principal", "host", "operation", "resource_type", "resource_name")
 """The columns of a request, in Kafka's own words: `READ`, `TOPIC`."""
 _PLACE = ("cluster", "resource_type", "resource_name")
+_SPEAKING = ["cluster", "resource_type", "key", "acl_principal"]
+_ANYBODY = ""
+"""No principal's name: stands for all ACLs on a pattern, whoever they are for."""
 
 
 def acls_of(objects: "DataFrame") -> "DataFrame":
@@ -31,13 +35,13 @@ def acls_of(objects: "DataFrame") -> "DataFrame":
     return objects.where(F.col("kind") == "kafka_acl").select(
         "cluster",
         "identity",
-        _word(found["resource_type"]).alias("resource_type"),
+        word(found["resource_type"]).alias("resource_type"),
         found["resource_name"].alias("resource_name"),
-        _word(found["resource_pattern_type_filter"]).alias("pattern_type"),
+        word(found["resource_pattern_type_filter"]).alias("pattern_type"),
         found["acl_principal"].alias("principal"),
         found["acl_host"].alias("host"),
-        _word(found["acl_operation"]).alias("operation"),
-        _word(found["acl_permission_type"]).alias("permission"),
+        word(found["acl_operation"]).alias("operation"),
+        word(found["acl_permission_type"]).alias("permission"),
     )
 
 
@@ -62,42 +66,76 @@ def decisions(requests: "DataFrame", acls: "DataFrame", rules: "DataFrame") -> "
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    asked = requests.select(*REQUEST).distinct()
-    weighed = (
-        _speaking(asked, acls)
-        .groupBy(*REQUEST)
-        .agg(
-            F.max((F.col("permission") == "DENY") & _denies()).alias("is_denied"),
-            F.max((F.col("permission") == "ALLOW") & _grants()).alias("is_granted"),
-        )
+    asked, all_of_them = requests.select(*REQUEST), {"is_allowed": F.expr("true")}
+    return verdicts(asked, acls.withColumns(all_of_them), rules, tuple(all_of_them))
+
+
+def verdicts(
+    requests: "DataFrame", acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]
+) -> "DataFrame":
+    """Say what the authorizer says to each request under each of several sets of ACLs.
+
+    In: as for `decisions`; `sides` are columns of the ACLs that say which of the sets each is in.
+    Out: REQUEST, each request once, the figures that the requests have beside it, and under the
+    name of each side whether it allows.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    kept = [name for name in requests.columns if name not in REQUEST]
+    is_super = F.array_contains("super_users", F.col("principal"))
+    asked = requests.join(F.broadcast(rules), "cluster", "left").select(
+        *requests.columns,
+        F.coalesce(is_super, F.expr("false")).alias("is_super"),
+        F.coalesce("allow_everyone", F.expr("false")).alias("is_open"),
     )
-    resources = asked.select(*_PLACE).distinct()
-    of_open = resources.join(F.broadcast(rules.where("allow_everyone")), "cluster", "left_semi")
-    known = _keyed(of_open, acls).join(
-        acls.select(*_PLACE[:2], own_key()), [*_PLACE[:2], "key"], "left_semi"
+    who = F.array(F.col("principal"), F.lit(EVERYONE))
+    looking = _looking(
+        asked, acls, F.when(F.col("is_open"), F.array_append(who, _ANYBODY)).otherwise(who)
     )
-    has_acl = known.select(*_PLACE).distinct().withColumn("has_acl", F.expr("true"))
-    is_super = F.array_contains(F.col("super_users"), F.col("principal"))
-    is_open = F.col("has_acl").isNull() & F.col("allow_everyone")
-    is_granted = F.col("is_granted") & ~F.col("is_denied")
-    allowed = (
-        F.coalesce(is_super, F.expr("false"))
-        | F.coalesce(is_open, F.expr("false"))
-        | F.coalesce(is_granted, F.expr("false"))
+    held = _held(acls, sides).unionByName(_known(acls, rules, sides), allowMissingColumns=True)
+    is_first = (F.col("acl_principal") == F.col("principal")) & (
+        F.col("key") == key("LITERAL", F.col("resource_name"))
     )
-    joined = (
-        asked.join(weighed, list(REQUEST), "left")
-        .join(has_acl, list(_PLACE), "left")
-        .join(F.broadcast(rules), "cluster", "left")
+    found = looking.join(held, _SPEAKING, "left").where(is_first | F.col("permission").isNotNull())
+    is_meant = F.col("acl_host").isin(ANY_HOST, F.col("host"))
+    says = {
+        "denied": (F.col("permission") == "DENY") & is_meant & _denies(),
+        "granted": (F.col("permission") == "ALLOW") & is_meant & _grants(),
+        "known": F.col("permission") == _ANYBODY,
+    }
+    weighed = found.groupBy(*REQUEST, "is_super", "is_open").agg(
+        *(F.max(name).alias(name) for name in kept),
+        *(
+            F.coalesce(F.max(F.col(side) & said), F.expr("false")).alias(f"{side}.{name}")
+            for side in sides
+            for name, said in says.items()
+        ),
     )
-    return joined.select(*REQUEST, allowed.alias("is_allowed"))
+    return weighed.select(*REQUEST, *kept, *(_verdict(side).alias(side) for side in sides))
+
+
+def _verdict(side: str) -> "Column":
+    from pyspark.sql import functions as F  # noqa: N812
+
+    denied, granted, known = (F.col(f"`{side}.{name}`") for name in ("denied", "granted", "known"))
+    return F.col("is_super") | (F.col("is_open") & ~known) | (granted & ~denied)
 
 
 def matching(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
     """Pair every request with the ACLs that speak for or against it: REQUEST and `identity`."""
-    asked = requests.select(*REQUEST).distinct()
-    found = _speaking(asked, acls)
-    return found.where(_grants() | _denies()).select(*REQUEST, "identity")
+    from pyspark.sql import functions as F  # noqa: N812
+
+    who = F.array(F.col("principal"), F.lit(EVERYONE))
+    looking = _looking(requests.select(*REQUEST), acls, who)
+    found = looking.join(_held(acls, ["identity"]), _SPEAKING)
+    is_meant = F.col("acl_host").isin(ANY_HOST, F.col("host"))
+    return found.where(is_meant & (_grants() | _denies())).select(*REQUEST, "identity")
+
+
+def standing_on(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
+    """Keep the requests on whose resource one of the ACLs is, some more than once."""
+    own = acls.select(*_PLACE[:2], own_key())
+    return _keyed(requests, acls).join(own, [*_PLACE[:2], "key"], "left_semi").drop("key")
 
 
 def _keyed(resources: "DataFrame", acls: "DataFrame") -> "DataFrame":
@@ -111,27 +149,39 @@ def _keyed(resources: "DataFrame", acls: "DataFrame") -> "DataFrame":
     return with_keys(resources, acls, literal)
 
 
-def _speaking(asked: "DataFrame", acls: "DataFrame") -> "DataFrame":
-    """Join requests with the ACLs on their resources that are for whoever asks, from where.
+def _looking(asked: "DataFrame", acls: "DataFrame", who: "Column") -> "DataFrame":
+    """Repeat requests under each key and principal of an ACL that may speak of them.
 
     The principal is part of what is hashed: on one prefix there may be ACLs for a thousand others.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    both = F.array_distinct(F.array(F.col("principal"), F.lit(EVERYONE)))
-    held = acls.select(
-        "cluster",
-        "resource_type",
-        "identity",
+    return _keyed(asked, acls).withColumn("acl_principal", F.explode(F.array_distinct(who)))
+
+
+def _held(acls: "DataFrame", more: Sequence[str]) -> "DataFrame":
+    """Give ACLs as requests look for them."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return acls.select(
+        *_PLACE[:2],
         own_key(),
         F.col("principal").alias("acl_principal"),
         F.col("host").alias("acl_host"),
         F.col("operation").alias("acl_operation"),
         "permission",
+        *more,
     )
-    found = _keyed(asked, acls).withColumn("acl_principal", F.explode(both))
-    fitting = found.join(held, ["cluster", "resource_type", "key", "acl_principal"])
-    return fitting.where(F.col("acl_host").isin(ANY_HOST, F.col("host")))
+
+
+def _known(acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]) -> "DataFrame":
+    """Give one row for each pattern with ACLs, of clusters that allow what has none."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    of_open = acls.join(F.broadcast(rules.where("allow_everyone")), "cluster", "left_semi")
+    patterns = of_open.groupBy(*_PLACE[:2], own_key()).agg(*(F.max(s).alias(s) for s in sides))
+    nobody = dict.fromkeys(("acl_principal", "permission"), F.lit(_ANYBODY))
+    return patterns.withColumns(nobody)
 
 
 def with_keys(resources: "DataFrame", acls: "DataFrame", more: "Column") -> "DataFrame":
@@ -186,7 +236,7 @@ def _grants() -> "Column":
     return _denies() | implied
 
 
-def _word(name: "Column") -> "Column":
+def word(name: "Column") -> "Column":
     """Turn a word of the provider into Kafka's: `DescribeConfigs` to `DESCRIBE_CONFIGS`."""
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -27,7 +27,8 @@ def _shadowed(acls: "DataFrame") -> "DataFrame":
 
     place = ["cluster", "resource_type", "permission"]
     own = F.array(own_key(), F.lit(f"LITERAL:{ANY_NAME}"))
-    looking = with_keys(acls, acls, own)
+    who = F.array_distinct(F.array(F.col("principal"), F.lit(EVERYONE)))
+    looking = with_keys(acls, acls, own).withColumn("by_principal", F.explode(who))
     wider = acls.select(
         *place,
         own_key(),
@@ -36,9 +37,8 @@ def _shadowed(acls: "DataFrame") -> "DataFrame":
         F.col("host").alias("by_host"),
         F.col("operation").alias("by_operation"),
     )
-    found = looking.join(wider, [*place, "key"]).where(
+    found = looking.join(wider, [*place, "key", "by_principal"]).where(
         (F.col("by") != F.col("identity"))
-        & F.col("by_principal").isin(EVERYONE, F.col("principal"))
         & F.col("by_host").isin(ANY_HOST, F.col("host"))
         & F.col("by_operation").isin("ALL", F.col("operation"))
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from kplan.fleet.access import REQUEST, acls_of, decisions, rules_of
+from kplan.fleet.access import REQUEST, acls_of, rules_of, standing_on, verdicts
 from kplan.fleet.rows import OBJECTS, value_row
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.plan import Change
@@ -24,24 +24,27 @@ def replayed(
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    now = acls_of(objects)
-    kept = now.join(F.broadcast(gone), ["cluster", "identity"], "left_anti")
-    planned = kept.unionByName(acls_of(coming))
-    touched = gone.select("cluster").unionByName(coming.select("cluster")).distinct()
-    asked = used.join(F.broadcast(touched), "cluster", "left_semi")
-    rules = rules_of(objects)
-    before = decisions(asked, now, rules).withColumnRenamed("is_allowed", "was")
-    after = decisions(asked, planned, rules).withColumnRenamed("is_allowed", "will_be")
-    changed = before.join(after, list(REQUEST)).where("was <> will_be")
-    counts = asked.groupBy(*REQUEST).agg(
-        F.sum("count").alias("count"),
-        F.date_format(F.max("last_at"), "yyyy-MM-dd'T'HH:mm:ss'Z'").alias("last_at"),
+    goes = F.broadcast(gone.withColumn("goes", F.expr("true")))
+    now = acls_of(objects).join(goes, ["cluster", "identity"], "left")
+    acls = now.select(
+        "*", F.expr("true").alias("was"), F.col("goes").isNull().alias("will_be")
+    ).unionByName(
+        acls_of(coming).select("*", F.expr("false").alias("was"), F.expr("true").alias("will_be")),
+        allowMissingColumns=True,
     )
+    touched = gone.select("cluster").unionByName(coming.select("cluster")).distinct()
+    asked = (
+        used.join(F.broadcast(touched), "cluster", "left_semi")
+        .groupBy(*REQUEST)
+        .agg(F.sum("count").alias("count"), F.max("last_at").alias("last_at"))
+    )
+    concerned = standing_on(asked, acls.where("was <> will_be"))
+    weighed = verdicts(concerned, acls, rules_of(objects), ("was", "will_be"))
     effect = F.when(F.col("was"), F.lit("denied")).otherwise(F.lit("allowed"))
+    at = F.date_format("last_at", "yyyy-MM-dd'T'HH:mm:ss'Z'")
     return (
-        changed.withColumn("effect", effect)
-        .join(counts, list(REQUEST))
-        .select("effect", *REQUEST, "count", "last_at")
+        weighed.where("was <> will_be")
+        .select(effect.alias("effect"), *REQUEST, "count", at.alias("last_at"))
         .orderBy(F.desc("effect"), F.desc("count"), *REQUEST)
     )
 

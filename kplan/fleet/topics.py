@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
+from kplan.fleet.access import word
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:
@@ -143,11 +144,10 @@ def _cloud_event(data: "Column") -> "Column":
 
     said = data["authorizationInfo"]
     verdict = F.when(said["granted"], F.lit("Allowed")).otherwise(F.lit("Denied"))
-    operation = F.upper(F.regexp_replace(said["operation"], "([a-z])([A-Z])", "$1_$2"))
     parts = (
         (F.lit("Principal = "), data["authenticationInfo"]["principal"]),
         (F.lit(" is "), F.when(said["granted"].isNotNull(), verdict)),
-        (F.lit(" operation = "), operation),
+        (F.lit(" operation = "), word(said["operation"])),
         (
             F.lit(" from host = "),
             F.ltrim(F.coalesce(data["requestMetadata"]["client_address"], F.lit("")), F.lit("/")),
