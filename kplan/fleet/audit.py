@@ -2,13 +2,13 @@
 
 A line is `[TIME] LEVEL Principal = P is Allowed operation = O from host = H on resource = T:L:N for
 request = R with resourceRefCount = C based on rule ...` (Kafka: StandardAuthorizerData). Lines are
-taken apart by searching for fixed words: of all ways that is by far the fastest.
+many and what they say is not: equal ones are added up as soon as one expression has looked at each.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from kplan.fleet.access import REQUEST, acls_of, matching
+from kplan.fleet.access import REQUEST, acls_of, matching, word
 from kplan.fleet.inventory import use_of
 
 if TYPE_CHECKING:
@@ -22,7 +22,15 @@ TABLE = (
     "resource_type string, resource_name string, is_allowed boolean, request string, count long, "
     "first_at timestamp, last_at timestamp"
 )
-_TIME = "yyyy-MM-dd HH:mm:ss,SSS"
+_MARK, _PARTS = "\x01", 7
+_TEXT, _WORD = r"([^\x01]*?)", r"([^\x01\s]*)"
+_LINE = (
+    r"(?s)^.\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}(?>.*?Principal = )"
+    rf"(?>{_TEXT} is (Allowed|Denied) operation = ){_WORD} from host = {_WORD}"
+    rf" on resource = ([^\x01\s:]*):[^:]*:(?>{_TEXT} for request = ){_WORD}"
+    r" with resourceRefCount = \d{1,18}\s*(?: based on rule .*)?\z"
+)
+"""Java's; what stands in (?>...) is looked for once, so that no line takes long."""
 
 
 def lines(spark: "SparkSession", cluster: str, paths: Sequence[str]) -> "DataFrame":
@@ -34,65 +42,75 @@ def lines(spark: "SparkSession", cluster: str, paths: Sequence[str]) -> "DataFra
 
 
 def parsed(found: "DataFrame") -> "DataFrame":
-    """Take lines apart; what is no line of the authorizer keeps `line`, and `is_whole` is false.
+    """Take lines apart, and add up those that say the same; what is no such line stays as it is.
 
-    Out: cluster, source, line, is_whole, at, the rest of USAGE, and count (resources of a kind that
-    one request asked for are one line).
+    Out: cluster, source, text, is_whole, count, first_at, last_at. A whole `text` has what a line
+    says but for its time, between marks. Everything a line takes is done once, before anything is
+    asked of it: what Spark can move or copy, it works out anew in each place.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    line = F.col("line")
-    resource = F.split(_between(line, " on resource = ", " for request = "), ":", 3)
-    who = _between(line, "Principal = ", " operation = ")
-    verdict = F.substring_index(who, " is ", -1)
-    taken = found.select(
+    line, said = F.col("line"), F.col("said")
+    at = F.concat(F.substring(line, 2, 19), F.lit("."), F.substring(line, 22, 3))
+    read = found.select(
         "cluster",
         "source",
         "line",
-        F.try_to_timestamp(F.substring(line, 2, 23), F.lit(_TIME)).alias("at"),
-        F.when(verdict == "Allowed", F.expr("true"))
-        .when(verdict == "Denied", F.expr("false"))
-        .alias("is_allowed"),
-        F.substring(who, F.lit(1), F.length(who) - F.length(verdict) - len(" is ")).alias(
-            "principal"
-        ),
-        _between(line, " operation = ", " from host = ").alias("operation"),
-        _between(line, " from host = ", " on resource = ").alias("host"),
-        F.upper(F.regexp_replace(F.get(resource, F.lit(0)), "([a-z])([A-Z])", "$1_$2")).alias(
-            "resource_type"
-        ),
-        F.get(resource, F.lit(2)).alias("resource_name"),
-        _between(line, " for request = ", " with resourceRefCount = ").alias("request"),
-        F.expr(
-            "try_cast(substring_index(substring_index("
-            "line, ' with resourceRefCount = ', -1), ' based on rule ', 1) as bigint)"
-        ).alias("count"),
+        F.regexp_replace(line, _LINE, _MARK.join(f"${n + 1}" for n in range(_PARTS))).alias("said"),
+        at.try_cast("timestamp").alias("at"),
     )
-    needed = ["at", *USAGE, "count"]
-    is_whole = F.expr("true")
-    for name in needed:
-        is_whole &= F.col(name).isNotNull()
-    return taken.withColumn("is_whole", is_whole)
-
-
-def usage(found: "DataFrame") -> "DataFrame":
-    """Add up whole lines: who did what to what from where, how often, first and last when."""
-    from pyspark.sql import functions as F  # noqa: N812
-
+    is_line = F.col("at").isNotNull() & (said != line)  # what does not fit is not replaced
+    text = F.when(is_line, said).otherwise(line).alias("text")
     return (
-        found.where("is_whole")
-        .groupBy("source", *USAGE)
+        read.select("cluster", "source", text, is_line.alias("is_line"), "at")
+        .groupBy("cluster", "source", "text", "is_line")
         .agg(
+            F.bool_and("is_line").alias("is_whole"),  # so that no filter moves before the work
             F.count(F.lit(1)).alias("count"),
             F.min("at").alias("first_at"),
             F.max("at").alias("last_at"),
+        )
+        .drop("is_line")
+    )
+
+
+def usage(found: "DataFrame") -> "DataFrame":
+    """Say of whole lines who did what to what from where, how often, first and last when.
+
+    Resources of a kind that one request asked for are one line.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    who, verdict, operation, host, kind, name, request = (
+        F.get("parts", F.lit(n)) for n in range(_PARTS)
+    )
+    return (
+        found.where("is_whole")
+        .withColumn("parts", F.split("text", _MARK))
+        .select(
+            "source",
+            "cluster",
+            who.alias("principal"),
+            host.alias("host"),
+            operation.alias("operation"),
+            word(kind).alias("resource_type"),
+            name.alias("resource_name"),
+            (verdict == "Allowed").alias("is_allowed"),
+            request.alias("request"),
+            *("count", "first_at", "last_at"),
         )
     )
 
 
 def malformed(found: "DataFrame") -> "DataFrame":
-    """Keep the lines that are none of the authorizer's: cluster, source, line."""
-    return found.where("not is_whole").select("cluster", "source", "line")
+    """Give the lines that are none of the authorizer's, each as often as it is there.
+
+    Out: cluster, source, line.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    each = F.explode(F.array_repeat("text", F.col("count").cast("int"))).alias("line")
+    return found.where("not is_whole").select("cluster", "source", each)
 
 
 def last_used(used: "DataFrame") -> "DataFrame":
@@ -229,13 +247,3 @@ def _heard(used: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     return used.where("is_allowed").groupBy("cluster").agg(F.min("first_at").alias("since"))
-
-
-def _between(text: "Column", before: str, after: str) -> "Column":
-    """Give what stands between two fixed texts; null where one of them is missing."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    start = F.locate(before, text)
-    rest = F.substring(text, start + F.lit(len(before)), F.length(text))
-    end = F.locate(after, rest)
-    return F.when((start > 0) & (end > 0), F.substring(rest, F.lit(1), end - F.lit(1)))
