@@ -75,8 +75,7 @@ class Store:
 
     def runs(self) -> tuple[Run, ...]:
         """List the runs that are whole, oldest first; raises FleetError as `attempts` does."""
-        latest = {each.run: each for each in self.attempts()}
-        return tuple(sorted(latest.values(), key=_age))
+        return _latest(self.attempts())
 
     def attempts(self) -> tuple[Run, ...]:
         """List the attempts that are whole, also those of which there is a later one, by age.
@@ -132,7 +131,7 @@ class Store:
         return found.join(F.broadcast(known), "attempt")
 
     def append_audit(self, taken: "DataFrame") -> None:
-        """Add up the lines of logs and keep the sums; a log that was kept before is replaced.
+        """Keep what the lines of logs say; a log that was kept before is replaced.
 
         In: what `audit.parsed` gives. Raises FleetError.
         """
@@ -202,10 +201,11 @@ class Store:
         Returns how many attempts went. Parquet must lie in a folder of this machine for it.
         Raises FleetError where it does not.
         """
-        runs = self.runs()
+        attempts = self.attempts()
+        runs = _latest(attempts)
         kept = {each.attempt for each in runs[-1:]}
         kept |= {each.attempt for each in runs if now - _at(each) <= keep}
-        return self._tables.remove(kept, {each.attempt for each in self.attempts()}, now)
+        return self._tables.remove(kept, {each.attempt for each in attempts}, now)
 
 
 def _check_known(failure: "AnalysisException | Py4JJavaError") -> None:
@@ -228,6 +228,11 @@ def _check_known(failure: "AnalysisException | Py4JJavaError") -> None:
 def _run(row: "Row") -> Run:
     """Read a line; what an earlier version did not write is as it was then."""
     return Run(**{name: value for name, value in row.asDict().items() if value is not None})
+
+
+def _latest(attempts: Sequence[Run]) -> tuple[Run, ...]:
+    """Give the last attempt at each run, by age; in: attempts by age."""
+    return tuple(sorted({each.run: each for each in attempts}.values(), key=_age))
 
 
 def _age(run: Run) -> tuple[str, str]:

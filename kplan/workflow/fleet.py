@@ -103,7 +103,7 @@ def snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None)
     """
     fleet = fleet_of(options)
     asked = asked_for(fleet, options, ports)
-    sources = tuple(_sources(fleet, options.only, asked, ports))
+    sources = tuple(_sources(fleet, options, asked, ports))
     ports.progress.stage("Starting Spark")
     with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
         from kplan.fleet.source import clusters  # noqa: PLC0415 - imports PySpark
@@ -122,13 +122,11 @@ def snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None)
 
 
 def _sources(
-    fleet: Fleet, only: Sequence[str], asked: Asked, ports: FleetPorts
+    fleet: Fleet, options: FleetOptions, asked: Asked, ports: FleetPorts
 ) -> Iterator[Source]:
     problems: list[Diagnostic] = []
     found: list[Source] = []
-    for each in fleet.clusters:
-        if only and each.name not in only:
-            continue
+    for each in options.chosen(fleet):
         connect = None
         if each.provider is not None:
             connect, told = ports.connecting(each)

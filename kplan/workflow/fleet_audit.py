@@ -32,11 +32,7 @@ def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
     since is read. What goes wrong with one cluster is a note, unless it goes wrong with all.
     """
     fleet = fleet_of(options)
-    logging = [
-        each
-        for each in fleet.clusters
-        if each.audit and (not options.only or each.name in options.only)
-    ]
+    logging = [each for each in options.chosen(fleet) if each.audit]
     if not logging:
         raise UsageError(
             "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'

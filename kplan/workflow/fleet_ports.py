@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from kplan.config.fleet_file import FleetCluster
+from kplan.config.fleet_file import Fleet, FleetCluster
 from kplan.config.inputs import Inputs
 from kplan.fleet import shown
 from kplan.fleet.engine import Engine
@@ -41,6 +41,10 @@ class FleetOptions:
     limit: int = shown.LIMIT
     output: str = ""
     engine: Engine = field(default_factory=Engine)
+
+    def chosen(self, fleet: Fleet) -> tuple[FleetCluster, ...]:
+        """Give the clusters that were asked for, in the order of the file."""
+        return tuple(each for each in fleet.clusters if not self.only or each.name in self.only)
 
 
 class FleetProgress(Progress, Protocol):

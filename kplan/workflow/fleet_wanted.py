@@ -184,11 +184,7 @@ def _within(configuration: str, address: Address) -> str:
 
 
 def _declaring(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> Iterator[FleetCluster]:
-    chosen = [
-        each
-        for each in fleet.clusters
-        if each.configuration is not None and (not options.only or each.name in options.only)
-    ]
+    chosen = [each for each in options.chosen(fleet) if each.configuration is not None]
     ports.progress.stage("Reading configurations", len(chosen))
     for each in chosen:
         yield each
