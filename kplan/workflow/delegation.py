@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from kplan.cluster.delegation import DelegationToken, TokenOrder
 from kplan.cluster.errors import remedy
 from kplan.cluster.port import Cluster
-from kplan.model.errors import ClusterError, Unsupported
+from kplan.model.errors import ClusterError, Unsupported, UsageError
 from kplan.model.refusal import Refusal
 from kplan.model.tables import Figures, FigureTable
 
@@ -45,9 +45,13 @@ def token_created(cluster: Cluster, order: TokenOrder) -> DelegationToken:
     """Make a token.
 
     Raises:
+        UsageError: a principal is not one of type User, as Kafka wants it.
         ClusterError: the cluster refused, or did not answer.
 
     """
+    for each in filter(None, (order.owner, *order.renewers)):
+        if not each.startswith("User:") or each == "User:":
+            raise UsageError(f'"{each}" is no owner or renewer.', "Write it as User:NAME.")
     check_served(cluster, {"create_token"})
     found = cluster.create_token(order)
     if isinstance(found, Refusal):

@@ -10,7 +10,7 @@ from kplan.kafka.wire.token_messages import (
     EXPIRE_TOKEN,
     RENEW_TOKEN,
 )
-from kplan.kafka.wire.verdict import invalid, refused, unread
+from kplan.kafka.wire.verdict import refused, unread
 from kplan.model.errors import Unread
 from kplan.model.refusal import Refusal
 
@@ -32,9 +32,6 @@ def tokens(gateway: Gateway) -> tuple[DelegationToken, ...]:
 def create_token(gateway: Gateway, order: TokenOrder) -> DelegationToken | Refusal:
     """Make a token; the answer holds its secret."""
     part = CREATE_TOKEN.request.CreatableRenewers
-    named = [_principal(each) for each in (order.owner, *order.renewers) if each]
-    if not all(sort and name for sort, name in named):
-        return invalid("A principal is written as User:NAME.")
     sort, name = _principal(order.owner) if order.owner else (None, None)
     request = CREATE_TOKEN.request(
         owner_principal_type=sort,

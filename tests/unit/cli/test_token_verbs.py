@@ -96,5 +96,12 @@ def test_a_cluster_that_lacks_the_api_is_told_before_anything_is_sent(desk: Desk
     assert "create_token" not in {each.method for each in desk.cluster.calls}
 
 
+@pytest.mark.parametrize("wrong", ["app", "Group:app", "User:"])
+def test_an_owner_or_renewer_that_is_no_user_is_told(desk: Desk, wrong: str) -> None:
+    assert "Write it as User:NAME." in desk.fails("tokens", "create", f"-owner={wrong}")
+    assert "Write it as User:NAME." in desk.fails("tokens", "create", f"-renewer={wrong}")
+    assert desk.cluster.delegation_tokens() == ()
+
+
 def test_a_span_that_is_none_is_told(desk: Desk) -> None:
     assert "-for" in desk.fails("tokens", "renew", "token-1", "-for=soon")
