@@ -23,8 +23,11 @@ def figures_document(found: Figures) -> Document:
     """Show the tables, what must be known beside them, and where the figures came from."""
     blocks: list[Block] = [Heading(line(strong(found.title)))]
     blocks += [_table(each) for each in found.tables if each.rows]
-    if not any(each.rows for each in found.tables):
+    empty = [each.name.replace("_", " ") for each in found.tables if not each.rows]
+    if len(empty) == len(found.tables):
         blocks.append(Paragraph("Nothing was found."))
+    elif nothing := [each for each in empty if each != "unread"]:
+        blocks.append(Paragraph(f"Nothing was found of: {', '.join(nothing)}.", Tone.FAINT))
     blocks += [Paragraph(f"Note: {each}", Tone.WARNING) for each in found.notes]
     if found.lineage:
         told = ", ".join(f"{name} {value}" for name, value in found.lineage.items())

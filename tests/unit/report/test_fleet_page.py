@@ -4,7 +4,8 @@ import re
 
 from kplan.model.tables import Cell, Figures, FigureTable
 from kplan.report.documents.fleet_page import fleet_page
-from kplan.report.views import figures_page
+from kplan.report.look import PLAIN
+from kplan.report.views import figures_page, figures_text
 
 LINEAGE = {"run": "monday", "read_at": "2026-11-16T06:00:00+00:00", "kplan_version": "1.0"}
 
@@ -78,3 +79,12 @@ def test_what_nobody_owns_is_counted_and_drawn() -> None:
         if each.title == "Objects by owner"
     )
     assert chart.bars == (("eu", (9, 1)),)
+
+
+def test_a_text_names_what_nothing_was_found_of() -> None:
+    """A table that is left out could be one that nobody looked at."""
+    shadowed = table("findings", "cluster", ("eu",))
+    tables = (shadowed, table("violations", "cluster"), table("unread", "cluster"))
+    told = figures_text(Figures("Lint", tables), PLAIN)
+    assert "Nothing was found of: violations." in told
+    assert "Nothing was found.\n" in figures_text(Figures("Lint", tables[1:]), PLAIN)
