@@ -240,7 +240,8 @@ def _connected(engine: Engine) -> "SparkSession":
 
 
 def first_line(failure: BaseException) -> str:
-    """Give the cause of a failure of Spark, else what it begins with; the rest are traces."""
-    lines = [each.strip() for each in str(failure).strip().splitlines()]
+    """Give the cause of a failure of Spark, else the line that says most; the rest are traces."""
+    told = str(failure)
+    lines = [each.strip() for each in told.splitlines()]
     causes = [each for each in lines if each.startswith(_CAUSED) and not each.endswith(_TRACE)]
-    return causes[-1].removeprefix(_CAUSED) if causes else "".join(lines[:1])
+    return causes[-1].removeprefix(_CAUSED) if causes else _reason(told)

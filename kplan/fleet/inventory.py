@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 LABEL = "label."
+_OF_ITSELF = ("kafka_broker_config", "kafka_feature")
 OWNED = "cluster string, kind string, identity string, owner string"
 """What owns which object: a configuration, with the module in it."""
 
@@ -51,6 +52,7 @@ def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
 def owners(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "DataFrame":
     """Count objects by what owns them, the most first; NOBODY owns what no state holds.
 
+    What every cluster has of itself is left out: topics of Kafka's own, features, brokers' configs.
     In: `owned` has cluster, kind, identity, owner. Out: group, owner, topics, acls, others, share
     (of the objects of the group, in percent).
     """
@@ -58,7 +60,8 @@ def owners(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "DataFrame
     from pyspark.sql import functions as F  # noqa: N812
 
     topic, acl = F.col("kind") == "kafka_topic", F.col("kind") == "kafka_acl"
-    live = grouped(objects, by).where(~F.col("kind").isin(*NO_OBJECTS))
+    is_own = topic & F.col("identity").startswith("__")
+    live = grouped(objects, by).where(~F.col("kind").isin(*NO_OBJECTS, *_OF_ITSELF) & ~is_own)
     told = live.join(owned, ["cluster", "kind", "identity"], "left")
     counts = told.groupBy("group", F.coalesce("owner", F.lit(NOBODY)).alias("owner")).agg(
         F.count_if(topic).alias("topics"),

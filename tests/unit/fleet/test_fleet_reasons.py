@@ -1,6 +1,6 @@
 import pytest
 
-from kplan.fleet.engine import _reason
+from kplan.fleet.engine import _reason, first_line
 
 PYTHON = """An exception was thrown from the Python worker:
 Traceback (most recent call last):
@@ -26,3 +26,11 @@ def test_of_any_other_failure_the_first_line_is_told() -> None:
         "[PATH_NOT_FOUND] There is no x."
     )
     assert _reason("") == "no reason given"
+
+
+def test_the_cause_of_a_failure_comes_before_all() -> None:
+    disk = "Caused by: java.io.IOException: No space left on device"
+    told = f"Job aborted.\nCaused by: org.apache.spark.SparkException: x\n{disk}\n\tat y"
+    assert first_line(OSError(told)) == "java.io.IOException: No space left on device"
+    python = f"[PYTHON_DATA_SOURCE_ERROR] Failed to create it: {PYTHON.partition(':')[2]}"
+    assert first_line(OSError(python)).startswith("AttributeError: ")
