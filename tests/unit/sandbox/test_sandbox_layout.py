@@ -10,6 +10,7 @@ from kplan.sandbox.layout import (
     Role,
     bootstrap_controllers,
     bootstrap_servers,
+    initial_controllers,
     nodes,
     ports_needed,
     server_properties,
@@ -80,6 +81,19 @@ def test_a_broker_listens_for_clients_only_when_controllers_are_apart() -> None:
     assert "inter.broker.listener.name" not in properties_of(102, spec)
     assert properties_of(2, spec)["controller.quorum.voters"] == (
         "101@127.0.0.1:20004,102@127.0.0.1:20005,103@127.0.0.1:20006"
+    )
+
+
+def test_voters_that_may_change_are_in_the_storage_and_not_in_the_settings() -> None:
+    """KIP-853: nodes are told whom to ask, and controllers are formatted with who votes."""
+    spec = SandboxSpec(brokers=1, controllers=2, dynamic_quorum=True)
+    for number in (1, 101):
+        settings = properties_of(number, spec)
+        assert "controller.quorum.voters" not in settings
+        assert settings["controller.quorum.bootstrap.servers"] == "127.0.0.1:20002,127.0.0.1:20003"
+    directories = {1: "A" * 22, 101: "B" * 22, 102: "C" * 22}
+    assert initial_controllers(laid_out(spec), directories) == (
+        f"101@127.0.0.1:20002:{'B' * 22},102@127.0.0.1:20003:{'C' * 22}"
     )
 
 
