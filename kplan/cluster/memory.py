@@ -175,6 +175,9 @@ class MemoryCluster(MoveRequests, QuorumRequests, TokenRequests):
             for name, verdict in answer.verdicts.items()
         }
 
+    def expect_writes(self) -> None:
+        """Do nothing: there is nothing to wait for."""
+
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
         """Create topics."""
         return self._create_topics("create_topics", specs).verdicts

@@ -95,6 +95,10 @@ class Cluster(Protocol):
         """Ask what would come of creating the topics (CreateTopics, validate only; KIP-525)."""
         ...
 
+    def expect_writes(self) -> None:
+        """Begin, beside what goes on, what the first write would else wait for; returns at once."""
+        ...
+
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
         """Create topics."""
         ...

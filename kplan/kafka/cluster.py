@@ -2,7 +2,8 @@
 
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from enum import StrEnum
+from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kplan.cluster.delegation import DelegationToken, TokenOrder
@@ -42,67 +43,11 @@ from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.settings import ConnectionSettings
 from kplan.kafka.wire.direct import ControllerCluster
 from kplan.kafka.wire.driver import WireCluster
+from kplan.model.errors import ClusterError
 from kplan.model.refusal import Refusal
 
 if TYPE_CHECKING:
     from kplan.kafka.confluent import ConfluentCluster
-
-
-class Driver(StrEnum):
-    """Who carries a request: kplan's own connections, or confluent-kafka."""
-
-    WIRE = "wire"
-    CONFLUENT = "confluent"
-
-
-ROUTES: Mapping[str, tuple[Driver, str]] = {
-    "describe": (Driver.WIRE, "tells a wrong password, authority or port at once"),
-    "rights": (Driver.WIRE, "may be asked of one broker, for cluster and topics together"),
-    "topics": (Driver.WIRE, "may be pinned to one broker, gives topic ids"),
-    "topic_configs": (Driver.WIRE, "half the time and memory, may be pinned to one broker"),
-    "acls": (Driver.WIRE, "librdkafka takes a refused list for an empty one (P3)"),
-    "preview_topics": (Driver.WIRE, "librdkafka has no answer with effective configs (KIP-525)"),
-    "create_topics": (Driver.CONFLUENT, "works as it is; wire where a quota may hold for us"),
-    "create_partitions": (Driver.CONFLUENT, "works as it is; wire where a quota may hold for us"),
-    "alter_topic_configs": (Driver.CONFLUENT, "works as it is"),
-    "delete_topics": (Driver.WIRE, "librdkafka cannot delete by topic id (KIP-516)"),
-    "create_acls": (Driver.WIRE, "librdkafka loses USER and DELEGATION_TOKEN (P4)"),
-    "delete_acls": (Driver.WIRE, "librdkafka loses USER and DELEGATION_TOKEN (P4)"),
-    "quotas": (Driver.WIRE, "confluent-kafka has no such call"),
-    "alter_quotas": (Driver.WIRE, "confluent-kafka has no such call"),
-    "scram_users": (Driver.WIRE, "librdkafka aborts the process where the right is missing (P5)"),
-    "alter_scram_users": (Driver.WIRE, "kplan salts the password itself, where it is needed"),
-    "config_names": (Driver.WIRE, "confluent-kafka has no such call"),
-    "configs": (
-        Driver.WIRE,
-        "librdkafka knows no defaults of the cluster (P11)",
-    ),
-    "alter_configs": (
-        Driver.WIRE,
-        "librdkafka knows no defaults of the cluster (P11)",
-    ),
-    "versions": (Driver.WIRE, "confluent-kafka has no such call"),
-    "update_features": (Driver.WIRE, "confluent-kafka has no such call"),
-    "topic_use": (Driver.WIRE, "all groups of a broker in three requests, not three each"),
-    "group_names": (Driver.WIRE, "says so where a broker does not answer"),
-    "groups": (Driver.WIRE, "confluent-kafka leaves out dead brokers without a word"),
-    "describe_groups": (Driver.WIRE, "confluent-kafka creates __consumer_offsets by asking (P12)"),
-    "delete_records": (Driver.WIRE, "each leader is asked once, and tells partition by partition"),
-    "reassignments": (Driver.WIRE, "confluent-kafka has no such call"),
-    "reassign": (Driver.WIRE, "confluent-kafka has no such call"),
-    "replica_sizes": (Driver.WIRE, "confluent-kafka has no such call"),
-    "elect_leaders": (Driver.WIRE, "tells partition by partition, also where all are asked for"),
-    "quorum": (Driver.WIRE, "confluent-kafka has no such call"),
-    "unregister_broker": (Driver.WIRE, "confluent-kafka has no such call"),
-    "add_voter": (Driver.WIRE, "confluent-kafka has no such call"),
-    "remove_voter": (Driver.WIRE, "confluent-kafka has no such call"),
-    "delegation_tokens": (Driver.WIRE, "confluent-kafka has no such call"),
-    "create_token": (Driver.WIRE, "confluent-kafka has no such call"),
-    "renew_token": (Driver.WIRE, "confluent-kafka has no such call"),
-    "expire_token": (Driver.WIRE, "confluent-kafka has no such call"),
-    "lacks": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
-}
-"""The driver of each method, and why."""
 
 
 class KafkaCluster:
@@ -115,6 +60,7 @@ class KafkaCluster:
     topic_configs       wire      half the time and memory, may be pinned to one broker
     acls                wire      librdkafka takes a refused list for an empty one (P3)
     preview_topics      wire      librdkafka has no answer with effective configs (KIP-525)
+    expect_writes       confluent the wire driver has nothing to load
     create_topics       confluent works as it is; wire where a quota may hold for us
     create_partitions   confluent works as it is; wire where a quota may hold for us
     alter_topic_configs confluent works as it is
@@ -150,18 +96,14 @@ class KafkaCluster:
     lacks               wire      the versions are those of the wire driver's own connections
     =================== ========= =====================================================
 
-    Nothing is connected before the first question; librdkafka is loaded at the first write.
-
-    It speaks versions in which what is above a quota on changes is carried out all the same, and
-    the connection stands still afterwards until that is paid for (KIP-599). Where there is such a
-    quota the wire driver creates: what is above it is refused item by item (decision 0063).
+    Nothing is connected before the first question; librdkafka is loaded at the first write, or
+    when one is expected. Why there are two ways to create under a quota: decision 0063.
     """
 
     def __init__(self, settings: ConnectionSettings) -> None:
         self._settings = settings
         self._wire = WireCluster(settings)
         self._confluent: ConfluentCluster | None = None
-        self._limited: bool | None = None
         self._lock = threading.Lock()
 
     def describe(self) -> ClusterDescription:
@@ -192,9 +134,13 @@ class KafkaCluster:
         """Ask what would come of creating the topics."""
         return self._wire.preview_topics(specs)
 
+    def expect_writes(self) -> None:
+        """Load librdkafka and connect, beside what goes on."""
+        threading.Thread(target=self._begin, name="expect-writes", daemon=True).start()
+
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
         """Create topics."""
-        if self._is_limited():
+        if self._is_limited:
             return self._wire.create_topics(specs, is_strict=True)
         found = self._writer().create_topics(specs)
         return named("create_topics", found, self._wire.principal)
@@ -203,7 +149,7 @@ class KafkaCluster:
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
     ) -> Mapping[str, Verdict]:
         """Grow topics."""
-        if self._is_limited():
+        if self._is_limited:
             return self._wire.create_partitions(specs, validate_only=validate_only)
         found = self._writer().create_partitions(specs, validate_only=validate_only)
         return named("create_partitions", found, self._wire.principal)
@@ -355,12 +301,14 @@ class KafkaCluster:
         if self._confluent is not None:
             self._confluent.close()
 
+    @cached_property
     def _is_limited(self) -> bool:
         """Whether a quota on changes may hold for us; asked once, before the first of them."""
-        with self._lock:
-            if self._limited is None:
-                self._limited = self._wire.is_limited()
-            return self._limited
+        return self._wire.is_limited()
+
+    def _begin(self) -> None:
+        with suppress(ClusterError):  # the first write tells what is wrong
+            self._writer().expect_writes()
 
     def _writer(self) -> "ConfluentCluster":
         """Give the confluent driver, made on first use: loading librdkafka takes its time."""

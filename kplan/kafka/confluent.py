@@ -5,6 +5,7 @@ This module loads librdkafka, so only functions import it.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import Protocol, TypeVar, cast
 
 from confluent_kafka import KafkaError, KafkaException  # noqa: TID253 - imported lazily itself
@@ -79,6 +80,12 @@ class ConfluentCluster:
         operation_s = min(max(timeouts.request_s, SHORTEST_S), LONGEST_S - GRACE_S)
         self._request_s = operation_s + GRACE_S
         self._timeouts = {"operation_timeout": operation_s, "request_timeout": self._request_s}
+
+    def expect_writes(self) -> None:
+        """Connect, so that the first write need not wait for it."""
+        if (admin := self._admin) is not None:
+            with suppress(KafkaException):
+                admin.describe_cluster(request_timeout=self._request_s)
 
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
         """Create topics."""

@@ -49,17 +49,27 @@ class JournalWriter:
         self._sink = sink
         self._chain = chain
         self._numbers = numbers
+        self._sent: set[tuple[str, int]] = set()
         self._turn = threading.Lock()
 
     def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Make durable what is about to be sent; only then may it be sent.
 
+        What is sent again, as under a quota many times, is written down already.
+
         Raises:
             StateError: that cannot be done. Nothing may be sent then.
 
         """
-        sent = [self._numbers[each.key] for each in changes]
-        self._write_through({"sent": sent, "step": batch.step.name, "at": utc_now()})
+        step = batch.step.name
+        with self._turn:
+            sent = [self._numbers[each.key] for each in changes]
+            news = [each for each in sent if (step, each) not in self._sent]
+            if news:
+                line = {"sent": news, "step": step, "at": utc_now()}
+                self._sink.add(self._chain.line(line))
+            self._sink.sync()
+            self._sent.update((step, each) for each in news)
 
     def finished(self, outcome: Outcome) -> None:
         """Note what became of one change; it is durable before the next request goes out."""

@@ -122,6 +122,9 @@ class WireCluster:
         found = creation.preview_topics(self._gateway, specs) if specs else {}
         return self._named("preview_topics", found)
 
+    def expect_writes(self) -> None:
+        """Do nothing: the connections are open already."""
+
     def is_limited(self) -> bool:
         """Whether a quota on changes of topics may hold for us (KIP-599)."""
         return mutation_quota.is_limited(self._gateway, self._settings.client_id)

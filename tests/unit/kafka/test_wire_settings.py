@@ -169,7 +169,7 @@ def test_an_api_that_an_old_metadata_version_refuses_is_lacking(
 
 
 def test_every_method_that_takes_an_api_is_one_of_the_port() -> None:
-    from kplan.kafka.cluster import ROUTES
+    from kplan.kafka.routes import ROUTES
 
     assert capabilities.TAKES.keys() <= ROUTES.keys()
 

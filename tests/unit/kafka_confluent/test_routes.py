@@ -1,13 +1,15 @@
 """The routing table is what the methods do."""
 
 import inspect
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
 
 from kplan.cluster.port import Cluster
-from kplan.kafka.cluster import ROUTES, Driver, KafkaCluster, open_cluster
+from kplan.kafka.cluster import KafkaCluster, open_cluster
+from kplan.kafka.routes import ROUTES, Driver
 from kplan.kafka.settings import ConnectionSettings, Endpoint, Seconds, Timeouts
 from kplan.kafka.wire.driver import WireCluster
 from kplan.model.errors import Unreachable
@@ -25,7 +27,41 @@ def recorder(calls: list[tuple[Driver, str]], driver: Driver) -> SimpleNamespace
         return called
 
     named = {name: method(name) for name in [*METHODS, "close"]}
-    return SimpleNamespace(**named, principal="User:me")
+    return SimpleNamespace(**named, principal="User:me", is_limited=lambda: False)
+
+
+def wait_for(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 5
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def test_where_a_quota_may_hold_creates_go_by_the_wire_driver_and_strictly() -> None:
+    """KIP-599: what is above it is refused, and not carried out and paid for afterwards."""
+    asked: list[dict[str, object]] = []
+
+    def strictly(*_: object, **given: object) -> dict[str, object]:
+        asked.append(given)
+        return {}
+
+    cluster = KafkaCluster(NOBODY)
+    cluster._wire = SimpleNamespace(  # type: ignore[assignment] # notes calls
+        is_limited=lambda: True, create_topics=strictly, create_partitions=strictly
+    )
+    cluster.create_topics([])
+    cluster.create_partitions([], validate_only=True)
+    assert asked == [{"is_strict": True}, {"validate_only": True}]
+    assert cluster._confluent is None
+
+
+def test_a_write_that_is_expected_finds_librdkafka_loaded() -> None:
+    cluster = KafkaCluster(NOBODY)
+    cluster.expect_writes()
+    wait_for(lambda: cluster._confluent is not None)
+    writer = cluster._confluent
+    assert writer is not None
+    assert cluster._writer() is writer
+    cluster.close()
 
 
 def test_the_table_names_every_method_of_the_port_with_a_reason() -> None:
@@ -34,6 +70,7 @@ def test_the_table_names_every_method_of_the_port_with_a_reason() -> None:
 
 
 def test_a_routed_cluster_is_a_cluster() -> None:
+    """K117-01."""
     cluster: Cluster = KafkaCluster(NOBODY)
     cluster.close()
 
@@ -51,6 +88,7 @@ def test_every_method_goes_where_the_table_says(name: str) -> None:
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY
     ]
     method(*([] for _ in takes))
+    wait_for(lambda: bool(calls))  # one of them goes on beside
     assert calls == [(ROUTES[name][0], name)]
 
 
