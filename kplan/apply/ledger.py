@@ -44,6 +44,8 @@ class Line:
         status, note = self.status, self.note
         if self.is_open:
             status, note = Status.SKIPPED, "done in part" if self.steps_done else note
+        elif self.status is not Status.APPLIED and self.steps_done and self.change.is_recreated:
+            note = "deleted, and not created again yet: the next apply creates it"
         elapsed = 0 if self.started is None else max(0, round((self.ended - self.started) * 1000))
         return Outcome(
             self.change,
@@ -95,7 +97,8 @@ class Ledger:
         line.note = note or line.note
         if change.action is Action.REPLACE and not line.steps_left and line.started is not None:
             # From the send of the delete to the answer of the add: the access gap is no longer.
-            gap = f"without access for at most {(now - line.started) * 1000:.0f} ms"
+            missed = "away" if change.is_recreated else "without access"
+            gap = f"{missed} for at most {(now - line.started) * 1000:.0f} ms"
             line.note = "never without access" if change.adds_first else gap
         return line
 

@@ -56,7 +56,8 @@ def _decided(batch: Batch, doubt: Doubt, reading: Reading, ledger: Ledger, means
     is_there = change.identity in reading.objects
     waits = how is Handling.IN_DOUBT or (
         # The answer speaks of a topic that this broker has not heard of yet, or has still.
-        how is Handling.COMPARE and is_there is not _expects(refused)
+        how is Handling.COMPARE
+        and (is_there is not _expects(refused) or _is_going(change, refused, reading))
     )
     if waits:
         return False
@@ -68,6 +69,13 @@ def _decided(batch: Batch, doubt: Doubt, reading: Reading, ledger: Ledger, means
 def _expects(refused: Refusal) -> bool:
     """Whether the broker that refused knows the object."""
     return refused.error != "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def _is_going(change: Change, refused: Refusal, reading: Reading) -> bool:
+    """Whether what is to be replaced is in the way still: some clusters delete it later."""
+    live = reading.objects.get(change.identity)
+    is_old = live is not None and change.is_recreated and live.uid == change.uid
+    return is_old and refused.error == "TOPIC_ALREADY_EXISTS"
 
 
 def _note(change: Change, refused: Refusal) -> str:

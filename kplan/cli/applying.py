@@ -77,6 +77,8 @@ def _applied(session: Session, wish: Wish, shown: Progress) -> Applied:
         total_s=wish.total_s or options.pace.total_s,
     )
     options = replace(options, pace=pace, move_pace=wish.move_pace or options.move_pace)
+    if wish.needs_approval:  # who is asked is asked for the names of what is lost
+        options = replace(options, acknowledged=frozenset(options.replaced))
     verb = "destroy" if wish.is_destroy else "apply"
     ports = wiring.ports(session, verb, wish.states, shown)
     hands = Hands(partial(_approved, session, wish, shown), _watcher(session, wish, shown))
@@ -110,8 +112,11 @@ def _approved(session: Session, wish: Wish, shown: Progress, made: Planned) -> b
             "The plan made anew is another one, and there is nobody to approve it.",
             "Review the plan above, and save it; or give -auto-approve.",
         )
+    given = wish.planning.acknowledge_data_loss
+    lost = [each for each in made.plan.granted if each.is_recreated]
+    names = [str(each.identity) for each in lost if str(each.address) not in given]
     question = approval.DESTROY if wish.is_destroy else approval.APPLY
-    return approval.asked(session, shown, question)
+    return approval.named(session, shown, names) and approval.asked(session, shown, question)
 
 
 def _watcher(session: Session, wish: Wish, shown: Progress) -> Watcher:

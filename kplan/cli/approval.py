@@ -1,5 +1,7 @@
 """Asking a person before something is changed."""
 
+from collections.abc import Sequence
+
 from kplan.cli.environment import is_ci
 from kplan.cli.progress import Progress
 from kplan.cli.session import Session
@@ -17,6 +19,11 @@ Do you really want to destroy all of this?
   Only 'yes' will be accepted to confirm.
 
   Enter a value: """
+LOSS = """
+{} is to be deleted with all its records, and created anew, empty.
+  There is no undo. Its name is to be typed to confirm that.
+
+  Enter the name: """
 
 
 def check_can_approve(session: Session, *, auto_approve: bool, may_ask: bool) -> None:
@@ -42,3 +49,13 @@ def asked(session: Session, progress: Progress, question: str) -> bool:
         is_approved = session.terminal.ask(question) == "yes"
         session.terminal.talk("\n" if is_approved else "\nCancelled: nothing was changed.")
     return is_approved
+
+
+def named(session: Session, progress: Progress, names: Sequence[str]) -> bool:
+    """Ask for the name of each object whose data is to be lost."""
+    with progress.hidden():
+        for name in names:
+            if session.terminal.ask(LOSS.format(name)) != name:
+                session.terminal.talk("\nCancelled: nothing was changed.")
+                return False
+    return True

@@ -27,7 +27,7 @@ def waited(
         raise UsageError("-timeout must be greater than 0.")
     project = wiring.project(session, states, inputs)
     with progress(session.terminal) as shown:
-        ports = wiring.ports(session, "wait", states, shown)
+        ports = wiring.ports(session, "wait", states, shown, seconds)
         watcher = ApplyWatcher(shown, session.signals, session.terminal.talk_look)
         found = wait(project, Pace(visible_s=seconds), ports, watcher)
     session.terminal.data(_json(found) if answer.json else _text(found))

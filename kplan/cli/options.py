@@ -189,6 +189,22 @@ class PlanningOptions:
             help="Plan only this resource, or all of a block (repeatable).",
         ),
     ] = field(default_factory=list)
+    replace: Annotated[
+        list[str],
+        typer.Option(
+            "--replace",
+            metavar="ADDRESS",
+            help="Delete this topic with its records and create it anew (repeatable).",
+        ),
+    ] = field(default_factory=list)
+    acknowledge_data_loss: Annotated[
+        list[str],
+        typer.Option(
+            "--acknowledge-data-loss",
+            metavar="ADDRESS",
+            help="What -replace deletes here may be lost; a terminal is asked else (repeatable).",
+        ),
+    ] = field(default_factory=list)
     refresh: Annotated[
         bool,
         typer.Option("--refresh/--no-refresh", help="kplan always reads the cluster; keep it on."),
@@ -283,6 +299,12 @@ class PlanningOptions:
             raise UsageError(f"-parallelism is 1 or more, not {self.parallelism}.")
         for each in self.target:
             _check_target(each)
+        for option, addresses in (
+            ("-replace", self.replace),
+            ("-acknowledge-data-loss", self.acknowledge_data_loss),
+        ):
+            for each in addresses:
+                _check_instance(option, each)
         if self.policy_mode not in _POLICY_MODES:
             raise UsageError(f'-policy-mode={self.policy_mode} is neither "item" nor "all".')
         if self.as_principal and ":" not in self.as_principal:
@@ -313,6 +335,17 @@ class PlanningOptions:
 
 
 _POLICY_MODES = ("", "item", "all")
+
+
+def _check_instance(option: str, address: str) -> None:
+    try:
+        Address.parse(address)
+    except ValueError:
+        raise UsageError(
+            f"{option}={address} is no resource address.",
+            hint="Write it as kafka_topic.NAME, or 'kafka_topic.NAME[\"KEY\"]' in quotes for the "
+            "shell.",
+        ) from None
 
 
 def _check_target(target: str) -> None:

@@ -1,7 +1,9 @@
 """The real objects behind the ports of a use case; they are built here and nowhere else."""
 
+import math
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import takewhile
@@ -54,8 +56,16 @@ def project(session: Session, states: StateOptions, inputs: InputOptions | None 
     return Project(folder, states.path(session.environ), given, remote)
 
 
-def ports(session: Session, verb: str, states: StateOptions, progress: Progress) -> Ports:
+def ports(
+    session: Session,
+    verb: str,
+    states: StateOptions,
+    progress: Progress,
+    within_s: float = math.inf,
+) -> Ports:
     """Connect a use case to the cluster, the clock, the terminal and the lock.
+
+    No node and no request is waited for longer than `within_s`, whatever the settings say.
 
     Raises:
         UsageError: the lock timeout is no span of time.
@@ -66,7 +76,7 @@ def ports(session: Session, verb: str, states: StateOptions, progress: Progress)
     turn = Lock()  # several clusters are connected at the same time
 
     def connect(found: Configuration, key: str) -> Cluster:
-        return _connected(session, progress, found, key, turn)
+        return _connected(session, progress, found, key, (turn, within_s))
 
     return Ports(
         connect=connect,
@@ -83,6 +93,8 @@ def ports(session: Session, verb: str, states: StateOptions, progress: Progress)
 def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
     """Say what narrows the plan. Raises UsageError."""
     planning.check()
+    if is_destroy and planning.replace:
+        raise UsageError("-replace creates anew what it deletes: it does not go with destroy.")
     if unknown := sorted(set(planning.accept) - ACCEPTABLE):
         raise UsageError(
             f"-accept={unknown[0]} is no guard that can be let through.",
@@ -96,6 +108,8 @@ def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
         accepts=frozenset(planning.accept),
         max_dangerous=planning.max_dangerous,
         max_change_pct=planning.max_change_pct,
+        replaced=dict.fromkeys(planning.replace, ""),
+        acknowledged=frozenset(planning.acknowledge_data_loss),
         policies=PolicyOptions(
             paths=tuple(planning.policy),
             mode=planning.policy_mode,
@@ -106,7 +120,11 @@ def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
 
 
 def _connected(
-    session: Session, progress: Progress, found: Configuration, key: str, turn: Lock
+    session: Session,
+    progress: Progress,
+    found: Configuration,
+    key: str,
+    patience: tuple[Lock, float],
 ) -> Cluster:
     """Open the cluster that a provider block names, or the environment where there is none."""
     from kplan.kafka.cluster import open_cluster  # noqa: PLC0415 - heavy, and some verbs
@@ -119,9 +137,11 @@ def _connected(
     )
     if resolved.settings is None:
         raise ConfigError(resolved.diagnostics, found.sources)
+    turn, within_s = patience
     with turn, progress.hidden():
         tell(resolved.diagnostics, session.terminal, sources=found.sources)
-    return open_cluster(resolved.settings)
+    timeouts = resolved.settings.timeouts.within(within_s)
+    return open_cluster(replace(resolved.settings, timeouts=timeouts))
 
 
 def _controllers(args: Iterable[str], found: Configuration) -> str:

@@ -57,15 +57,17 @@ class Wish:
 
     def check(self) -> None:
         """Refuse what contradicts itself. Raises UsageError."""
-        narrows = self.is_destroy or bool(self.planning.target or self.expected_checksum)
+        narrows = self.is_destroy or bool(
+            self.planning.target or self.planning.replace or self.expected_checksum
+        )
         if self.is_resume and (self.saved or narrows):
             raise UsageError(
-                "-resume does what was approved: leave the plan, -destroy, -target and "
+                "-resume does what was approved: leave the plan, -destroy, -target, -replace and "
                 "-expect-checksum out."
             )
         if self.saved and narrows:
             raise UsageError(
-                "A saved plan is carried out as it is: leave -destroy, -target and "
+                "A saved plan is carried out as it is: leave -destroy, -target, -replace and "
                 "-expect-checksum out."
             )
         if self.total_s is not None and self.total_s <= 0:

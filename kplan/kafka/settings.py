@@ -52,6 +52,13 @@ class Timeouts:
     request_s: Seconds = Seconds(120.0)
     grace_s: Seconds = Seconds(10.0)
 
+    def within(self, seconds: float) -> "Timeouts":
+        """Wait for no node and no request longer than that."""
+        connect_s, request_s = (
+            Seconds(min(each, seconds)) for each in (self.connect_s, self.request_s)
+        )
+        return Timeouts(connect_s, request_s, self.grace_s)
+
 
 @dataclass(frozen=True, slots=True)
 class Sockets:

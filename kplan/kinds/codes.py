@@ -37,6 +37,8 @@ SUMMARIES: Mapping[str, str] = {
     "KP241": "The broker would refuse this change",
     "KP242": "The broker could not be asked",
     "KP243": "Object would change its cluster",
+    "KP244": "Object cannot be replaced",
     "KP245": "Brokers are bypassed",
     "KP246": "Changes at controllers are not allowed",
+    "KP247": "Data loss is not acknowledged",
 }

@@ -40,10 +40,15 @@ ALTER_CONFIG = Step(50, "alter_topic_configs")
 GROW = Step(60, "create_partitions")
 REASSIGN = Step(70, "reassign")
 DELETE = Step(90, "delete_topics")
+REPLACE_OUT = Step(96, "delete_topics")
+REPLACE_IN = Step(97, "create_topics")
 
 
 class TopicKind:
-    """Topics: created, reconfigured, grown and deleted by topic id; never shrunk or renamed."""
+    """Topics: created, reconfigured, grown and deleted by topic id; never shrunk or renamed.
+
+    Only where somebody asks for it one is replaced, with all its records lost.
+    """
 
     name = "kafka_topic"
     noun = "topic"
@@ -148,17 +153,23 @@ class TopicKind:
                 "KP211",
                 f'Topic "{desired.name}" has {has} partitions and {wanted} are declared; '
                 "Kafka cannot remove partitions, and deleting the topic would lose its records.",
-                f"Declare partitions = {has}, or create a topic with another name.",
+                f"Declare partitions = {has}, or create a topic with another name. To lose its "
+                "records and begin anew: -replace with its address.",
                 ("replica_assignment",) if desired.replica_assignment else ("partitions",),
             )
 
     def steps(self, change: Change) -> tuple[Step, ...]:
-        """Create and delete are one request; an update is configs, then partitions, then moves."""
+        """Create and delete are one request; an update is configs, then partitions, then moves.
+
+        A replacement goes last of all, when everything else is done.
+        """
         match change.action:
             case Action.CREATE:
                 return (CREATE,)
             case Action.DELETE:
                 return (DELETE,)
+            case Action.REPLACE:
+                return REPLACE_OUT, REPLACE_IN
             case Action.UPDATE:
                 before, after = _pair(change)
                 grows = (_partitions(after) or 0) > (before.partitions or 0)
@@ -170,10 +181,10 @@ class TopicKind:
 
     def records(self, step: Step, change: Change) -> int:
         """Count as the controller does: topic, partitions and configs (KAFKA-14996)."""
-        if step == CREATE:
+        if step.name == CREATE.name:
             topic: Topic = change.after  # type: ignore[assignment] # CREATE has an `after`
             return 1 + (_partitions(topic) or 1) + len(topic.config)
-        if step == DELETE:
+        if step.name == DELETE.name:
             return 1
         before, after = _pair(change)
         if step == GROW:
@@ -187,10 +198,12 @@ class TopicKind:
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
     ) -> Mapping[Identity, Verdict]:
         """Send one step for many topics."""
-        if step == CREATE:
+        if step.name == CREATE.name:
             answers = cluster.create_topics([_new_topic(each) for each in changes])
-        elif step == DELETE:
-            answers = cluster.delete_topics([TopicRef(each.identity, each.uid) for each in changes])
+        elif step.name == DELETE.name:
+            going = {str(_going(each)): each for each in changes}
+            answers = cluster.delete_topics([TopicRef(name, going[name].uid) for name in going])
+            return {going[name].identity: answer for name, answer in answers.items()}
         elif step == GROW:
             answers = cluster.create_partitions([growth(*_pair(each)) for each in changes])
         elif step == REASSIGN:
@@ -203,18 +216,9 @@ class TopicKind:
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
     ) -> Mapping[Identity, Refusal | Resolved]:
         """Ask the broker about creates, growth and configs (K117-11); deletes cannot be asked."""
-        if step == CREATE:
-            previews = cluster.preview_topics([_new_topic(each) for each in changes])
-            return {
-                Identity(name): preview
-                if isinstance(preview, Refusal)
-                else {
-                    ("partitions",): preview.partitions,
-                    ("replication_factor",): preview.replication_factor,
-                }
-                for name, preview in previews.items()
-            }
-        if step in {DELETE, REASSIGN}:
+        if step.name == CREATE.name:
+            return _previewed(cluster, changes)
+        if step == REASSIGN or step.name == DELETE.name:
             return {}
         if step == GROW:
             answers = cluster.create_partitions(
@@ -228,11 +232,11 @@ class TopicKind:
 
     def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
         """Hold what the step is to bring about against the live topic."""
-        live = reading.objects.get(change.identity)
-        if step == DELETE:
+        if step.name == DELETE.name:
             # Another topic under the name is not what was planned: that delete is stale (K4-36).
-            return live is None and change.identity not in reading.hidden
-        if live is None:
+            return _going(change) not in reading.objects.keys() | reading.hidden.keys()
+        live = reading.objects.get(change.identity)
+        if live is None or (change.is_recreated and live.uid == change.uid):
             return False
         before, after = self.aligned(live.value, change.after)  # type: ignore[arg-type] # a topic
         if step == GROW:
@@ -245,11 +249,12 @@ class TopicKind:
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
         """Look whether topics are there with all leaders, large enough, or gone (K4-13, K4-53)."""
-        answers = cluster.topics([each.identity for each in changes], broker=broker)
+        names = {name for each in changes for name in (each.identity, _going(each))}
+        answers = cluster.topics(sorted(names), broker=broker)
         done = {
             each.identity: _uid(answers.get(each.identity))
             for each in changes
-            if _is_served(each, answers.get(each.identity))
+            if _is_served(each, answers)
         }
         altered = [
             each for each in changes if each.identity in done and ALTER_CONFIG in self.steps(each)
@@ -303,6 +308,42 @@ def _new_topic(change: Change) -> NewTopic:
     )
 
 
+_OF_LAYOUT = {
+    "INVALID_CONFIG",
+    "INVALID_PARTITIONS",
+    "INVALID_REPLICATION_FACTOR",
+    "INVALID_REPLICA_ASSIGNMENT",
+}
+
+
+def _previewed(
+    cluster: Cluster, changes: Sequence[Change]
+) -> Mapping[Identity, Refusal | Resolved]:
+    """Ask what would come of creating topics.
+
+    The name of one that is replaced is taken as yet, so another name is asked about, and only what
+    does not depend on the name is believed: else the topic would be gone, and refused thereafter.
+    """
+    asked = {_asked_as(each): each for each in changes}
+    specs = [replace(_new_topic(each), name=name) for name, each in asked.items()]
+    found: dict[Identity, Refusal | Resolved] = {}
+    for name, preview in cluster.preview_topics(specs).items():
+        identity = asked[name].identity
+        if not isinstance(preview, Refusal):
+            found[identity] = {
+                ("partitions",): preview.partitions,
+                ("replication_factor",): preview.replication_factor,
+            }
+        elif name == identity or preview.error in _OF_LAYOUT:
+            found[identity] = preview
+    return found
+
+
+def _asked_as(change: Change) -> str:
+    is_taken = change.is_recreated and _going(change) == change.identity
+    return f"{change.identity[:200]}.kplan-preview" if is_taken else change.identity
+
+
 def _relocation(change: Change) -> Relocation:
     return Relocation(str(change.identity), change.uid, moves(*_pair(change)))
 
@@ -311,21 +352,36 @@ def _alteration(before: Topic, after: Topic) -> ConfigAlteration:
     return ConfigAlteration(after.name, *alteration(before.config, after.config))
 
 
+def _going(change: Change) -> Identity:
+    """Name the topic that a change deletes; one that replaces it may have another name."""
+    before = change.before
+    return Identity(before.name) if isinstance(before, Topic) else change.identity
+
+
 def _uid(described: TopicDescription | Refusal | None) -> str:
     return described.topic_id if isinstance(described, TopicDescription) else ""
 
 
-def _is_served(change: Change, described: TopicDescription | Refusal | None) -> bool:
+def _is_served(change: Change, answers: Mapping[str, TopicDescription | Refusal]) -> bool:
+    if change.action in {Action.DELETE, Action.REPLACE} and not _is_gone(change, answers):
+        return False
     if change.action is Action.DELETE:
-        if isinstance(described, Refusal):
-            return described.error == "UNKNOWN_TOPIC_OR_PARTITION"
-        return bool(change.uid) and described is not None and described.topic_id != change.uid
+        return True
+    described = answers.get(change.identity)
     if described is None or isinstance(described, Refusal):
         return False
     after: Topic = change.after  # type: ignore[assignment] # neither DELETE nor FORGET
     is_told = bool(described.assignment)  # controllers do not tell, and are not asked to change it
     enough = not is_told or len(described.assignment) >= (_partitions(after) or 1)
     return enough and described.leaderless == 0
+
+
+def _is_gone(change: Change, answers: Mapping[str, TopicDescription | Refusal]) -> bool:
+    """Whether the topic that goes is not there, or another one has its name."""
+    described = answers.get(_going(change))
+    if isinstance(described, Refusal):
+        return described.error == "UNKNOWN_TOPIC_OR_PARTITION"
+    return bool(change.uid) and described is not None and described.topic_id != change.uid
 
 
 def _has_config(change: Change, config: Mapping[str, ConfigEntry] | Refusal | None) -> bool:

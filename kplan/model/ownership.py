@@ -50,7 +50,7 @@ def _place(owned: dict[Address, Owned], change: Change) -> Address:
 def _owned(place: Address, change: Change, outcome: Outcome | None, held: Owned | None) -> Owned:
     is_same = held is not None and held.key == change.key
     was_pending = held is not None and is_same and held.is_pending
-    uid = (outcome.uid if outcome else "") or change.uid
+    uid = (outcome.uid if outcome else "") or ("" if change.is_recreated else change.uid)
     return Owned(
         place,
         change.identity,

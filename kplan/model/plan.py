@@ -67,6 +67,8 @@ class Reason(StrEnum):
     IMPORTED_AND_CHANGED = "an import block takes it over, and it will be changed"
     MOVED = "its address changed"
     IDENTITY_CHANGED = "one of the attributes that name it changed"
+    REPLACE_GIVEN = "-replace was given"
+    PROTECTION = "its prevent_destroy changed"
 
     @property
     def is_import(self) -> bool:
@@ -130,6 +132,11 @@ class Change:
     def touches_cluster(self) -> bool:
         """Whether apply sends a request for this change."""
         return self.action not in {Action.NO_OP, Action.FORGET}
+
+    @property
+    def is_recreated(self) -> bool:
+        """Whether an object with an id of its own is deleted and created anew: its data goes."""
+        return self.action is Action.REPLACE and bool(self.uid)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -267,8 +274,8 @@ class Plan:
 
     @property
     def has_adoptions(self) -> bool:
-        """Whether apply would take ownership of equal objects, or follow a move."""
-        quiet = {Reason.ADOPTED, Reason.MOVED, Reason.RECREATED_OUTSIDE}
+        """Whether apply would take ownership of equal objects, or note what became of others."""
+        quiet = {Reason.ADOPTED, Reason.MOVED, Reason.RECREATED_OUTSIDE, Reason.PROTECTION}
         return any(change.reason in quiet for change in self.changes)
 
     @property

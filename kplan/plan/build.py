@@ -10,7 +10,7 @@ from kplan.kinds.topic_layout import laid_out
 from kplan.model.connection import on_cluster
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.plan import Action, BasedOn, Change, Plan, Reason
-from kplan.model.snapshot import Snapshot
+from kplan.model.snapshot import Reading, Snapshot
 from kplan.plan.batches import batches
 from kplan.plan.checksum import checksum
 from kplan.plan.drift import drift_of_all
@@ -18,6 +18,7 @@ from kplan.plan.gone import gone
 from kplan.plan.guards import guards
 from kplan.plan.outputs import output_changes
 from kplan.plan.ownership import Ownership, ownership
+from kplan.plan.replacing import replace_problems, replaced
 from kplan.plan.request import PlanRequest, is_targeted, part_of
 from kplan.plan.strayed import strayed
 from kplan.plan.wanted import Findings, diagnostic, wanted
@@ -62,6 +63,7 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
             *findings.diagnostics,
             *_unread_problems(unread),
             *guards(request, changes),
+            *replace_problems(request, changes),
             *_untouched_targets(request, findings),
         ]
     )
@@ -150,13 +152,26 @@ def _findings(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[Resource
             continue
         reading = snapshot.readings[kind.name]
         owners = ownership(request, kind, reading)
-        laid, unfit = laid_out(owners.declared, reading, snapshot.brokers)
+        laid, unfit = laid_out(owners.declared, _left(owners, reading), snapshot.brokers)
         owners = replace(owners, declared=laid)
         found += Findings((), tuple(diagnostic(*each) for each in unfit))
         found += Findings((), tuple(_blocked(owners)))
         found += wanted(kind, owners, reading)
         found += gone(kind, request, owners, reading)
     return found
+
+
+def _left(owners: Ownership, reading: Reading) -> Reading:
+    """Leave out what is to be replaced: its replicas are placed as those of a new object."""
+    going = {
+        name
+        for name, each in owners.declared.items()
+        if replaced(each, owners, reading) is not None
+    }
+    if not going:
+        return reading
+    objects = {name: each for name, each in reading.objects.items() if name not in going}
+    return replace(reading, objects=objects)
 
 
 def _blocked(owners: Ownership) -> Iterator[Diagnostic]:

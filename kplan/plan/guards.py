@@ -26,7 +26,7 @@ def guards(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnost
             f"{len(request.state.owned)}; this looks like a lost configuration.",
             "Run kplan destroy to delete everything, or check the folder.",
         )
-    deletes = sum(1 for each in changes if each.action is Action.DELETE)
+    deletes = sum(1 for each in changes if each.action is Action.DELETE or each.is_recreated)
     most = _most_deletes(request)
     if most is not None and deletes > most:
         is_given = request.max_deletes is not None

@@ -1,5 +1,6 @@
 """Who owns what of one kind, moves followed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kplan.kinds.base import ResourceKind
@@ -19,7 +20,7 @@ class Ownership:
     `renamed` holds the addresses whose owned object lives on under a name that nobody declares any
     more, while the address now declares an object that kplan does not own. `blocked` holds moves
     that found another object at their end. `imports` are those at addresses that own nothing yet.
-    `adds_first` is that of the request.
+    `adds_first` and `replaced` are those of the request.
     """
 
     by_address: dict[Address, Owned]
@@ -29,6 +30,7 @@ class Ownership:
     blocked: tuple[tuple[Owned, Address], ...]
     imports: dict[Address, Import]
     adds_first: bool
+    replaced: Mapping[str, str]
 
 
 def ownership(request: PlanRequest, kind: ResourceKind, reading: Reading) -> Ownership:
@@ -55,5 +57,12 @@ def ownership(request: PlanRequest, kind: ResourceKind, reading: Reading) -> Own
         if each.address not in by_address and not request.is_destroy
     }
     return Ownership(
-        by_address, by_identity, declared, renamed, blocked, imports, bool(request.adds_first)
+        by_address,
+        by_identity,
+        declared,
+        renamed,
+        blocked,
+        imports,
+        bool(request.adds_first),
+        request.replaced,
     )

@@ -23,7 +23,9 @@ class PlanRequest:
     objects by their keys. More than `max_deletes` deletes are refused; None leaves it at
     the limit that guards against a lost part of the configuration.
     `adds_first` names the connections where ACLs that replace others come before those go, if
-    nothing speaks against it. `cluster` and `clusters` are those of the plan.
+    nothing speaks against it. `replaced` are the addresses of objects that are to be deleted and
+    created anew, each with the uid that it must still have, "" for any; that they lose what they
+    hold must be `acknowledged`. `cluster` and `clusters` are those of the plan.
     """
 
     resources: tuple[Resource, ...]
@@ -39,6 +41,8 @@ class PlanRequest:
     max_records: int = MAX_RECORDS
     max_deletes: int | None = None
     adds_first: frozenset[str] = frozenset()
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    acknowledged: frozenset[str] = frozenset()
     cluster: Mapping[str, str] = field(default_factory=dict)
     clusters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     created_at: str = ""

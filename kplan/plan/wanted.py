@@ -17,6 +17,7 @@ from kplan.model.state import Owned
 from kplan.plan.differences import differences
 from kplan.plan.importing import import_fault
 from kplan.plan.ownership import Ownership
+from kplan.plan.replacing import replace_faults, replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ def _faults(
             if handling(refusal) is Handling.DENIED
             else "",
         )
+    elif (old := replaced(resource, owners, reading)) is not None:
+        yield from replace_faults(kind, resource, owners, reading, old)
     elif (before := owners.renamed.get(resource.address)) and not kind.is_replaceable:
         yield Problem(
             "KP231",
@@ -85,7 +88,8 @@ def _faults(
             f"Kafka cannot rename a {kind.noun}"
             + (", and deleting the old one would lose its records." if kind.is_deletable else "."),
             "Give the new one an address of its own and keep the old block, or let go of the old "
-            f"one with: kplan state rm '{resource.address}'",
+            f"one with: kplan state rm '{resource.address}'"
+            + (f". To lose it: -replace='{resource.address}'" if kind.is_deletable else ""),
             ("name",),
         )
     elif (live := reading.objects.get(resource.identity)) is not None:
@@ -101,6 +105,8 @@ def _change(
     seen: tuple[Live | None, Reading],
 ) -> Change:
     live, reading = seen
+    if (old := replaced(resource, owners, reading)) is not None:
+        return _recreation(kind, resource, owners, old)
     renamed = owners.renamed.get(resource.address)
     if renamed is not None:
         before, _ = kind.aligned(reading.objects[renamed.identity].value, renamed.value)
@@ -114,8 +120,22 @@ def _change(
     pair = kind.aligned(live.value, resource.value, resource.lifecycle.ignore_changes)
     action = Action.NO_OP if pair[0] == pair[1] else Action.UPDATE
     made = _built(kind, resource, pair, action, owned, live)
+    if made.reason is Reason.NONE and owned and owned.is_protected is not made.is_protected:
+        made = replace(made, reason=Reason.PROTECTION)
     is_import = owned is None and resource.address in owners.imports
     return replace(made, reason=_IMPORTED[made.reason]) if is_import else made
+
+
+def _recreation(kind: ResourceKind, resource: Resource, owners: Ownership, old: Live) -> Change:
+    """Delete an object and create it anew; protection counts that only the state remembers too."""
+    owned = owners.renamed.get(resource.address) or owners.by_identity[resource.identity]
+    pair = kind.aligned(old.value, resource.value, resource.lifecycle.ignore_changes)
+    before, after = (
+        pair if kind.identify(old.value) == resource.identity else (old.value, resource.value)
+    )
+    made = _built(kind, resource, (before, after), Action.REPLACE, owned, old)
+    is_protected = resource.lifecycle.prevent_destroy or owned.is_protected
+    return replace(made, reason=Reason.REPLACE_GIVEN, is_protected=is_protected)
 
 
 _IMPORTED = {

@@ -27,7 +27,7 @@ def _judged(change: Change) -> Change:
 
 def _findings(change: Change) -> Iterator[Finding]:
     match change.before if change.action is not Action.CREATE else None:
-        case Topic() if change.action is Action.DELETE:
+        case Topic() if change.action in {Action.DELETE, Action.REPLACE}:
             yield Risk.DANGEROUS, "KP2101 every record of the topic is lost"
         case Topic() if change.action is Action.UPDATE:
             for attribute in change.attributes:

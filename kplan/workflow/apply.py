@@ -11,7 +11,7 @@ from kplan.model.state import State
 from kplan.workflow.execution import Applied, Hands, absorbed, carried_out
 from kplan.workflow.opened import opened
 from kplan.workflow.plan import planned
-from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.project import PlanOptions, Ports, Project, with_replaced
 
 __all__ = ["Applied", "Hands", "apply", "resume"]
 
@@ -42,7 +42,7 @@ def resume(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -
             raise UsageError("No apply was interrupted; there is nothing to resume.")
         approved = found.journal.changes
         options = replace(
-            options,
+            with_replaced(options, approved),
             only=_meant(approved, found.state),
             is_destroy=any(each.reason is Reason.DESTROY for each in approved),
         )

@@ -23,7 +23,13 @@ from kplan.workflow.freshness import Staleness, stale_changes
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.plan import Planned, planned
 from kplan.workflow.policies import Hearing, policed
-from kplan.workflow.project import PlanOptions, PolicyOptions, Ports, Project
+from kplan.workflow.project import (
+    PlanOptions,
+    PolicyOptions,
+    Ports,
+    Project,
+    with_replaced,
+)
 from kplan.workflow.secrets import with_secrets
 
 _AGAIN = "Plan again."
@@ -97,7 +103,8 @@ def _check_may_be_applied(saved: SavedPlan, found: Opened, options: PlanOptions)
             "Do the rest of it: kplan apply -resume",
         )
     _check_not_applied(saved, found.state)
-    deletes = saved.plan.count(Action.DELETE)
+    lost = (each.action is Action.DELETE or each.is_recreated for each in saved.plan.granted)
+    deletes = sum(lost)
     if options.max_deletes is not None and deletes > options.max_deletes:
         raise PolicyDenied(
             f"The plan deletes {deletes} objects, and at most {options.max_deletes} may be."
@@ -204,7 +211,7 @@ def _replanned(
     ports, hands = outside
     former = saved.plan
     options = replace(
-        options,
+        with_replaced(options, former.changes),
         is_destroy=any(each.reason is Reason.DESTROY for each in former.changes),
         only=None if former.is_complete else frozenset(each.key for each in former.changes),
     )

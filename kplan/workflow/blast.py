@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kplan.cluster.usage import TopicUse
+from kplan.kinds.topic import Topic
 from kplan.model.diagnostic import in_order
 from kplan.model.errors import ClusterError
 from kplan.model.impact import Impact
@@ -23,7 +24,7 @@ def with_blast(plan: Plan, clusters: Clusters, options: PlanOptions, ports: Port
         for key in sorted({each.provider for each in changes} & clusters.connections.keys()):
             mine = [each for each in changes if each.provider == key]
             uses = _uses(clusters, key, mine)
-            found |= {each.key: impact(uses[str(each.identity)], now_ms) for each in mine}
+            found |= {each.key: impact(uses[_name(each)], now_ms) for each in mine}
         plan = with_impacts(plan, found)
     problems = threshold_problems(plan, options.max_dangerous, options.max_change_pct)
     return replace(plan, diagnostics=in_order([*plan.diagnostics, *problems]))
@@ -31,10 +32,16 @@ def with_blast(plan: Plan, clusters: Clusters, options: PlanOptions, ports: Port
 
 def _uses(clusters: Clusters, key: str, changes: list[Change]) -> Mapping[str, TopicUse]:
     """Ask; a cluster that cannot be asked leaves everything unknown."""
-    names = [str(each.identity) for each in changes]
+    names = [_name(each) for each in changes]
     silent = TopicUse(unread=("no answer",))
     try:
         found = clusters.connections[key].cluster.topic_use(names)
     except ClusterError as failure:
         return dict.fromkeys(names, TopicUse(unread=(failure.detail,)))
     return {name: found.get(name, silent) for name in names}
+
+
+def _name(change: Change) -> str:
+    """Name the topic as it stands; what replaces it may have another name."""
+    assert isinstance(change.before, Topic)  # noqa: S101 - no others reach records
+    return change.before.name

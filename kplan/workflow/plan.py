@@ -108,6 +108,8 @@ def _request(found: Opened, options: PlanOptions, ports: Ports) -> PlanRequest:
         is_destroy=options.is_destroy,
         max_deletes=options.max_deletes,
         adds_first=adds_first(configuration),
+        replaced=options.replaced,
+        acknowledged=options.acknowledged,
         moved=configuration.refactorings.moved,
         removed=configuration.refactorings.removed,
         imports=configuration.refactorings.imports,

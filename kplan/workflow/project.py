@@ -1,7 +1,7 @@
 """Where a configuration lives, and what a use case is given to work with."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +10,7 @@ from kplan.apply.pace import Clock, Pace
 from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration, Inputs
 from kplan.kinds.moving import MovePace
-from kplan.model.plan import Key
+from kplan.model.plan import Change, Key
 from kplan.state.file_store import FileStore
 from kplan.state.holder import Holder
 from kplan.state.store import StateStore
@@ -109,7 +109,8 @@ class PlanOptions:
 
     A plan with more than `max_deletes` deletes is refused; None is no limit. `accepts` are codes of
     guards that are to let the plan through. So is one with more than `max_dangerous` dangerous
-    changes, or that touches more than `max_change_pct` percent of what is owned.
+    changes, or that touches more than `max_change_pct` percent of what is owned. `replaced` and
+    `acknowledged` are those of the planner's request.
     """
 
     targets: tuple[str, ...] = ()
@@ -120,6 +121,14 @@ class PlanOptions:
     accepts: frozenset[str] = frozenset()
     max_dangerous: int | None = None
     max_change_pct: int | None = None
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    acknowledged: frozenset[str] = frozenset()
     policies: PolicyOptions = field(default_factory=PolicyOptions)
     pace: Pace = field(default_factory=Pace)
     move_pace: MovePace = field(default_factory=MovePace)
+
+
+def with_replaced(options: PlanOptions, approved: Iterable[Change]) -> PlanOptions:
+    """Plan to replace again what was approved to be, unless another object has its place by now."""
+    replaced = {str(each.address): each.uid for each in approved if each.is_recreated}
+    return replace(options, replaced=replaced, acknowledged=frozenset(replaced))

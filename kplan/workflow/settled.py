@@ -65,6 +65,8 @@ def _seen(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:
     live = None if reading is None else reading.objects.get(change.identity)
     if reading is None or live is None or change.after is None:
         return None
+    if change.is_recreated and live.uid == change.uid:
+        return None
     replaced = state.owned.get(change.previous or change.address)
     if replaced and replaced.identity != change.identity and replaced.identity in reading.objects:
         return None

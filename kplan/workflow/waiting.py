@@ -25,11 +25,11 @@ class Waited:
 
 def wait(project: Project, pace: Pace, ports: Ports, watcher: Watcher) -> Waited:
     """Wait, for `visible_s` at most, and take the mark off what is served."""
+    until = ports.clock.now() + pace.visible_s
     with opened(project, ports) as found:
         check_no_journal(project)
         state = found.state
         waiting = [each for each in state.owned.values() if each.is_pending]
-        until = ports.clock.now() + pace.visible_s
         served: tuple[Owned, ...] = ()
         for provider, connection in found.clusters.connections.items():
             here = [each for each in waiting if each.provider == provider]

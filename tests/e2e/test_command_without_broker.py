@@ -258,3 +258,19 @@ def test_the_shell_completes_verbs_and_options(
     words = {"COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
     ran = kplan(tmp_path, env={"_KPLAN_COMPLETE": "complete_bash", **words})
     assert (ran.code, ran.out.split()) == (0, offered)
+
+
+def test_a_wait_gives_up_in_its_time_where_a_broker_accepts_and_never_answers(
+    folder: Path, deaf: str
+) -> None:
+    begun = time.monotonic()
+    ran = kplan(
+        folder,
+        "wait",
+        "-timeout=1s",
+        "-detailed-exitcode",
+        env={"KPLAN_BOOTSTRAP_SERVERS": deaf},
+    )
+    assert time.monotonic() - begun < 30  # of the 120 s a request may take
+    assert ran.code == 7
+    assert_clear(ran.err, "Cannot reach the cluster")

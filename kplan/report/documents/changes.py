@@ -41,6 +41,7 @@ _UNSAID = frozenset(
         Reason.NONE,
         Reason.MOVED,
         Reason.DESTROY,
+        Reason.PROTECTION,
         Reason.IMPORTED,
         Reason.IMPORTED_AND_CHANGED,
     }
@@ -79,12 +80,19 @@ def _verb(change: Change) -> tuple[str, Tone | None]:
             return "will be destroyed", Tone.DANGER
         case Action.FORGET:
             return "will no longer be managed by kplan, but will not be destroyed", None
-        case Action.NO_OP if change.reason in {Reason.ADOPTED, Reason.IMPORTED}:
-            return "will be imported", None
         case Action.NO_OP:
-            return f"has moved to {change.address}", None
+            return _noted(change), None
         case _:
             assert_never(change.action)
+
+
+def _noted(change: Change) -> str:
+    """Say what only the state is told."""
+    if change.reason in {Reason.ADOPTED, Reason.IMPORTED}:
+        return "will be imported"
+    if change.reason is Reason.PROTECTION:
+        return f"will {'be' if change.is_protected else 'no longer be'} protected"
+    return f"has moved to {change.address}"
 
 
 def _reasons(change: Change) -> Iterator[Line]:

@@ -75,7 +75,7 @@ def _is_shown(change: Change) -> bool:
     return change.action is not Action.NO_OP or change.reason in _TOLD
 
 
-_TOLD = frozenset({Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED})
+_TOLD = frozenset({Reason.ADOPTED, Reason.IMPORTED, Reason.MOVED, Reason.PROTECTION})
 
 
 def _headers(plan: Plan) -> Block:

@@ -84,6 +84,8 @@ def module_address(steps: tuple[str, ...]) -> str:
 def action_reason(change: Change, declared: frozenset[str]) -> str:
     """Give Terraform's code for why, "" where it has none; `declared` holds block addresses."""
     match change.action, change.reason:
+        case Action.REPLACE, Reason.REPLACE_GIVEN:
+            return "replace_by_request"
         case Action.REPLACE, _:
             return "replace_because_cannot_update"
         case Action.DELETE, Reason.NOT_DECLARED:

@@ -82,3 +82,50 @@ def test_outputs_are_shown_of_an_apply_that_did_all(desk: Desk) -> None:
     shown = desk.types("apply", "-auto-approve", "-broker-validate=false", code=1)
     assert "Outputs:" not in shown.partition("outcome ")[2]
     assert "\nOutputs:\n\nnames = [" in desk.types("apply", "-auto-approve")
+
+
+ORDERS = 'kafka_topic.t["orders"]'
+
+
+def test_who_replaces_a_topic_types_its_name_and_then_yes(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.types("apply", "-auto-approve")
+    old = desk.cluster.topics()["orders"]
+    for typed in ("yes\n", "orders\nno\n"):
+        sit_down(monkeypatch, typed)
+        assert "Cancelled: nothing was changed." in desk.fails("apply", f"-replace={ORDERS}")
+    assert desk.cluster.topics()["orders"] == old
+    sit_down(monkeypatch, "orders\nyes\n")
+    told = desk.types("apply", f"-replace={ORDERS}")
+    assert "Apply complete! Resources: 1 added, 0 changed, 1 destroyed." in told
+    assert desk.cluster.topics()["orders"] != old
+
+
+def test_without_a_terminal_the_loss_must_be_acknowledged(desk: Desk) -> None:
+    """Design law 6."""
+    desk.types("apply", "-auto-approve")
+    for words in (("plan", "-out=p.kplan"), ("apply", "-auto-approve")):
+        said = desk.fails(*words, f"-replace={ORDERS}")
+        assert "KP247" in said
+        assert "-acknowledge-data-loss='kafka_topic.t[\"orders\"]'" in said
+    assert not (desk.folder / "p.kplan").exists()
+    given = (f"-replace={ORDERS}", f"-acknowledge-data-loss={ORDERS}")
+    assert "(because -replace was given)" in desk.types("plan", "-out=p.kplan", *given)
+    assert "1 destroyed" in desk.types("apply", "p.kplan")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("plan", "-replace=orders"), "is no resource address"),
+        (("plan", "-acknowledge-data-loss=*"), "is no resource address"),
+        (("destroy", "-auto-approve", f"-replace={ORDERS}"), "does not go with destroy"),
+        (("apply", "-resume", f"-replace={ORDERS}"), "-resume does what was approved"),
+        (("apply", "p.kplan", f"-replace={ORDERS}"), "A saved plan is carried out as it is"),
+    ],
+)
+def test_replace_that_makes_no_sense_is_refused(
+    desk: Desk, words: tuple[str, ...], said: str
+) -> None:
+    assert said in desk.fails(*words)

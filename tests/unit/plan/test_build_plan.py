@@ -382,3 +382,14 @@ def test_the_checksum_names_the_actions_and_not_the_time() -> None:
     again = plan_of([resource(ORDERS, topic())], state(), snapshot(), created_at="2026-02-02")
     other = plan_of([resource(ORDERS, topic(partitions=4))], state(), snapshot())
     assert first.checksum == again.checksum != other.checksum
+
+
+@pytest.mark.parametrize("protects", [True, False])
+def test_protection_that_comes_or_goes_alone_is_noted(protects: bool) -> None:
+    """KP232's way out: declare it with prevent_destroy = false, apply, and then remove it."""
+    held = state(owned(ORDERS, topic(), ID, is_protected=not protects))
+    declared = [resource(ORDERS, topic(), prevent_destroy=protects)]
+    plan = plan_of(declared, held, snapshot([(topic(), ID)]))
+    assert only(plan) == (Action.NO_OP, Reason.PROTECTION)
+    assert not plan.has_changes
+    assert plan.is_applyable
