@@ -11,6 +11,7 @@ _ADDRESS = re.compile(
     rf"(?P<modules>(?:module\.{_NAME}(?:{_KEY})?\.)*)(?P<kind>{_NAME})\.(?P<name>{_NAME})(?P<key>{_KEY})?"
 )
 _MODULE = re.compile(rf"module\.({_NAME}(?:{_KEY})?)\.")
+_quoted = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` would make an encoder every time
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,4 +72,4 @@ def instance_key(key: str | int | None) -> str:
     """Write an instance key as it stands in an address: `["eu"]`, `[0]`, or nothing."""
     if key is None:
         return ""
-    return f"[{key}]" if isinstance(key, int) else f"[{json.dumps(key, ensure_ascii=False)}]"
+    return f"[{key}]" if isinstance(key, int) else f"[{_quoted(key)}]"

@@ -19,7 +19,7 @@ __all__ = ["Applied", "Hands", "apply", "resume"]
 def apply(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -> Applied:
     """Plan, ask for approval, and carry the plan out, all under one lock."""
     with opened(project, ports) as found:
-        made = planned(found, options, ports)
+        made = planned(found, replace(options, is_to_be_applied=True), ports)
         if not made.plan.is_applyable:
             if not made.plan.has_errors:
                 made = absorbed(project, found, made, ports)

@@ -61,6 +61,9 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     warnings = found.configuration.diagnostics
     made = replace(made, diagnostics=in_order([*warnings, *made.diagnostics]))
     made = with_direct(with_capabilities(made, found.clusters), found.clusters)
+    if options.is_to_be_applied and not made.has_errors:
+        for key in sorted({each.provider for each in made.batches}):
+            found.clusters.connections[key].cluster.expect_writes()
     if options.asks_broker and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
         made = broker_checked(made, found.clusters, KINDS, ports)

@@ -110,7 +110,7 @@ class PlanOptions:
     A plan with more than `max_deletes` deletes is refused; None is no limit. `accepts` are codes of
     guards that are to let the plan through. So is one with more than `max_dangerous` dangerous
     changes, or that touches more than `max_change_pct` percent of what is owned. `replaced` and
-    `acknowledged` are those of the planner's request.
+    `acknowledged` are those of the planner's request. What `is_to_be_applied` is prepared for that.
     """
 
     targets: tuple[str, ...] = ()
@@ -123,6 +123,7 @@ class PlanOptions:
     max_change_pct: int | None = None
     replaced: Mapping[str, str] = field(default_factory=dict)
     acknowledged: frozenset[str] = frozenset()
+    is_to_be_applied: bool = False
     policies: PolicyOptions = field(default_factory=PolicyOptions)
     pace: Pace = field(default_factory=Pace)
     move_pace: MovePace = field(default_factory=MovePace)
