@@ -18,9 +18,17 @@ TIMEOUT_S = 10.0
 
 def check(option: str, url: str) -> None:
     """Refuse what is no address of a web server. Raises UsageError."""
-    parts = urlsplit(url)
-    if url and (parts.scheme not in {"http", "https"} or not parts.hostname):
+    if url and not _is_address(url):
         raise UsageError(f"{option} takes an address that begins with http:// or https://.")
+
+
+def _is_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # whether it is a number is looked at when it is asked for
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
 def notify(terminal: Terminal, url: str, message: str) -> bool:

@@ -109,14 +109,15 @@ def _target(asked: str) -> Target:
     format_ = format_named("-report", name)
     if file == _STDOUT:
         return Target(format_, None)
-    _check(asked, Path(file))
+    check_writable(f"-report={asked}", Path(file))
     return Target(format_, Path(file))
 
 
-def _check(asked: str, path: Path) -> None:
+def check_writable(asked: str, path: Path) -> None:
+    """Refuse a file that cannot be written before any work is done for it. Raises UsageError."""
     if not path.parent.is_dir():
-        raise UsageError(f"-report={asked}: there is no folder {path.parent}.")
+        raise UsageError(f"{asked}: there is no folder {path.parent}.")
     if path.is_dir():
-        raise UsageError(f"-report={asked}: that is a folder.")
+        raise UsageError(f"{asked}: that is a folder.")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"-report={asked}: the file may not be written.")
+        raise UsageError(f"{asked}: the file may not be written.")

@@ -40,6 +40,12 @@ class CommandLine:
         return " ".join(self.path)
 
     @property
+    def known(self) -> str:
+        """As much of the verb as there is, as it is typed."""
+        is_known = self.name in VERBS or self.name in GROUPS
+        return " ".join(("kplan", *(self.path if is_known else self.path[:-1])))
+
+    @property
     def is_bare(self) -> bool:
         """Whether neither a verb is named nor anything else asked for."""
         asked = [each for each in self.args if not each.startswith(("--chdir=", "--no-color"))]
@@ -134,9 +140,8 @@ def _carried_out(line: CommandLine, session: Session) -> int:
     try:
         return _invoked(line.command, line.args, session)
     except typer.TyperException as error:
-        known = " ".join(("kplan", *line.path)) if line.name in VERBS else "kplan"
         told = error.format_message().replace("Value error, ", "")  # pydantic's own words
-        raise UsageError(told, hint=f"See `{known} -help`.") from None
+        raise UsageError(told, hint=f"See `{line.known} -help`.") from None
 
 
 def _invoked(command: Any, args: Sequence[str], session: Session) -> int:  # noqa: ANN401 - see CommandLine

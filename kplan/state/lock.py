@@ -79,7 +79,10 @@ def force_unlock(path: Path, id: str) -> Holder:  # noqa: A002 - the word on the
 
 def lock_path(path: Path) -> Path:
     """Give the file of the flock for the state at `path`."""
-    return real_path(path).with_suffix(".lock")
+    target = real_path(path)
+    if target.is_dir():
+        raise StateError(f"{path} is to be the state file, and is a folder.")
+    return target.with_suffix(".lock")
 
 
 def note_path(path: Path) -> Path:

@@ -11,7 +11,7 @@ from kplan.cli import exits
 from kplan.cli.options import InputOptions, PlanningOptions, ResultOptions, StateOptions, span_s
 from kplan.cli.problems import timestamp
 from kplan.cli.progress import progress
-from kplan.cli.reporting import reporting
+from kplan.cli.reporting import check_writable, reporting
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
@@ -60,6 +60,8 @@ def plan(
     from kplan.workflow.plan import plan as planned  # noqa: PLC0415
 
     ttl = timedelta(seconds=span_s("-plan-ttl", what.plan_ttl))
+    if what.out:
+        check_writable(f"-out={what.out}", Path(what.out))
     options = wiring.plan_options(planning, is_destroy=what.destroy)
     reports = reporting(session, "plan", answer.report, is_json=answer.json)
     project = wiring.project(session, states, inputs)

@@ -78,6 +78,7 @@ def looks(monkeypatch: pytest.MonkeyPatch, *between: Callable[[], object]) -> li
 
 
 def test_coverage_tells_managed_unmanaged_and_missing(desk: Desk) -> None:
+    """K4o-07."""
     desk.cluster.create_topics([NewTopic("somebody.elses", 1, 1)])
     text = desk.types("drift")
     assert "Managed by kplan: kafka_acl 1 of 1, kafka_topic 2 of 3 (75% of all)." in text
@@ -191,6 +192,8 @@ def test_addresses_come_from_the_environment_too(desk: Desk, listener: Listener)
     desk.capture.readouterr()
     assert "begins with http://" in desk.fails("drift", "-notify=file:///etc/passwd")
     assert "begins with http://" in desk.fails("drift", "-push=gateway:9091")
+    assert "begins with http://" in desk.fails("drift", "-push=http://[::1")
+    assert "begins with http://" in desk.fails("drift", "-push=http://gateway:port")
 
 
 def test_a_watch_tells_what_is_new_and_ends_with_a_signal(

@@ -63,6 +63,16 @@ def test_a_report_on_stdout_takes_the_place_of_the_text(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
+    ("out", "said"), [("nowhere/a.kplan", "there is no folder nowhere"), (".", "that is a folder")]
+)
+def test_a_plan_that_cannot_be_saved_is_refused_before_any_work(
+    desk: Desk, out: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kplan.cli.wiring.project", None)
+    assert said in desk.fails("plan", f"-out={out}")
+
+
+@pytest.mark.parametrize(
     ("asked", "said"),
     [
         (("md",), "is not of the form FORMAT=FILE"),

@@ -64,6 +64,7 @@ def test_the_version_is_one_line(typed: list[str], capsys: Capture) -> None:
     [
         (["plann"], "No such command 'plann'. Did you mean 'plan'"),
         (["state", "lst"], "No such command 'lst'. Did you mean 'list'?"),
+        (["state", "lst"], "See `kplan state -help`."),
         (["version", "-jsn"], "No such option: --jsn"),
         (["version", "-json=perhaps"], "--json is either true or false, not 'perhaps'."),
         (["version", "surplus"], "unexpected extra argument"),

@@ -388,3 +388,10 @@ def test_a_full_disk_makes_no_lock_and_leaves_none(tmp_path: Path) -> None:
         pass
     assert lock_status(path) == LockStatus(is_held=False)
     assert [each.name for each in tmp_path.iterdir()] == ["state.lock"]
+
+
+@pytest.mark.parametrize("folder", ["/", "."])
+def test_a_folder_is_no_state_file(folder: str) -> None:
+    """Of "/" not even the name of a lock can be made."""
+    with pytest.raises(StateError, match="is to be the state file, and is a folder"):
+        lock_path(Path(folder))
