@@ -36,8 +36,8 @@ class Desk:
         if not self.auto_approve:
             if self.ask.json:
                 raise UsageError("-json needs -auto-approve: it cannot ask.")
-            may_ask = self.inputs.input
-            approval.check_can_approve(self.session, auto_approve=False, may_ask=may_ask)
+            if not (self.inputs.input and self.session.terminal.can_ask):
+                raise UsageError("There is nobody to ask.", "-auto-approve says yes at once.")
         states = StateOptions(lock=False)
         with progress(self.session.terminal) as shown:
 
