@@ -39,6 +39,12 @@ def undeclared(declared: Declared) -> Iterator[Diagnostic]:
             yield from reference_problems(found, origin, declared)
 
 
+def undeclared_in(found: Declaration, declared: Declared) -> Iterator[Diagnostic]:
+    """Find such references in a block that is none of a configuration's."""
+    for attribute, origin in _attributes_of(found, found.block, ()):
+        yield from reference_problems(attribute.references, origin, declared)
+
+
 _OF_PROVIDERS = frozenset({"provider", "providers"})
 """Arguments that name connections, with keys that are values."""
 

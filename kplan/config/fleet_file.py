@@ -4,10 +4,11 @@ Beside `cluster`, `store` and `spark` blocks it may have variables and local val
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+from kplan.config.checks import undeclared_in
 from kplan.config.declared import Declaration, Declared, Known, declared
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.files import FLEET_FILE, read_text
@@ -94,6 +95,8 @@ def load_fleet(folder: Path, inputs: Inputs) -> Fleet:
         ledger, module = root.run.ledger, root.module
         module.work_out()
         ledger.report(_twice(library.blocks))
+        for each in library.blocks:
+            ledger.report(undeclared_in(each, module.declared))
         reader = _Reader(module, ledger, folder)
         clusters = [reader.cluster(each) for each in library.of("cluster")]
         store, spark = library.last("store"), library.last("spark")
@@ -137,7 +140,8 @@ class _FleetLibrary(Library):
     def _file(self) -> Declared:
         text = read_text(self.root / FLEET_FILE, FLEET_FILE)
         if isinstance(text, Diagnostic):
-            return Declared(diagnostics=[text], has_lost=True)
+            told = replace(text, hint="It names the clusters of the fleet: kplan help fleets.")
+            return Declared(diagnostics=[told], has_lost=True)
         self.sources[FLEET_FILE] = text
         parsed = parse_file(Source(FLEET_FILE, text))
         own: list[ast.Item] = []

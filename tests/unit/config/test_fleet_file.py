@@ -76,10 +76,24 @@ def test_every_mistake_of_a_fleet_file_is_told_at_once(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_fleet_file_is_told(tmp_path: Path) -> None:
-    assert [each.code for each in load_fleet(tmp_path, Inputs()).diagnostics] == ["KP118"]
+    (missing,) = load_fleet(tmp_path, Inputs()).diagnostics
+    assert missing.code == "KP118"
+    assert "kplan help fleets" in missing.hint
 
 
 def test_the_fleet_file_is_no_configuration_of_a_cluster(tmp_path: Path) -> None:
     (tmp_path / "fleet.hcl").write_text('cluster "lab" { snapshot = "lab.jsonl" }')
     (tmp_path / "main.tf").write_text("locals { a = 1 }")
     assert not load(tmp_path, Inputs(), KINDS).diagnostics
+
+
+def test_names_that_nobody_declared_are_told(tmp_path: Path) -> None:
+    text = """
+    cluster "a" { snapshot = var.none }
+    cluster "b" {
+      snapshot = local.none
+      provider "kafka" { bootstrap_servers = [nothing.here] }
+    }
+    spark { conf = { x = each.key } }
+    """
+    assert [line for _, line in told(loaded(tmp_path, text))] == [2, 4, 5, 7]
