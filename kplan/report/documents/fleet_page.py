@@ -27,17 +27,18 @@ from kplan.report.documents.units import counted, size
 _BARS = 15
 _GB = 10**9
 _TITLES: Mapping[str, str] = {
-    "inventory": "What is where",
-    "owners": "Who owns what",
-    "largest": "Largest topics",
-    "to_do": "What there is to do",
     "drift": "Drift and problems",
     "violations": "What breaks policies",
+    "to_do": "What there is to do",
+    "inventory": "What is where",
+    "largest": "Largest topics",
+    "owners": "Who owns what",
     "idle_acls": "ACLs that do nothing",
     "unused_acls": "ACLs that no request of the logs met",
     "unused_topics": "Topics that nobody uses",
     "unheard": "Clusters of whose unused ACLs nothing is known",
 }
+"""In the order in which they are shown: what is wrong comes first."""
 _NAMES: Mapping[str, str] = {
     "group": "cluster",
     "acls": "ACLs",
@@ -78,10 +79,12 @@ class _Rows:
 def fleet_page(found: Figures) -> Document:
     """Say first what is wrong, draw what there is, then list it."""
     by_name = {each.name: _Rows(each) for each in found.tables}
+    places = {name: place for place, name in enumerate(_TITLES)}
+    tables = sorted(found.tables, key=lambda each: places.get(each.name, len(places)))
     blocks: list[Block] = [Heading(line(_origin(found.lineage))), Totals(tuple(_verdict(by_name)))]
     blocks += [Paragraph(each, Tone.WARNING) for each in found.notes]
-    blocks += [_listed(each) for each in found.tables if each.rows]
-    nothing = [_title(each).lower() for each in found.tables if not each.rows]
+    blocks += [_listed(each) for each in tables if each.rows]
+    nothing = [_inside(_title(each)) for each in tables if not each.rows]
     if nothing:
         blocks.append(Paragraph(f"Nothing was found of: {'; '.join(nothing)}.", Tone.FAINT))
     if "unused_topics" not in by_name:
@@ -217,13 +220,18 @@ def _title(table: FigureTable) -> str:
     return _TITLES.get(table.name, table.name.replace("_", " ").capitalize())
 
 
+def _inside(title: str) -> str:
+    """Write a title within a sentence: `drift and problems`, `ACLs that do nothing`."""
+    return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
+
+
 def _listed(table: FigureTable) -> Table:
     """List rows as people read them; a column without anything in it says nothing."""
     shown = [at for at, name in enumerate(table.columns) if _is_told(table, at, name)]
     names = [table.columns[at] for at in shown]
     rows = (
         TableRow(tuple(line(_text(table.columns[at], row[at])) for at in shown))
-        for row in table.rows
+        for row in _in_order(table)
     )
     count = f"{len(table.rows):,}{' or more' if table.is_cut else ''}"
     foot = (Row(line(faint("There are more rows; -limit shows them."))),)
@@ -238,6 +246,14 @@ def _listed(table: FigureTable) -> Table:
             if all(_is_number(row[at]) or row[at] is None for row in table.rows)
         ),
     )
+
+
+def _in_order(table: FigureTable) -> Sequence[tuple[Cell, ...]]:
+    """Put the greatest clusters first."""
+    if table.name != "inventory":
+        return table.rows
+    at = table.columns.index("topics")
+    return sorted(table.rows, key=lambda row: -_number(row[at]))
 
 
 def _is_told(table: FigureTable, at: int, name: str) -> bool:

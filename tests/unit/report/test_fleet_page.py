@@ -31,6 +31,8 @@ def test_what_is_wrong_is_said_before_anything_is_counted() -> None:
     drift = table("drift", "cluster finding identity", ("eu", "drift", "a"), ("eu", "drift", "b"))
     to_do = table("to_do", "cluster finding risk count", ("us", "change", "dangerous", 3))
     found = page(inventory(("eu", 1200, 0), ("us", 1, 1)), drift, to_do, notes=("us is down",))
+    assert found.index("Drift and problems") < found.index("What is where")
+    assert found.rindex(">eu<") < found.rindex(">us<"), "the greatest is first"
     wrong = found.index("1 cluster not read, 2 drifted objects, 3 dangerous changes")
     assert wrong < found.index("2 clusters, 1,201 topics, 3,603 partitions, 14 ACLs")
     assert found.index("us is down") < found.index("<svg")
@@ -42,6 +44,7 @@ def test_a_fleet_without_a_fault_is_told_so() -> None:
     assert "Nothing is wrong that kplan looks for." in found
     assert "Nothing was found of: drift and problems." in found
     assert "No authorizer log is kept" in found
+    assert "of: ACLs that do nothing." in page(inventory(("eu", 1, 0)), table("idle_acls", "by"))
 
 
 def test_each_thing_has_a_chart_of_its_own_with_the_greatest_first() -> None:
