@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -28,11 +29,15 @@ if TYPE_CHECKING:
 _HERE = "local"
 _TRIES = 4
 """How often a task is begun when its worker dies, as on a cluster."""
-_CONNECT = "sc://"
+_CONNECT, _STANDALONE = "sc://", "spark://"
 _CAUSED = "Caused by: "
 _TRACE = "Traceback (most recent call last):"
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _PYTHON = "spark.pyspark.python"
+_PORT = 15002
+"""Of Spark Connect, where none is named."""
+ANSWERS_IN_S = 10.0
+_ADDRESSES = "Name it with -remote or -master, or in a spark block of fleet.hcl."
 _SECRET = "(?i)secret|password|token|access[.]?key|jaas|keystore[.]key"  # noqa: S105 - none itself
 
 
@@ -71,6 +76,8 @@ def session(engine: Engine, told: Told | None = None) -> Iterator["SparkSession"
         if engine.remote:
             spark = _connected(engine)
         else:
+            if engine.master.startswith(_STANDALONE):
+                check_there(engine.master)
             options = _options(engine)
             java = find_java(os.environ)
             found = stack.enter_context(gateway(java, home, options, os.environ))
@@ -216,9 +223,30 @@ def _joined(
             signal.signal(signal.SIGINT, listener)  # Spark has put its own in its place
 
 
+def check_there(address: str) -> None:
+    """Refuse a Connect server or a standalone master to which nobody listens.
+
+    Spark itself would try again for minutes. What follows the port may be a token, and is not told.
+    Raises FleetError.
+    """
+    scheme, _, rest = address.partition("://")
+    failures: list[str] = []
+    for place in rest.partition("/")[0].split(","):
+        host, _, port = place.rpartition(":") if ":" in place else (place, ":", str(_PORT))
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), ANSWERS_IN_S).close()
+        except (OSError, ValueError) as failure:
+            failures.append(f"{scheme}://{host}:{port} does not answer: {failure}")
+        else:
+            return
+    raise FleetError("; ".join(failures) + ".", _ADDRESSES)
+
+
 def _connected(engine: Engine) -> "SparkSession":
     if not engine.remote.startswith(_CONNECT):
-        raise FleetError(f'"{engine.remote}" is no address of Spark Connect: {_CONNECT}HOST:PORT.')
+        raise FleetError(f"That is no address of Spark Connect: {_CONNECT}HOST:PORT.", _ADDRESSES)
+    check_there(engine.remote)
+    name = engine.remote.partition(";")[0].rstrip("/")
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
@@ -231,11 +259,11 @@ def _connected(engine: Engine) -> "SparkSession":
         spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
     except ImportError as failure:
         raise FleetError(
-            f"{engine.remote} cannot be spoken to: {failure.name} is not installed.",
+            f"{name} cannot be spoken to: {failure.name} is not installed.",
             "Install what Spark Connect needs with: pip install 'pyspark[connect]'",
         ) from failure
     except (PySparkException, OSError) as failure:
-        raise FleetError(f"{engine.remote} does not answer: {first_line(failure)}") from failure
+        raise FleetError(f"{name} does not answer: {first_line(failure)}") from failure
     return spark
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from kplan.model.errors import FleetError
+from kplan.model.errors import FleetError, UsageError
 from kplan.sandbox.java import OLDEST, Java, version_of
 
 STARTS_IN_S = 180.0
@@ -166,11 +166,11 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
 
 
 def words(options: Sequence[str]) -> dict[str, str]:
-    """Read `key=value` options; raises FleetError for one that is not of that form."""
+    """Read `key=value` options; raises UsageError for one that is not of that form."""
     found: dict[str, str] = {}
     for each in options:
         key, equals, value = each.partition("=")
         if not equals or not key.strip():
-            raise FleetError(f"--conf {each!r} is not of the form KEY=VALUE.")
+            raise UsageError(f"-conf={each} is not of the form KEY=VALUE.")
         found[key.strip()] = value
     return found
