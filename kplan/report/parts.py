@@ -84,7 +84,7 @@ def figures_report(found: Figures, at: str) -> Report:
         for each in found.tables
         for row in each.rows
     ]
-    about = {"lineage": dict(found.lineage), "notes": list(found.notes)}
+    about: dict[str, Data] = {"lineage": dict(found.lineage), "notes": list(found.notes)}
 
     def messages() -> tuple[Data, ...]:
         version, *told = _stream("answer", "Found", rows, at)

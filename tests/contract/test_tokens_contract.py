@@ -69,10 +69,10 @@ def test_a_token_for_another_user_takes_a_right(guarded: Cluster, lacking: Lacki
     assert refused.error == "DELEGATION_TOKEN_OWNER_MISMATCH"
     token = made(guarded, TokenOrder(owner="User:bob", renewers=("User:admin",)))
     assert (token.owner, token.requester) == ("User:bob", "User:admin")
-    refused = alice.create_token(TokenOrder(owner="User:bob"))
-    assert isinstance(refused, Refusal)
-    assert refused.error == "DELEGATION_TOKEN_AUTHORIZATION_FAILED"
-    assert refused.message == "Principal User:alice needs CREATE_TOKENS on USER User:bob."
+    unmade = alice.create_token(TokenOrder(owner="User:bob"))
+    assert isinstance(unmade, Refusal)
+    assert unmade.error == "DELEGATION_TOKEN_AUTHORIZATION_FAILED"
+    assert unmade.message == "Principal User:alice needs CREATE_TOKENS on USER User:bob."
     assert held(alice, token) is None
     refused = alice.expire_token(token.hmac, -1)
     assert isinstance(refused, Refusal)
