@@ -12,6 +12,7 @@ from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.model.errors import ConfigError, UsageError
 from kplan.model.source import SourceRange
+from kplan.workflow.convert_gitops import SECTIONS as GITOPS_SECTIONS
 from kplan.workflow.convert_gitops import gitops
 from kplan.workflow.convert_julie import julie
 from kplan.workflow.convert_resources import jikkou, strimzi
@@ -99,7 +100,7 @@ def _guessed(documents: Sequence[Part], name: str) -> Format:
         return Format.JIKKOU
     if {"context", "projects"} <= keys:
         return Format.JULIE
-    if "kind" not in keys and keys & {"topics", "services", "users"}:
+    if "kind" not in keys and keys & GITOPS_SECTIONS:
         return Format.GITOPS
     told = f"{name} is of none of the formats {', '.join(Format)}, as far as can be seen."
     at = documents[0].at if documents else SourceRange(name, 1, 1, 1, 1)

@@ -1,7 +1,8 @@
 """Reader of kafka-gitops' state files: topics, services and users that unfold to ACLs."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 
 from kplan.config.yamlparts import Part
 from kplan.workflow.harvest import Grant, Harvest
@@ -32,7 +33,7 @@ _ROLES: Mapping[str, Sequence[Right]] = {
         ("Group", "*", "Describe", ""),
     ),
 }
-_SECTIONS = {
+SECTIONS = {
     "settings",
     "topics",
     "services",
@@ -40,18 +41,36 @@ _SECTIONS = {
     "customServiceAcls",
     "customUserAcls",
 }
+"""What a state file is made of."""
 
 
 def gitops(documents: Sequence[Part], found: Harvest) -> None:
-    """Read state files of kafka-gitops."""
-    for document in documents:
-        with found.gathering():
-            _file(document, found)
+    """Read state files of kafka-gitops.
+
+    A state may name files for its topics, services and users; its settings hold for those too, and
+    its ACLs for owners that stand there.
+    """
+    with found.gathering():
+        settings = [each.get("settings") for each in documents if "settings" in each.members()]
+        for each in settings:
+            _named_files(each, {document.at.file for document in documents}, found)
+        for document in documents:
+            with found.gathering():
+                _file(document, settings[0] if settings else None, found)
+        _custom_rules(documents, found)
 
 
-def _file(document: Part, found: Harvest) -> None:
-    factor = document.get("settings", "topics", "defaults", "replication").number()
-    describes = document.get("settings", "services", "acls", "describe-topic-enabled").text("")
+def _named_files(settings: Part, given: Collection[str], found: Harvest) -> None:
+    folder = Path(settings.at.file).parent
+    for section, named in settings.get("files").members().items():
+        if str(folder / named.text()) not in {str(Path(each)) for each in given}:
+            found.leave_out(named.at, f"{section} of {named.text()}", "give that file too")
+
+
+def _file(document: Part, shared: Part | None, found: Harvest) -> None:
+    settings = document.members().get("settings") or shared or document.get("settings")
+    factor = settings.get("topics", "defaults", "replication").number()
+    describes = settings.get("services", "acls", "describe-topic-enabled").text("")
     for name, topic in document.get("topics").members().items():
         with found.gathering():
             own = topic.get("replication").number()
@@ -65,12 +84,20 @@ def _file(document: Part, found: Harvest) -> None:
     for name, user in document.get("users").members().items():
         with found.gathering():
             _user(name, user, found)
-    for section, owners in (("customServiceAcls", "services"), ("customUserAcls", "users")):
-        for name, rules in document.get(section).members().items():
-            owner = document.get(owners).members().get(name)
+    found.leave_out_others(document, SECTIONS, "the file")
+
+
+def _custom_rules(documents: Sequence[Part], found: Harvest) -> None:
+    for section, sort in (("customServiceAcls", "services"), ("customUserAcls", "users")):
+        owners = dict(_all(documents, sort))
+        for name, rules in _all(documents, section):
+            owner = owners.get(name)
             principal = owner.get("principal").text("") if owner else ""
             _custom(name, principal, rules, found)
-    found.leave_out_others(document, _SECTIONS, "the file")
+
+
+def _all(documents: Sequence[Part], section: str) -> Iterator[tuple[str, Part]]:
+    return chain.from_iterable(each.get(section).members().items() for each in documents)
 
 
 def _service(name: str, service: Part, found: Harvest, *, describes: bool) -> None:

@@ -140,7 +140,7 @@ def _rule(principal: str, rule: Part, found: Harvest) -> None:
 def _client_quota(name: str, spec: Part, found: Harvest) -> None:
     sort = spec.get("type").text()
     if sort not in _ENTITIES:
-        found.leave_out(spec.at, f"quota {name}", f'kplan has no quota of type "{sort}"')
+        found.leave_out(spec.at, f"quota {name}".strip(), f'kplan has no quota of type "{sort}"')
         return
     type_, is_named, has_client = _ENTITIES[sort]
     key = "user" if type_ == "user" else "clientId"

@@ -308,6 +308,30 @@ def test_kafka_gitops_services_and_users_unfold_to_their_acls(tmp_path: Path) ->
     assert left_out(found) == [(7, "owner of topic audit"), (23, "service cloud")]
 
 
+def test_a_state_of_kafka_gitops_in_several_files_is_one(tmp_path: Path) -> None:
+    """`settings.files` names them; defaults and owners of one hold for the others."""
+    parts = {
+        "state": "settings:\n  files: { topics: topics.yaml, users: users.yaml }\n"
+        "  topics: { defaults: { replication: 3 } }\n"
+        "customUserAcls:\n  anna:\n    all: { type: TOPIC, name: x, operation: ALL }\n",
+        "topics": "topics:\n  orders: { partitions: 6 }\n",
+        "users": "users:\n  anna: { principal: 'User:anna', roles: [writer] }\n",
+    }
+    files = [str(tmp_path / f"{name}.yaml") for name in parts]
+    for file, text in zip(files, parts.values(), strict=True):
+        Path(file).write_text(text)
+    found = convert(files, None)
+    of = declared(tmp_path, found)
+    assert topics(of) == {"orders": (6, 3, {})}
+    assert sorted(acls(of)) == [
+        "User:anna|*|All|Allow|Topic|x|Literal",
+        "User:anna|*|Write|Allow|Topic|*|Literal",
+    ]
+    assert found.left_out == ()
+    missing = convert(files[:2], None)
+    assert left_out(missing) == [(2, "users of users.yaml"), (6, "ACL all of anna")]
+
+
 def test_julie_names_topics_by_their_place_and_unfolds_roles(tmp_path: Path) -> None:
     found = from_text(tmp_path, JULIE)
     of = declared(tmp_path, found)
