@@ -14,10 +14,10 @@ from kplan.cli.verb import verb
 class WhatOptions:
     """What to take over."""
 
-    address: Annotated[
-        str, typer.Argument(metavar="[ADDRESS]", help="A resource declared here.")
-    ] = ""
-    identity: Annotated[str, typer.Argument(metavar="[ID]", help="The object's name there.")] = ""
+    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="A resource declared here.")] = (
+        ""
+    )
+    identity: Annotated[str, typer.Argument(metavar="ID", help="The object's name there.")] = ""
     all: Annotated[bool, typer.Option("--all", help="Take all that is not declared yet.")] = False
     prefix: Annotated[
         str, typer.Option("--prefix", metavar="P", help="With -all: only names that begin so.")

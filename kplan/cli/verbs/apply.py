@@ -24,7 +24,7 @@ class WhatOptions(MoveOptions):
     """What to carry out, and who approves it."""
 
     planfile: Annotated[
-        str, typer.Argument(metavar="[PLANFILE]", help="A plan saved by `kplan plan -out`.")
+        str, typer.Argument(metavar="PLANFILE", help="A plan saved by `kplan plan -out`.")
     ] = ""
     auto_approve: AutoApprove = False
     destroy: Annotated[bool, typer.Option("--destroy", help="The same as `kplan destroy`.")] = False

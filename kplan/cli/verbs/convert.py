@@ -29,7 +29,7 @@ class From(StrEnum):
 )
 def convert(
     session: Session,
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="YAML of another tool.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="YAML of another tool.")],
     from_: Annotated[
         From | None, typer.Option("--from", help="Whose files they are; else each tells.")
     ] = None,

@@ -25,7 +25,7 @@ Do you really want an unclean election?
 File = Annotated[
     str,
     typer.Argument(
-        metavar="[FILE]", help="Partitions as kafka-leader-election.sh names them, in JSON."
+        metavar="FILE", help="Partitions as kafka-leader-election.sh names them, in JSON."
     ),
 ]
 All = Annotated[bool, typer.Option("--all", help="All partitions that need it.")]

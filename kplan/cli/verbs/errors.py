@@ -18,7 +18,7 @@ from kplan.cli.verb import verb
 def explain(
     session: Session,
     code: Annotated[
-        list[str], typer.Argument(metavar="CODE...", help="Names or numbers, as Kafka has them.")
+        list[str], typer.Argument(metavar="CODE", help="Names or numbers, as Kafka has them.")
     ],
     *,
     json: Json = False,

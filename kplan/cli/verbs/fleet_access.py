@@ -128,7 +128,7 @@ def replay(
     run: RunOptions,
     inputs: InputOptions,
     *,
-    plans: Annotated[list[Path], typer.Argument(metavar="PLAN...", help="Saved plans.")],
+    plans: Annotated[list[Path], typer.Argument(metavar="PLAN", help="Saved plans.")],
 ) -> int:
     """Tell which real requests plans would have denied.
 

@@ -46,7 +46,7 @@ def fmt(
     layout: LayoutOptions,
     targets: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FILE|DIR]...", help="What to lay out; - for what is piped in."),
+        typer.Argument(metavar="FILE|DIR", help="What to lay out; - for what is piped in."),
     ] = None,
 ) -> int:
     """Lay out files in one style.

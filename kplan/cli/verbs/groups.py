@@ -38,7 +38,7 @@ def list_(
 )
 def describe(
     session: Session,
-    name: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of groups.")],
+    name: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of groups.")],
     inputs: InputOptions,
     ask: AskOptions,
 ) -> int:

@@ -17,7 +17,7 @@ from kplan.cli.verb import verb
 def help_(
     session: Session,
     topic: Annotated[
-        list[str] | None, typer.Argument(metavar="[TOPIC]", help="A topic, or a verb.")
+        list[str] | None, typer.Argument(metavar="TOPIC", help="A topic, or a verb.")
     ] = None,
 ) -> int:
     """Read about a topic, or a verb. Without a topic they are listed."""
@@ -45,7 +45,7 @@ def help_(
 )
 def explain(
     session: Session,
-    code: Annotated[list[str], typer.Argument(metavar="CODE...", help="Codes of problems.")],
+    code: Annotated[list[str], typer.Argument(metavar="CODE", help="Codes of problems.")],
 ) -> int:
     """Explain the code of a problem: what it says, why it is so, and the way out."""
     from kplan.cli.manual import explained  # noqa: PLC0415 - help of other verbs needs it not

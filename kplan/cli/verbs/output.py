@@ -22,7 +22,7 @@ def output(
     session: Session,
     inputs: InputOptions,
     states: StateOptions,
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="One output only.")] = "",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="One output only.")] = "",
     *,
     json_: Json = False,
     raw: Annotated[

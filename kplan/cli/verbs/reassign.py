@@ -24,7 +24,7 @@ from kplan.cli.verb import verb
 
 File = Annotated[
     str,
-    typer.Argument(metavar="[FILE]", help="An assignment as kafka-reassign-partitions.sh has it."),
+    typer.Argument(metavar="FILE", help="An assignment as kafka-reassign-partitions.sh has it."),
 ]
 
 

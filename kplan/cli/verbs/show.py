@@ -57,7 +57,7 @@ def show(
     states: StateOptions,
     how: HowOptions,
     planfile: Annotated[
-        str, typer.Argument(metavar="[PLANFILE]", help="A plan saved by `kplan plan -out`.")
+        str, typer.Argument(metavar="PLANFILE", help="A plan saved by `kplan plan -out`.")
     ] = "",
 ) -> int:
     """Show the state, or a saved plan. No cluster is asked, unless it keeps the state."""

@@ -13,7 +13,7 @@ from kplan.cli.verb import verb
 Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="kafka_topic.NAME, with its key.")]
 Addresses = Annotated[
     list[str],
-    typer.Argument(metavar="ADDRESS...", help="kafka_topic.NAME; without a key all of its block."),
+    typer.Argument(metavar="ADDRESS", help="kafka_topic.NAME; without a key all of its block."),
 ]
 
 
@@ -26,7 +26,7 @@ def list_(
     inputs: InputOptions,
     states: StateOptions,
     addresses: Annotated[
-        list[str] | None, typer.Argument(metavar="[ADDRESS]...", help="Only these, or of blocks.")
+        list[str] | None, typer.Argument(metavar="ADDRESS", help="Only these, or of blocks.")
     ] = None,
 ) -> int:
     """List the addresses that the state holds."""

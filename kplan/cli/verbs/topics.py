@@ -42,7 +42,7 @@ def list_(
 )
 def describe(
     session: Session,
-    name: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of topics.")],
+    name: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of topics.")],
     inputs: InputOptions,
     ask: AskOptions,
 ) -> int:
@@ -62,7 +62,7 @@ def describe(
 )
 def offsets(
     session: Session,
-    name: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of topics.")],
+    name: Annotated[list[str], typer.Argument(metavar="NAME", help="Names of topics.")],
     inputs: InputOptions,
     ask: AskOptions,
 ) -> int:

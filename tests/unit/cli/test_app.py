@@ -48,6 +48,16 @@ def test_every_option_of_every_verb_is_explained(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
+def test_arguments_are_bracketed_once(name: str) -> None:
+    """Typer brackets and repeats them itself."""
+    for parameter in command(name).params:
+        is_wrapped = (parameter.metavar or "").startswith(("[", "{")) or "..." in (
+            parameter.metavar or ""
+        )
+        assert not is_wrapped or parameter.opts[0].startswith("-")
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_every_verb_has_examples_that_can_be_typed(name: str) -> None:
     """Each example is parsed by the verb itself, so that none can go out of date."""
     examples = loaded(name).examples
@@ -79,6 +89,7 @@ def test_a_verb_is_options_one_call_one_report_and_an_exit_code(name: str) -> No
 
 
 def test_every_verb_file_is_listed_and_every_listed_one_is_there() -> None:
+    """K4o-15."""
     listed = {target.partition(":")[0] for target, _ in VERBS.values()}
     there = {file.stem for file in VERB_FOLDER.glob("*.py")} - {"__init__"}
     assert listed == there
