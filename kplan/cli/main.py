@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from kplan.model.version import VERSION
 
+_SIGNALLED = 128
 _VERSION_WORDS = (["-version"], ["--version"], ["-v"])
 _VERSIONS_WORDS = (["version"], ["version", "-json"], ["version", "--json"])
 
@@ -21,7 +22,18 @@ def main() -> None:
     _open_closed_streams()
     from kplan.cli.run import run  # noqa: PLC0415 - as above
 
-    sys.exit(run(args, os.environ))
+    code = run(args, os.environ)
+    if code > _SIGNALLED:
+        _leave(code)
+    sys.exit(code)
+
+
+def _leave(code: int) -> None:
+    """End at once: a thread of a library may wait for an answer, and python for the thread."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # nobody reads; it is closed
+            stream.flush()
+    os._exit(code)
 
 
 def _said_at_once(args: Sequence[str]) -> str:

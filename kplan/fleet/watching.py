@@ -68,16 +68,22 @@ def tasks(spark: "SparkSession") -> tuple[int, int]:
 def drop(spark: "SparkSession", *, is_remote: bool) -> None:
     """End a session at once, with all that it does.
 
-    Another thread asks a Spark of our own: the one that was interrupted may have an answer waiting
-    on its line to it, and would take that for the answer to this.
+    Another thread asks for it: the one that was interrupted may have an answer waiting on its line
+    to a Spark of our own, and would take that for the answer to this; and the client of a Connect
+    server that is gone would try again for ten minutes.
     """
-    if is_remote:
-        spark.interruptAll()
-        spark.stop()
-        return
-    thread = threading.Thread(target=_drop, args=(spark,), name="drop", daemon=True)
+    work = _drop_remote if is_remote else _drop
+    thread = threading.Thread(target=work, args=(spark,), name="drop", daemon=True)
     thread.start()
     thread.join(GIVES_UP_S)
+
+
+def _drop_remote(spark: "SparkSession") -> None:
+    from pyspark.errors import PySparkException
+
+    with suppress(PySparkException, OSError):
+        spark.interruptAll()
+        spark.stop()
 
 
 def _drop(spark: "SparkSession") -> None:
