@@ -17,7 +17,7 @@ from kplan.fleet.saved import read_file
 from kplan.fleet.use import use_rows
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
-from kplan.model.errors import KplanError, Unread, Unsupported
+from kplan.model.errors import FleetError, KplanError, Unread, Unsupported
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Reading, Snapshot
 
@@ -87,6 +87,8 @@ def _attempted(source: Source, opened: list[Cluster]) -> Sequence[Row]:
                 *snapshot_rows(source.name, found, about),
                 *use_rows(source.name, cluster, topics),
             )
+    except FleetError as failure:  # of its file
+        return unread_cluster(source.name, failure.detail, source.about)
     except KplanError as failure:
         told = f"{failure.summary}: {failure.detail}" if failure.detail else failure.summary
         return unread_cluster(source.name, told, source.about)

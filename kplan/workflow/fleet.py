@@ -53,6 +53,11 @@ def fleet_of(options: FleetOptions) -> Fleet:
     found = load_fleet(options.folder, options.inputs)
     if has_errors(found.diagnostics):
         raise ConfigError(found.diagnostics, found.sources)
+    if not found.clusters:
+        raise UsageError(
+            "The fleet file names no cluster.",
+            'Write: cluster "NAME" { provider "kafka" { ... } }; see kplan help fleets.',
+        )
     known = {each.name for each in found.clusters}
     if strange := [name for name in options.only if name not in known]:
         raise UsageError(
@@ -133,9 +138,10 @@ def _sources(
             problems.extend(told)
         deadline = each.deadline_s or DEADLINE_S
         rules = each.super_users, each.allow_everyone
+        file = None if each.snapshot is None else each.snapshot.absolute()  # Spark is elsewhere
         meant = asked.get(each.name, {})
         found.append(
-            Source(each.name, each.labels, connect, each.snapshot, deadline, *rules, meant)
+            Source(each.name, each.labels, connect, file, deadline, *rules, meant)
         )
     if has_errors(problems):
         raise ConfigError(in_order(problems), fleet.sources)

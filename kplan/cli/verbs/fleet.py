@@ -126,12 +126,12 @@ def history(
     """Tell how one object changed over the runs."""
     from kplan.workflow import fleet  # noqa: PLC0415 - as above
 
-    fleeting.told(
+    found = fleeting.told(
         session,
         (spark, run, inputs),
         lambda options, ports: fleet.remembered(options, ports, identity),
     )
-    return Exit.DONE
+    return fleeting.read_in_full(found)
 
 
 @verb(("kplan fleet report -html=fleet.html", "For the platform team."))
