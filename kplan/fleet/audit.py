@@ -143,14 +143,17 @@ def unused_acls(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
 def unused_topics(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     """List the topics that nobody uses.
 
-    Out: cluster, topic, evidence, records, bytes, groups (with offsets, without members).
+    Who asks a topic for its producers, as a snapshot of kplan's does, needs a right to read it but
+    reads nothing. Out: cluster, topic, evidence, records, bytes, groups (with offsets, without
+    members).
     `evidence` is `log`: nobody read or wrote it in the time of the log, nothing in it is younger,
     and no group with members has offsets in it; or `offsets`, of clusters whose log tells nothing
     that was allowed: there is no record in it, and no group has offsets in it.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    is_data = F.col("operation").isin("READ", "WRITE") & F.col("is_allowed")
+    asks_who_writes = F.upper(F.regexp_replace("request", "_", "")) == "DESCRIBEPRODUCERS"
+    is_data = F.col("operation").isin("READ", "WRITE") & F.col("is_allowed") & ~asks_who_writes
     touched = used.where(is_data & (F.col("resource_type") == "TOPIC")).select(
         "cluster", F.col("resource_name").alias("topic")
     )

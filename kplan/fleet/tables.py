@@ -4,14 +4,15 @@ Which rows count is not for them to say: that is what `kplan/fleet/store.py` kee
 """
 
 import shutil
-from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from kplan.fleet.rows import OBJECTS
 from kplan.model.errors import FleetError
+from kplan.sandbox.artifacts import locked
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -95,8 +96,10 @@ class ParquetTables:
         return self._spark.read.schema(RUNS).json(f"{self._root}/runs")
 
     def replace(self, name: str, rows: "DataFrame") -> None:
-        """Overwrite the folders of the logs that the rows are of."""
-        rows.write.mode("overwrite").partitionBy("cluster", "file").parquet(f"{self._root}/{name}")
+        """Overwrite the folders of the logs that the rows are of, one writer at a time."""
+        write = rows.write.mode("overwrite").partitionBy("cluster", "file")
+        with _alone(self._root):
+            write.parquet(f"{self._root}/{name}")
 
     def kept(self, name: str, schema: str) -> "DataFrame":
         """Read all logs."""
@@ -123,6 +126,20 @@ class ParquetTables:
 
     def _attempt(self, attempt: str) -> str:
         return f"{self._root}/objects/attempt={attempt}"
+
+
+@contextmanager
+def _alone(root: str) -> Iterator[None]:
+    """Keep other writers of this machine out: Spark would put the folder of one into the other's.
+
+    What is elsewhere cannot be locked so; Delta tables need no lock.
+    """
+    place = Path(root.removeprefix("file://"))
+    with ExitStack() as stack:
+        if "://" not in str(place):
+            with suppress(OSError):  # a folder that only the machine of a Connect server has
+                stack.enter_context(locked(place / ".lock"))
+        yield
 
 
 class DeltaTables:

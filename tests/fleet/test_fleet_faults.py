@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import NewTopic
+from kplan.fleet.audit import lines, parsed
 from kplan.fleet.reading import Source
 from kplan.fleet.rows import Row
 from kplan.fleet.source import clusters
@@ -135,3 +137,39 @@ def test_a_full_disk_takes_nothing_from_the_runs_that_are_there(
         assert "Nothing of it counts" in full.value.hint
         assert [each.run for each in store.runs()] == ["small"]
         assert store.objects(store.run()).count() == 1
+
+
+LINE = (
+    "[2026-11-01 10:00:00,123] INFO Principal = User:a is Allowed operation = READ from host = "
+    "10.0.0.1 on resource = Topic:LITERAL:{} for request = FETCH with resourceRefCount = 1 based "
+    "on rule MatchingAcl(...) (kafka.authorizer.logger)\n"
+)
+
+
+def test_logs_that_are_read_by_two_at_once_count_once(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """And a disk that is full takes nothing of what was kept of them."""
+    log = tmp_path / "authorizer.log"
+    log.write_text(f"{LINE.format('a')}{LINE.format('b')}stray\n")
+    with small_disk(tmp_path / "disk", 256 * 1024):
+        store = Store(spark, str(tmp_path / "disk"))
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lambda each: _keep(store, each, log), ["eu", "us", "eu", "us"]))
+        assert _kept(store) == {"eu": 2, "us": 2}
+
+        log.write_text("".join(LINE.format(os.urandom(300).hex()) for _ in range(600)))
+        with pytest.raises(FleetError, match="No space left on device"):
+            _keep(store, "eu", log)
+        assert _kept(store) == {"eu": 2, "us": 2}
+
+
+def _keep(store: Store, cluster: str, log: Path) -> None:
+    spark = store._spark
+    store.append_audit(parsed(lines(spark, cluster, [str(log)])))
+
+
+def _kept(store: Store) -> dict[str, int]:
+    counts = store.audit().groupBy("cluster").sum("count")
+    assert store.malformed().count() == 2
+    return {str(row[0]): int(row[1]) for row in counts.collect()}
