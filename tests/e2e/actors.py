@@ -40,6 +40,12 @@ Properties = Mapping[str, str]
 R = TypeVar("R")
 
 
+def password(sandbox: Sandbox, user: str) -> str:
+    """Give the password of a user of a sandbox."""
+    jaas = sandbox.client(user)["sasl.jaas.config"]
+    return jaas.partition('password="')[2].partition('"')[0]
+
+
 class Refused(Exception):  # noqa: N818 - what a broker does to a user
     """A broker did not let the user."""
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from kplan.sandbox.record import Sandbox, properties_file
+from tests.e2e.actors import password
 from tests.e2e.commands import kplan
 
 pytestmark = pytest.mark.broker
@@ -23,11 +24,6 @@ resource "kafka_topic" "t" {
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "main.tf").write_text(CONFIGURATION, encoding="utf-8")
     return tmp_path
-
-
-def password(sandbox: Sandbox, user: str) -> str:
-    jaas = sandbox.client(user)["sasl.jaas.config"]
-    return jaas.partition('password="')[2].partition('"')[0]
 
 
 def test_a_properties_file_of_kafkas_own_tools_is_all_it_takes(

@@ -6,15 +6,13 @@ import re
 import shlex
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from kplan.cli.run import command_line
+from tests.forge import REPOSITORY, TOKEN, Forge, serving
 
 RUN = Path(__file__).parents[3] / ".github" / "actions" / "kplan" / "run.py"
 KPLAN = """#!{python}
@@ -36,65 +34,10 @@ sys.exit(int(os.environ["KPLAN_CODE"]))
 """
 
 
-class Forge:
-    """As much of GitHub as the action asks for."""
-
-    def __init__(self) -> None:
-        self.comments: list[dict[str, Any]] = []
-        self.issues: list[dict[str, Any]] = []
-        self.pulls = [{"number": 7}]
-        self.is_forbidden = False
-        self.requests: list[str] = []
-
-    def answer(self, method: str, path: str, body: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON
-        path, _, query = path.removeprefix("/repos/shop/kafka").partition("?")
-        self.requests.append(f"{method} {path}")
-        mine = {"user": {"login": "github-actions[bot]"}}
-        if method == "GET":
-            whole = {
-                "/issues/7/comments": self.comments,
-                "/issues": [each for each in self.issues if each["state"] == "open"],
-                "/commits/abc/pulls": self.pulls,
-            }[path]
-            return [] if "page=2" in query else whole
-        if method == "PATCH":
-            number = int(path.rpartition("/")[2])
-            held = self.comments if "comments" in path else self.issues
-            (found,) = [each for each in held if number in {each.get("id"), each.get("number")}]
-            found.update(body)
-        elif path == "/issues":
-            self.issues.append({**body, **mine, "number": 40, "state": "open"})
-        else:
-            self.comments.append({**body, **mine, "id": len(self.comments) + 1})
-        return {}
-
-
 @pytest.fixture
-def forge() -> Iterator[tuple[Forge, str]]:
-    forge = Forge()
-
-    class Answering(BaseHTTPRequestHandler):
-        def _answer(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(length) or b"{}")
-            assert self.headers["Authorization"] == "Bearer secret-token"
-            is_refused = forge.is_forbidden and self.command != "GET"
-            found = {} if is_refused else forge.answer(self.command, self.path, body)
-            self.send_response(403 if is_refused else 200)
-            self.end_headers()
-            self.wfile.write(json.dumps(found).encode())
-
-        do_GET = do_POST = do_PATCH = _answer  # noqa: N815 - the names the server looks for
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its signature
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield forge, f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+def forge() -> Iterator[Forge]:
+    with serving() as found:
+        yield found
 
 
 class Step:
@@ -113,12 +56,12 @@ class Step:
         (self.folder / "output").write_text("")
         asked = {
             "COMMAND": command, "DIRECTORY": "kafka", "LABEL": "kplan", "COMMENT": "true",
-            "COMMENT_AUTHOR": "github-actions[bot]", "TOKEN": "secret-token",
+            "COMMENT_AUTHOR": "github-actions[bot]", "TOKEN": TOKEN,
             "CHECKSUM": "from-comment", **inputs,
         }  # fmt: skip
         environ = {
             "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}",
-            "GITHUB_API_URL": self.url, "GITHUB_REPOSITORY": "shop/kafka", "GITHUB_SHA": "abc",
+            "GITHUB_API_URL": self.url, "GITHUB_REPOSITORY": REPOSITORY, "GITHUB_SHA": "abc",
             "GITHUB_EVENT_PATH": str(self.folder / "event.json"),
             "GITHUB_OUTPUT": str(self.folder / "output"), "RUNNER_TEMP": str(self.folder),
             "KPLAN_CODE": str(code), **{f"INPUT_{key}": each for key, each in asked.items()},
@@ -129,7 +72,7 @@ class Step:
         )  # fmt: skip
         self.error = done.stderr
         assert "Traceback" not in done.stderr, done.stderr
-        assert "secret-token" not in done.stdout + done.stderr
+        assert TOKEN not in done.stdout + done.stderr
         return done.returncode
 
     @property
@@ -147,8 +90,8 @@ PULL = {"pull_request": {"number": 7}}
 
 
 @pytest.fixture
-def step(tmp_path: Path, forge: tuple[Forge, str]) -> Step:
-    return Step(tmp_path, forge[1])
+def step(tmp_path: Path, forge: Forge) -> Step:
+    return Step(tmp_path, forge.url)
 
 
 @pytest.mark.parametrize("command", ["validate", "plan", "apply", "drift"])
@@ -161,19 +104,19 @@ def test_the_command_lines_are_those_of_kplan(command: str, step: Step) -> None:
     found = line.command.commands[command]
     rest = line.args[line.args.index(command) + 1 :]
     found.make_context(command, list(rest), resilient_parsing=False)
+    counts = [each for each in line.args if each.startswith("--report=gitlab=")]
+    assert bool(counts) is (command != "validate"), "validate has nothing to count and refuses"
     if command == "plan":
         assert "--var=a=b c" in line.args, shlex.join(step.argv)
 
 
-def test_a_plan_is_one_comment_that_is_kept_up_to_date(
-    step: Step, forge: tuple[Forge, str]
-) -> None:
+def test_a_plan_is_one_comment_that_is_kept_up_to_date(step: Step, forge: Forge) -> None:
     somebody = {"id": 90, "body": "<!-- kplan kplan checksum=evil -->", "user": {"login": "eve"}}
-    forge[0].comments.append(somebody)
+    forge.comments.append(somebody)
     assert step("plan", 2, PULL) == 0
     assert step("plan", 2, PULL) == 0
     assert step("plan", 2, PULL, LABEL="other one") == 0
-    bodies = [each["body"] for each in forge[0].comments]
+    bodies = [each["body"] for each in forge.comments]
     assert bodies == [
         "<!-- kplan kplan checksum=evil -->",
         "<!-- kplan kplan checksum=5c2e-91ab -->\n## the plan\n",
@@ -208,24 +151,22 @@ def test_an_apply_takes_the_checksum_that_was_reviewed(step: Step) -> None:
     assert "-expect-checksum=5c2e-91ab" in step.argv
 
 
-def test_what_nobody_reviewed_is_not_applied(step: Step, forge: tuple[Forge, str]) -> None:
+def test_what_nobody_reviewed_is_not_applied(step: Step, forge: Forge) -> None:
     (step.folder / "argv.json").unlink(missing_ok=True)
     assert step("apply") == 1
     assert "no comment names a reviewed plan" in step.error
     assert not (step.folder / "argv.json").exists()
     eve = {"id": 90, "body": "<!-- kplan kplan checksum=ab -->", "user": {"login": "eve"}}
-    forge[0].comments.append(eve)
+    forge.comments.append(eve)
     assert step("apply") == 1
 
 
-def test_drift_is_one_issue_that_closes_when_it_is_gone(
-    step: Step, forge: tuple[Forge, str]
-) -> None:
+def test_drift_is_one_issue_that_closes_when_it_is_gone(step: Step, forge: Forge) -> None:
     assert step("drift", 0) == 0
-    assert forge[0].issues == []
+    assert forge.issues == []
     assert step("drift", 2) == 0
     assert step("drift", 2) == 0
-    (issue,) = forge[0].issues
+    (issue,) = forge.issues
     assert (issue["state"], issue["labels"]) == ("open", ["drift"])
     assert step("drift", 1) == 1
     assert issue["state"] == "open", "what could not be told is no end of a drift"
@@ -233,18 +174,16 @@ def test_drift_is_one_issue_that_closes_when_it_is_gone(
     assert issue["state"] == "closed"
 
 
-def test_a_comment_that_may_not_be_written_is_told_and_no_failure(
-    step: Step, forge: tuple[Forge, str]
-) -> None:
+def test_a_comment_that_may_not_be_written_is_told_and_no_failure(step: Step, forge: Forge) -> None:
     """The token of a fork reads only."""
-    forge[0].is_forbidden = True
+    forge.is_forbidden = True
     assert step("plan", 2, PULL) == 0
     assert "::warning title=kplan::the comment was not written" in step.error
 
 
-def test_nothing_is_told_where_nothing_is_asked_for(step: Step, forge: tuple[Forge, str]) -> None:
+def test_nothing_is_told_where_nothing_is_asked_for(step: Step, forge: Forge) -> None:
     assert step("plan", 2, PULL, COMMENT="false") == 0
     assert step("plan", 2) == 0
-    assert forge[0].requests == []
+    assert forge.requests == []
     assert step("unplug") == 1
     assert "command is one of" in step.error
