@@ -101,15 +101,21 @@ def document(value: object) -> dict[str, object]:
 
 def stored_document(value: object) -> dict[str, object]:
     """Write what files may hold of a value: no secrets, but what kplan keeps to itself."""
-    key = cast("Hashable", type(value))
-    found = {name: _plain(getattr(value, name)) for name in _open(key)}
-    for name in _later(key):
+    names, later, kept = _stored(cast("Hashable", type(value)))
+    found = {name: _plain(getattr(value, name)) for name in names}
+    for name in later:
         if found[name] is None:
             del found[name]
-    for name in _kept(key):
+    for name in kept:
         if held := _plain(getattr(value, name)):
             found[name] = held
     return found
+
+
+@cache
+def _stored(key: Hashable) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """Name the attributes that files hold, those that may be left out, and what kplan keeps."""
+    return _open(key), _later(key), _kept(key)
 
 
 @cache
@@ -124,11 +130,11 @@ _ATOMS = frozenset((str, int, bool, type(None)))
 def _plain(value: object) -> object:
     if type(value) in _ATOMS:  # nearly all values of nearly all kinds
         return value
+    if type(value) is dict or isinstance(value, Mapping):  # the first is much the quicker
+        return {key: _plain(value[key]) for key in sorted(value)}
     match value:
         case tuple() | list():
             return [_plain(each) for each in value]
-        case Mapping():
-            return {key: _plain(value[key]) for key in sorted(value)}
         case _:
             return value
 

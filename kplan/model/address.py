@@ -34,8 +34,8 @@ class Address:
     @property
     def block(self) -> str:
         """Address of the block that this instance comes from, without the instance key."""
-        modules = "".join(f"module.{step}." for step in self.module)
-        return f"{modules}{self.kind}.{self.name}"
+        plain = f"{self.kind}.{self.name}"
+        return "".join(f"module.{step}." for step in self.module) + plain if self.module else plain
 
     @property
     def sort_key(self) -> tuple[tuple[str, ...], str, str, int, str]:

@@ -171,22 +171,24 @@ def head_line(head: JournalHead, changes: int) -> dict[str, object]:
 
 
 def change_line(change: Change) -> dict[str, object]:
-    """Write what the state needs to know of a change, without its secrets."""
-    found = {
+    """Write what the state needs to know of a change, without its secrets and what is usual."""
+    found: dict[str, object] = {
         "address": str(change.address),
         "kind": change.kind,
         "identity": change.identity,
         "action": change.action,
         "before": None,
         "after": None if change.after is None else stored_document(change.after),
-        "uid": change.uid,
         "declared_at": _place(change.declared_at),
-        "is_protected": change.is_protected,
-        "previous": plain(change.previous),
-        "reason": change.reason,
-        **({"provider": change.provider} if change.provider else {}),
     }
+    for name in _UNUSUAL:
+        if held := getattr(change, name):
+            found[name] = plain(held)
     return {"change": found}
+
+
+_UNUSUAL = ("uid", "is_protected", "previous", "reason", "provider")
+"""Fields that are empty in most changes."""
 
 
 @cache
