@@ -19,6 +19,7 @@ from tests.soak.faults import (
     both_destroy,
     clock_moved,
     full_disk,
+    kill_active_controller,
     kill_and_restart,
     killed,
     lock_of_the_dead,
@@ -93,7 +94,7 @@ def test_a_disk_that_fills_up_is_named_and_costs_nothing(
         pytest.param(ONE, kill_and_restart(1, 5), 1, id="the only broker"),
         pytest.param(ONE, pause_a_while(1, 5), 1, id="the only broker is paused"),
         pytest.param(THREE, kill_and_restart(2, 2), 2, id="one of three brokers"),
-        pytest.param(THREE, kill_and_restart(101, 2), 2, id="a controller"),
+        pytest.param(THREE, kill_active_controller(2), 2, id="the active controller"),
     ],
 )
 def test_an_apply_during_which_a_node_fails_reaches_the_goal_or_is_finished_by_the_next(

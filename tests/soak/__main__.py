@@ -26,6 +26,7 @@ from tests.soak.faults import (
     both_destroy,
     clock_moved,
     full_disk,
+    kill_active_controller,
     kill_and_restart,
     killed,
     lock_of_the_dead,
@@ -100,7 +101,7 @@ def lines(kills: int, runs: int) -> Iterator[Line]:
     for fault, spec, strike, factor in (
         ("the only broker killed, back after 5 s", ONE, kill_and_restart(1, 5), 1),
         ("one of three brokers killed", THREE, kill_and_restart(2, 5), 2),
-        ("a controller killed", THREE, kill_and_restart(101, 5), 2),
+        ("the active controller killed", THREE, kill_active_controller(5), 2),
         ("a broker paused for 8 s", THREE, pause_a_while(1, 8), 2),
     ):
         yield measured(fault, spec, partial(struck, strike=strike), runs, factor)

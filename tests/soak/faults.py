@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from kplan.kafka.cluster import open_cluster
+from kplan.kafka.resolve import connection_settings
 from kplan.sandbox import control
 from kplan.sandbox.record import Sandbox
 from kplan.sandbox.spec import SandboxSpec
@@ -68,6 +70,20 @@ def kill_and_restart(node: int, after_s: float) -> Strike:
         control.kill(sandbox.folder, node)
         time.sleep(after_s)
         control.restart(sandbox.folder, node)
+
+    return strike
+
+
+def kill_active_controller(after_s: float) -> Strike:
+    """Make a strike: whichever controller is the active one then dies, and comes back."""
+
+    def strike(sandbox: Sandbox) -> None:
+        environment = {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers}
+        settings = connection_settings(None, environment, folder=sandbox.folder).settings
+        assert settings is not None
+        with contextlib.closing(open_cluster(settings)) as cluster:
+            active = cluster.quorum().leader
+        kill_and_restart(active, after_s)(sandbox)
 
     return strike
 
