@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kplan.fleet.clusterwise import by_cluster
 from kplan.fleet.doubts import asked_by, concerned, with_doubts
+from kplan.fleet.local import local
 from kplan.fleet.rows import CLUSTER, Row, snapshot_of
 from kplan.kinds import KINDS
 from kplan.kinds.schema import document
@@ -66,7 +67,7 @@ def plans(objects: "DataFrame", wanted: Wanted) -> "DataFrame":
         (F.lit(told.get(name, "") if kind == "string" else None)).cast(kind).alias(name)
         for name, kind in fields
     ]
-    asked = objects.sparkSession.createDataFrame([(each,) for each in names], "cluster string")
+    asked = local(objects.sparkSession, [(each,) for each in names], "cluster string")
     known = objects.where(F.col("kind") == CLUSTER).select("cluster")
     return found.unionByName(asked.join(known, "cluster", "left_anti").select("cluster", *rest))
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from kplan.fleet.access import REQUEST, acls_of, rules_of, standing_on, verdicts
+from kplan.fleet.local import local
 from kplan.fleet.rows import OBJECTS, value_row
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.plan import Change
@@ -67,6 +68,6 @@ def planned_acls(
     gone = [(cluster, str(_ACLS.identify(value))) for cluster, value in replaced]
     coming = [tuple(value_row(cluster, _ACLS, value)) for cluster, value in added]
     return (
-        spark.createDataFrame(gone, "cluster string, identity string"),
-        spark.createDataFrame(coming, OBJECTS),
+        local(spark, gone, "cluster string, identity string"),
+        local(spark, coming, OBJECTS),
     )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from kplan.fleet.audit import TABLE, malformed, usage
 from kplan.fleet.delta import DELTA_LAKE
 from kplan.fleet.engine import first_line
+from kplan.fleet.local import local
 from kplan.fleet.rows import FORMAT
 from kplan.fleet.tables import PARQUET, RUNS, tables
 from kplan.fleet.topics import ENDS, Span
@@ -64,7 +65,7 @@ class Store:
             self._tables.add_objects(objects, attempt)
             rows = self._tables.objects([attempt]).count()
             done = Run(run, attempt, at.isoformat(timespec="seconds"), rows=rows)
-            line = self._spark.createDataFrame([tuple(asdict(done).values())], RUNS)
+            line = local(self._spark, [tuple(asdict(done).values())], RUNS)
             self._tables.add_run(line, attempt)
         except Exception as failure:
             raise FleetError(
@@ -123,7 +124,8 @@ class Store:
         """Give the rows of several runs, with `run` and `at` before them."""
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-        known = self._spark.createDataFrame(
+        known = local(
+            self._spark,
             [(each.attempt, each.run, each.at) for each in runs],
             "attempt string, run string, at string",
         )
@@ -157,7 +159,7 @@ class Store:
 
         self.append_audit(taken)
         ends = [(cluster, each.source, each.end) for each in spans]
-        rows = self._spark.createDataFrame(ends, ENDS)
+        rows = local(self._spark, ends, ENDS)
         self._tables.replace("offsets", rows.withColumn("file", F.md5("source")))
 
     def ends(self, cluster: str) -> dict[str, int]:
