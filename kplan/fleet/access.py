@@ -122,12 +122,16 @@ def _verdict(side: str) -> "Column":
 
 
 def matching(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
-    """Pair every request with the ACLs that speak for or against it: REQUEST and `identity`."""
+    """Pair every request with the ACLs that speak for or against it: REQUEST and `identity`.
+
+    Of a left join Spark can only hash the right side, the ACLs. It does not see that requests are
+    repeated: it would take them for few, and send all of them to the driver to be hashed.
+    """
     from pyspark.sql import functions as F  # noqa: N812
 
     who = F.array(F.col("principal"), F.lit(EVERYONE))
     looking = _looking(requests.select(*REQUEST), acls, who)
-    found = looking.join(_held(acls, ["identity"]), _SPEAKING)
+    found = looking.join(_held(acls, ["identity"]), _SPEAKING, "left")
     is_meant = F.col("acl_host").isin(ANY_HOST, F.col("host"))
     return found.where(is_meant & (_grants() | _denies())).select(*REQUEST, "identity")
 
