@@ -1,0 +1,230 @@
+"""The driver's memory does not grow with rows: every plan whose rows it takes has a bound.
+
+Each verb works on `examples/fleet`; what Spark is asked to hand over, or to send to every executor,
+is looked at as its optimizer leaves it. `test_fleet_bounds.py` looks at the sources.
+"""
+
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.config.inputs import Inputs
+from kplan.fleet.tables import RUNS
+from kplan.fleet.topics import ENDS
+from kplan.kinds.acl import Acl, AclKind
+from kplan.model.address import Address
+from kplan.model.plan import Action, Change
+from kplan.model.tables import Figures
+from kplan.workflow import fleet, fleet_access, fleet_audit, fleet_report
+from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
+from tests.fleet.engines import CONNECT, AtWork
+from tests.sites import Quiet
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.spark
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
+FEW = {"cluster", "kind", "finding", "risk", "effect", "standing", "attempt", "resource_type"}
+"""What there are only so many values of, however many rows there are."""
+FEW |= {"name", "tells"}  # of labels
+SMALL_TABLES = [{each.split()[0] for each in table.split(", ")} for table in (RUNS, ENDS)]
+ONE_CLUSTER = {"_saved", "seen", "_write_removals"}
+"""Functions that take the rows of one cluster after another, as a stream."""
+
+
+def is_bounded(node: Any) -> bool:  # noqa: ANN401 - of the JVM
+    """Whether a plan gives only so many rows, however many there are."""
+    name, inner = node.nodeName(), list(each(node.children()))
+    if name in {"GlobalLimit", "LocalRelation", "OneRowRelation", "LogicalRDD", "EmptyRelation"}:
+        return True
+    if name == "Aggregate":
+        keys = {column(found) for found in each(node.groupingExpressions())}
+        return keys <= FEW or is_bounded(inner[0])
+    if name == "Filter" and re.search(r"\(kind#\d+ = cluster\)", node.condition().toString()):
+        return True
+    if not inner:  # what is read
+        return any({column(c) for c in each(node.output())} <= known for known in SMALL_TABLES)
+    return all(is_bounded(below) for below in inner)
+
+
+def unbounded_broadcasts(node: Any) -> Iterator[str]:  # noqa: ANN401
+    """Name what a plan has sent to all executors because kplan said so, without a bound."""
+    inner = list(each(node.children()))
+    if node.nodeName() == "Join":
+        hints = (node.hint().leftHint(), node.hint().rightHint())
+        for side, hint in zip(inner, hints, strict=True):
+            if hint.isDefined() and "broadcast" in hint.toString() and not is_bounded(side):
+                yield side.toString()
+    for below in inner:
+        yield from unbounded_broadcasts(below)
+
+
+def each(found: Any) -> Iterator[Any]:  # noqa: ANN401 - a Seq of Scala
+    return (found.apply(at) for at in range(found.size()))
+
+
+def column(found: Any) -> str:  # noqa: ANN401
+    return re.sub(r"#\d+L?$", "", found.toString())
+
+
+@dataclass
+class Taken:
+    """The plans of what was brought over, with who asked, and of what was written."""
+
+    brought: "list[tuple[str, DataFrame]]" = field(default_factory=list)
+    written: "list[DataFrame]" = field(default_factory=list)
+
+    def wrong(self) -> list[str]:
+        """Show the plans without a bound."""
+        plans = [(who, optimized(found)) for who, found in self.brought]
+        return [
+            *(f"{who}: {p.toString()}" for who, p in plans if not is_bounded(p)),
+            *(told for _, plan in plans for told in unbounded_broadcasts(plan)),
+            *(told for found in self.written for told in unbounded_broadcasts(optimized(found))),
+        ]
+
+
+def optimized(found: "DataFrame") -> Any:  # noqa: ANN401
+    return found._jdf.queryExecution().optimizedPlan()
+
+
+@contextmanager
+def watched() -> Iterator[Taken]:
+    """Note every DataFrame whose rows come over or are written."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    taken = Taken()
+    with pytest.MonkeyPatch.context() as ours:
+        for name in ("collect", "toLocalIterator", "toPandas", "toArrow", "tail"):
+            ours.setattr(DataFrame, name, _noting(getattr(DataFrame, name), taken))
+        ours.setattr(DataFrame, "write", property(_noting_writes(DataFrame.write, taken)))
+        yield taken
+
+
+def _noting(method: Callable[..., Any], taken: Taken) -> Callable[..., Any]:
+    def noted(found: "DataFrame", *args: Any, **more: Any) -> Any:  # noqa: ANN401
+        asking = sys._getframe(1).f_code.co_name
+        if method.__name__ != "toLocalIterator" or asking not in ONE_CLUSTER:
+            taken.brought.append((asking, found))
+        return method(found, *args, **more)
+
+    return noted
+
+
+def _noting_writes(write: Any, taken: Taken) -> "Callable[[DataFrame], Any]":  # noqa: ANN401
+    def noted(found: "DataFrame") -> Any:  # noqa: ANN401
+        taken.written.append(found)
+        return write.fget(found)
+
+    return noted
+
+
+@pytest.fixture(scope="module")
+def ports() -> FleetPorts:
+    days = iter(range(1, 99))
+    return FleetPorts(
+        lambda _: (MemoryCluster, ()),
+        lambda *_: None,
+        lambda _: {},
+        Quiet(),
+        lambda: datetime(2026, 11, 16, tzinfo=UTC) + timedelta(days=next(days)),
+    )
+
+
+@pytest.fixture(scope="module")
+def options(
+    tmp_path_factory: pytest.TempPathFactory, spark: "SparkSession", ports: FleetPorts
+) -> Iterator[FleetOptions]:
+    """Take two runs of the example, and read its log."""
+    folder = tmp_path_factory.mktemp("bounded") / "fleet"
+    shutil.copytree(EXAMPLE, folder)
+    chosen = FleetOptions(folder, Inputs())
+
+    @contextmanager
+    def ours(*_: object) -> "Iterator[SparkSession]":
+        yield spark
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        for module in (fleet, fleet_audit):
+            patched.setattr(module, "session", ours)
+        fleet.snapshot(FleetOptions(folder, Inputs(), run="first"), ports)
+        yield chosen
+
+
+def replayed(options: FleetOptions, ports: FleetPorts) -> Figures:
+    """Replay a plan of one ACL."""
+    kind = AclKind()
+    acl = Acl("shop.", "Topic", "User:orders", "*", "Read", "Deny", "Prefixed")
+    change = Change(
+        Address.parse("kafka_acl.x"), kind.name, kind.identify(acl), Action.CREATE, None, acl
+    )
+    based_on = SimpleNamespace(clusters={}, cluster_id="prod-eu-cluster-id0000")
+    plan = SimpleNamespace(changes=[change], based_on=based_on, checksum="0" * 12)
+    with pytest.MonkeyPatch.context() as ours:
+        ours.setattr(fleet_access, "read_plan", lambda _: SimpleNamespace(plan=plan))
+        return fleet_access.replay(options, ports, [Path("plan")])
+
+
+Asked = Callable[[FleetOptions, FleetPorts], Figures]
+VERBS: dict[str, Asked] = {
+    "snapshot": lambda o, p: fleet.snapshot(o, p, o.folder / "saved"),
+    "ingest": fleet_audit.ingested,
+    "inventory": fleet.inventoried,
+    "inventory by label": lambda o, p: fleet.inventoried(o, p, "region"),
+    "plan": lambda o, p: fleet.planned(o, p, is_drift=False),
+    "drift": lambda o, p: fleet.planned(o, p, is_drift=True),
+    "changes": lambda o, p: fleet.changed(o, p, "first"),
+    "history": lambda o, p: fleet.remembered(o, p, "orders"),
+    "who-can": lambda o, p: fleet_access.who_can(o, p, "READ", "orders"),
+    "of": lambda o, p: fleet_access.access_of(o, p, "User:orders"),
+    "lint": fleet_access.linted,
+    "usage": lambda o, p: fleet_audit.used(o, p, o.folder / "removed"),
+    "replay": replayed,
+    "report": fleet_report.fleet_report,
+}
+
+
+def test_no_verb_takes_rows_without_a_bound(
+    at_work: AtWork, options: FleetOptions, ports: FleetPorts
+) -> None:
+    """One test, as each verb needs what those before it have stored."""
+    if at_work.name == CONNECT:
+        pytest.skip("Connect does not show the plans of Spark")
+    wrong = {}
+    for name, work in VERBS.items():
+        with watched() as taken:
+            work(options, ports)
+        assert taken.brought, name
+        wrong[name] = taken.wrong()
+    assert not {name: told for name, told in wrong.items() if told}
+
+
+def test_the_search_sees_what_has_no_bound(at_work: AtWork, spark: "SparkSession") -> None:
+    if at_work.name == CONNECT:
+        pytest.skip("Connect does not show the plans of Spark")
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    many = spark.range(9).withColumn("cluster", F.concat(F.lit("eu"), F.col("id")))
+    joined = many.join(F.broadcast(many.select("id")), "id").groupBy("cluster").count()
+    with watched() as taken:
+        many.limit(3).collect()
+        many.groupBy("cluster").count().collect()
+        assert taken.wrong() == []
+        many.groupBy("id").count().collect()
+        many.sort("id").collect()
+        assert len(taken.wrong()) == 2
+        joined.collect()
+    assert len(taken.wrong()) == 3
