@@ -1,15 +1,15 @@
 """What the jobs of a fleet cost, how they grow, and what DuckDB makes of the same.
 
-    python -m tests.bench.fleet [--lines 1e6,1e7] [--fleet 100x10000] [--only joins,fleet,lines]
+    python -m tests.bench.fleet [--size small|medium|large] [--only joins,lines,fleet,memory]
 
-Everything is made by Spark in a scratch folder, from the seed in this file. Ratios are of one run;
-seconds depend on the machine. The lines of 1e8 take about 8 GB of disk.
+Everything is made by Spark in a scratch folder (TMPDIR), from one seed. Ratios are of one run;
+seconds depend on the machine and on who else uses it, so CPU seconds stand beside them.
 """
 
 import argparse
 import os
 import platform
-import resource
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -17,227 +17,222 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kplan.fleet.access import acls_of, matching, who_can
-from kplan.fleet.audit import parsed, usage
+from kplan.fleet import history, inventory, shown
+from kplan.fleet.access import access_of, acls_of, matching, who_can
+from kplan.fleet.audit import malformed, parsed, usage
 from kplan.fleet.engine import Engine, session
-from kplan.fleet.inventory import inventory
 from kplan.fleet.lint import findings
+from kplan.fleet.local import local
 from kplan.fleet.replay import replayed
 from kplan.fleet.rows import OBJECTS
+from tests.bench.fleet_made import log_lines, objects, requests
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-SEED = 20261121
-TEAMS, PRINCIPALS, GONE = 500, 2_000, 200
 HEAP = "3g"
-JOINS, ACLS = (25_000, 50_000, 100_000), 20_000
-PARTS = ("joins", "fleet", "lines")
+ACLS, TOPICS, GONE = 20_000, 10_000, 200
+SPARE = "local-cluster[1,2,2048]"
+"""A driver beside its executor: what the driver holds can be told from what the work takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much of everything: topics of joins, of these compared one by one, lines, a fleet."""
+
+    topics: tuple[int, ...]
+    compared: int
+    lines: tuple[int, ...]
+    clusters: int
+    each: int
+
+
+SIZES = {
+    "small": Size((10_000, 100_000), 5_000, (100_000, 1_000_000), 10, 1_000),
+    "medium": Size((25_000, 50_000, 100_000), 20_000, (1_000_000, 10_000_000), 100, 1_000),
+    "large": Size((25_000, 50_000, 100_000), 100_000, (1_000_000, 10_000_000), 100, 10_000),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Took:
+    """Seconds by the clock, and of all processors."""
+
+    wall: float
+    cpu: float
+
+    def __str__(self) -> str:
+        """Show both."""
+        return f"{self.wall:6.1f} s ({self.cpu:6.1f} s CPU)"
+
+    def __add__(self, other: "Took") -> "Took":
+        """Add up."""
+        return Took(self.wall + other.wall, self.cpu + other.cpu)
+
+    def over(self, other: "Took") -> str:
+        """Tell how much more it is."""
+        return f"{self.wall / other.wall:.1f} x ({self.cpu / other.cpu:.1f} x CPU)"
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A session and a folder for what is made."""
+    """A session, the process of its driver, and a folder for what is made."""
 
     spark: "SparkSession"
     scratch: Path
+    driver: int
 
     def made(self, name: str, rows: "DataFrame") -> "DataFrame":
         """Write rows once, and give them as they are read."""
-        path = str(self.scratch / name)
-        rows.write.mode("overwrite").parquet(path)
-        return self.spark.read.parquet(path)
+        rows.write.mode("overwrite").parquet(str(self.scratch / name))
+        return self.read(name)
+
+    def read(self, name: str) -> "DataFrame":
+        """Read what was made."""
+        return self.spark.read.parquet(str(self.scratch / name))
+
+    def computed(self, found: "DataFrame") -> Took:
+        """Compute every row and keep none."""
+        return self.took(lambda: found.write.format("noop").mode("overwrite").save())
+
+    def took(self, work: Callable[[], object]) -> Took:
+        """Do something, and say what it took: us, and Spark."""
+        wall, cpu = time.monotonic(), self._cpu()
+        work()
+        return Took(time.monotonic() - wall, self._cpu() - cpu)
+
+    def _cpu(self) -> float:
+        words = Path(f"/proc/{self.driver}/stat").read_text().rpartition(")")[2].split()
+        return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK") + time.process_time()
 
 
 def main() -> None:
     """Measure, and print."""
     asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--lines", default="1e6,1e7")
-    asked.add_argument("--fleet", default="100x10000", help="clusters x topics (and ACLs) of each")
+    asked.add_argument("--size", choices=tuple(SIZES), default="small")
     asked.add_argument("--only", default=",".join(PARTS))
     given = asked.parse_args()
-    clusters, each = (int(word) for word in given.fleet.split("x"))
-    parts = given.only.split(",")
-    print(
-        f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}, {HEAP} heap"
-    )
-    with _bench() as bench:
-        if "joins" in parts:
-            _joins(bench)
-        if "fleet" in parts:
-            _fleet(bench, clusters, each)
-        if "lines" in parts:
-            _lines(bench, [int(float(word)) for word in given.lines.split(",")])
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    print(f"most memory of the Python that asks: {peak_mb} MB")
+    size, parts = SIZES[given.size], given.only.split(",")
+    told = f"{platform.platform()}, {os.cpu_count()} processors, {_load()}, {HEAP} heap"
+    print(f"size {given.size}: {told}", flush=True)
+    for name in parts:
+        _stage(name)
+        with _bench(SPARE if name == "memory" else "") as bench:
+            PARTS[name](bench, size)
+    print(f"at the end: {_load()}")
+
+
+def _load() -> str:
+    return "load " + ", ".join(f"{each:.1f}" for each in os.getloadavg())
+
+
+def _stage(name: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {name}", file=sys.stderr, flush=True)
 
 
 @contextmanager
-def _bench() -> Iterator[Bench]:
+def _bench(master: str) -> Iterator[Bench]:
     began = time.monotonic()
+    os.environ.setdefault("SPARK_SCALA_VERSION", "2.13")  # executors are looked for by it
     with (
         tempfile.TemporaryDirectory(prefix="kplan-bench-", dir=os.environ.get("TMPDIR")) as scratch,
-        session(Engine(conf={"spark.driver.memory": HEAP})) as spark,
+        session(Engine(master, conf={"spark.driver.memory": HEAP})) as spark,
     ):
         spark.range(1).count()
-        print(f"start of Spark, with its first query: {time.monotonic() - began:.1f} s", flush=True)
-        yield Bench(spark, Path(scratch))
-
-
-def _timed(found: "DataFrame") -> float:
-    """Compute every row and keep none; gives seconds."""
-    return _seconds(lambda: found.write.format("noop").mode("overwrite").save())
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.monotonic()
-    work()
-    return time.monotonic() - start
-
-
-# ---- what is made
-
-
-def objects(spark: "SparkSession", clusters: int, topics: int, acls: int) -> "DataFrame":
-    """Make clusters alike: topics of TEAMS teams, a third of the ACLs prefixed, some denying."""
-    held = spark.range(clusters).selectExpr("concat('c', id) as cluster")
-    made_topics = spark.range(topics).selectExpr(
-        "'kafka_topic' as kind",
-        f"concat('team', id % {TEAMS}, '.topic.', id) as identity",
-        "'' as uid",
-        "cast(null as string) as value",
-        "map('partitions', '3', 'replication_factor', '3') as attributes",
-    )
-    drawn = f"abs(xxhash64(id, {SEED}))"
-    pattern = "if(id % 3 = 0, 'Prefixed', 'Literal')"
-    name = (
-        f"if(id % 3 = 0, concat('team', id % {TEAMS}, '.', if(id % 2 = 0, '', 'topic.')), "
-        f"concat('team', {drawn} % {topics} % {TEAMS}, '.topic.', {drawn} % {topics}))"
-    )
-    made_acls = spark.range(acls).selectExpr(
-        "'kafka_acl' as kind",
-        "concat('acl-', id) as identity",
-        "'' as uid",
-        "cast(null as string) as value",
-        f"map('resource_type', 'Topic', 'resource_name', {name}, "
-        f"'resource_pattern_type_filter', {pattern}, "
-        f"'acl_principal', concat('User:', {drawn} % {PRINCIPALS}), 'acl_host', '*', "
-        "'acl_operation', if(id % 2 = 0, 'Read', 'Write'), "
-        "'acl_permission_type', if(id % 50 = 0, 'Deny', 'Allow')) as attributes",
-    )
-    about = spark.createDataFrame(
-        [("cluster", "id", "", None, {"kinds": '["kafka_acl", "kafka_topic"]'})],
-        OBJECTS.removeprefix("cluster string, "),
-    )
-    return held.crossJoin(made_topics.unionByName(made_acls).unionByName(about))
-
-
-def requests(spark: "SparkSession", topics: int) -> "DataFrame":
-    """Make one request for each topic."""
-    return spark.range(topics).selectExpr(
-        "'c0' as cluster",
-        f"concat('User:', abs(xxhash64(id, {SEED})) % {PRINCIPALS}) as principal",
-        "'10.0.0.1' as host",
-        "if(id % 2 = 0, 'READ', 'WRITE') as operation",
-        "'TOPIC' as resource_type",
-        f"concat('team', id % {TEAMS}, '.topic.', id) as resource_name",
-    )
-
-
-def log_lines(spark: "SparkSession", lines: int, topics: int) -> "DataFrame":
-    """Make the lines of an authorizer log: each principal uses 25 topics, one way each."""
-    who = f"abs(xxhash64(id, {SEED})) % {PRINCIPALS}"
-    topic = f"((who * 37 + abs(xxhash64(id, {SEED + 1})) % 25) % {topics})"
-    at = "date_format(timestamp_seconds(1762000000 + id div 20), 'yyyy-MM-dd HH:mm:ss')"
-    return (
-        spark.range(lines)
-        .selectExpr("id", f"{who} as who")
-        .selectExpr("id", "who", f"{topic} as topic", f"{at} as at")
-        .selectExpr(
-            "'c0' as cluster",
-            f"concat('log-', id * 4 div {lines}) as source",
-            "concat('[', at, ',000] INFO Principal = User:', who, ' is ', "
-            "if(topic % 97 = 0, 'Denied', 'Allowed'), ' operation = ', "
-            "if(topic % 2 = 0, 'READ', 'WRITE'), ' from host = 10.0.', who % 250, '.7', "
-            f"' on resource = Topic:LITERAL:team', topic % {TEAMS}, '.topic.', topic, "
-            "' for request = ', "
-            "if(topic % 2 = 0, 'FETCH', 'PRODUCE'), ' with resourceRefCount = 1 based on rule "
-            "MatchingAcl(acl=StandardAcl(...)) (kafka.authorizer.logger)') as line",
+        print(
+            f"\nstart of Spark, with its first query: {time.monotonic() - began:.1f} s", flush=True
         )
-    )
+        pid = _java(spark).java.lang.ProcessHandle.current().pid()
+        yield Bench(spark, Path(scratch), pid)
 
 
-# ---- what is measured
+def _java(spark: "SparkSession") -> Any:  # noqa: ANN401
+    return spark._jvm
 
 
-def _joins(bench: Bench) -> None:
-    """Prefixes by hash join against prefixes by comparison, on the same requests."""
-    print(f"\nprefix ACLs: topics x {ACLS:,} ACLs, every topic asked for once")
-    seconds = []
-    for topics in JOINS:
-        held, asked = _asked(bench, topics)
+# ---- joins
+
+
+def _joins(bench: Bench, size: Size) -> None:
+    """Prefixes by hash join against prefixes by comparison, with the same pairs as a result."""
+    print(f"prefix ACLs: topics x {ACLS:,} ACLs, every topic asked for once")
+    took = []
+    for topics in size.topics:
+        _stage(f"{topics:,} topics")
+        held = bench.made(f"objects-{topics}", objects(bench.spark, 1, topics, ACLS))
+        asked = bench.made(f"requests-{topics}", requests(bench.spark, topics))
         job = matching(asked, acls_of(held))
-        seconds.append(min(_timed(job) for _ in range(3)))
-        print(f"  {topics:>9,}: by hash {seconds[-1]:7.1f} s", flush=True)
-    held, asked = _asked(bench, JOINS[-1])
-    compared = _timed(_compared(asked, acls_of(held)))
-    print(f"  {JOINS[-1]:>9,}: by comparison {compared:.1f} s", flush=True)
-    print(f"  {JOINS[-1] / JOINS[0]:g} x the topics: {seconds[-1] / seconds[0]:.1f} x")
-    print(f"  comparison / hash: {compared / seconds[-1]:.1f} x")
-
-
-def _asked(bench: Bench, topics: int) -> "tuple[DataFrame, DataFrame]":
-    """Make the objects and the requests of a join."""
-    held = bench.made(f"objects-{topics}", objects(bench.spark, 1, topics, ACLS))
-    return held, bench.made(f"requests-{topics}", requests(bench.spark, topics))
+        took.append(min((bench.computed(job) for _ in range(4)), key=lambda each: each.wall))
+        print(f"  {topics:>9,}: by hash       {took[-1]}", flush=True)
+    topics = size.topics[-1]
+    held, asked = (bench.read(f"{name}-{topics}") for name in ("objects", "requests"))
+    _stage(f"comparing {size.compared:,}")
+    some = asked.where(f"xxhash64(resource_name) % {topics} between 0 and {size.compared}")
+    some = bench.made("some", some if size.compared < topics else asked)
+    count = some.count()
+    compared = bench.computed(_compared(some, acls_of(held)))
+    print(f"  {count:>9,}: by comparison {compared}", flush=True)
+    scaled = Took(compared.wall * topics / count, compared.cpu * topics / count)
+    print(f"  {size.topics[-1] / size.topics[0]:g} x the topics: {took[-1].over(took[0])}")
+    print(f"  comparison / hash at {topics:,} topics: {scaled.over(took[-1])}")
+    pairs = matching(some, acls_of(held)).count(), _compared(some, acls_of(held)).count()
+    print(f"  pairs of these {count:,}: {pairs[0]:,} and {pairs[1]:,}", flush=True)
 
 
 def _compared(asked: "DataFrame", acls: "DataFrame") -> "DataFrame":
-    """Pair requests with ACLs by a condition that Spark cannot hash, and count."""
+    """Pair requests with ACLs by a range of names, which Spark cannot hash."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    held = acls.select("pattern_type", "permission", F.col("resource_name").alias("pattern"))
-    fits = F.expr(
-        "if(pattern_type = 'PREFIXED', startswith(resource_name, pattern), resource_name = pattern)"
+    held = acls.select(
+        F.col("resource_name").alias("low"),
+        F.when(F.col("pattern_type") == "PREFIXED", F.concat("resource_name", F.lit("\uffff")))
+        .otherwise(F.col("resource_name"))
+        .alias("high"),
+        F.col("principal").alias("acl_principal"),
+        F.col("operation").alias("acl_operation"),
+        "identity",
     )
-    return asked.join(held, fits).groupBy("resource_name").count()
+    fits = F.expr(
+        "resource_name between low and high and acl_principal in (principal, 'User:*') "
+        "and acl_operation in (operation, 'ALL')"
+    )
+    return asked.join(F.broadcast(held), fits).select(*asked.columns, "identity")
 
 
-def _fleet(bench: Bench, clusters: int, each: int) -> None:
-    """Ask what is asked of a whole fleet."""
-    print(f"\n{clusters} clusters, {clusters * each:,} topics, {clusters * each:,} ACLs")
-    held = objects(bench.spark, clusters, each, each)
-    print(f"  made and written:  {_seconds(lambda: bench.made('fleet', held)):7.1f} s", flush=True)
-    found = bench.spark.read.schema(OBJECTS).parquet(str(bench.scratch / "fleet"))
-    for name, job in (
-        ("inventory", inventory(found)),
-        ("who-can", who_can(found, "READ", "TOPIC", "team7.topic.7")),
-        ("lint", findings(found)),
-    ):
-        print(f"  {name + ':':<18} {_timed(job):7.1f} s", flush=True)
+# ---- logs
 
 
-def _lines(bench: Bench, sizes: list[int]) -> None:
+def _lines(bench: Bench, size: Size) -> None:
     """From the lines of a log to the verdict on a plan; and the sums of the lines by themselves."""
-    topics = 10_000
-    held = bench.made("replayed", objects(bench.spark, 1, topics, topics))
-    replays: list[float] = []
-    print("\nlines of an authorizer log, in Parquet")
-    for lines in sizes:
-        wrote = _seconds(partial(bench.made, f"log-{lines}", log_lines(bench.spark, lines, topics)))
-        log = bench.spark.read.parquet(str(bench.scratch / f"log-{lines}"))
-        sums = _seconds(partial(bench.made, f"sums-{lines}", usage(parsed(log))))
-        used = bench.spark.read.parquet(str(bench.scratch / f"sums-{lines}"))
-        gone = bench.spark.range(GONE).selectExpr("'c0' as cluster", "concat('acl-', id) identity")
-        verdict = replayed(used, held, gone, bench.spark.createDataFrame([], OBJECTS))
-        replays.append(sums + _timed(verdict))
-        size_mb = sum(f.stat().st_size for f in (bench.scratch / f"log-{lines}").glob("*")) >> 20
-        told = f"made {wrote:.1f} s, {size_mb:,} MB; sums {sums:.1f} s; replay {replays[-1]:.1f} s"
-        print(f"  {lines:>12,}: {told}{_duckdb(bench.scratch / f'log-{lines}', sums)}", flush=True)
-    for before, after, first, second in zip(sizes, sizes[1:], replays, replays[1:], strict=False):
-        print(f"  {after / before:g} x the lines: {second / first:.1f} x the replay")
+    held = bench.made("replayed", objects(bench.spark, 1, TOPICS, TOPICS))
+    gone = bench.spark.range(GONE).selectExpr("'c0' as cluster", "concat('acl-', id) identity")
+    nothing = local(bench.spark, [], OBJECTS)
+    replays: list[Took] = []
+    print("lines of an authorizer log, in Parquet")
+    for lines in size.lines:
+        _stage(f"{lines:,} lines")
+        place = bench.scratch / f"log-{lines}"
+        rows = log_lines(bench.spark, lines, TOPICS)
+        wrote = bench.took(partial(bench.made, place.name, rows))
+        log = bench.read(place.name)
+        size_mb = sum(f.stat().st_size for f in place.glob("*")) >> 20
+        print(f"  {lines:>12,}: made and written  {wrote}, {size_mb:,} MB", flush=True)
+        floor = bench.computed(log.where("line rlike ' is Denied operation = '"))
+        sums = bench.took(partial(bench.made, f"sums-{lines}", usage(parsed(log))))
+        verdict = bench.computed(replayed(bench.read(f"sums-{lines}"), held, gone, nothing))
+        replays.append(sums + verdict)
+        rate = f"{sums.wall / lines * 1e6:.1f} us a line"
+        print(f"{'':14}read, one rlike   {floor}")
+        print(f"{'':14}parsed, added up  {sums}: {rate}, {sums.over(floor)}")
+        print(f"{'':14}verdict on a plan {verdict}", flush=True)
+        _stage("DuckDB")
+        print(f"{'':14}{_duckdb(bench, place, sums)}", flush=True)
+    for before, after, first, second in zip(
+        size.lines, size.lines[1:], replays, replays[1:], strict=False
+    ):
+        print(f"  {after / before:g} x the lines: {second.over(first)} the replay")
 
 
 _SUMS = """
@@ -254,16 +249,93 @@ group by all
 """
 
 
-def _duckdb(path: Path, spark_s: float) -> str:
-    """Add the same lines up in DuckDB, on the same machine with the same cores."""
+def _duckdb(bench: Bench, path: Path, spark: Took) -> str:
+    """Add the same lines up in DuckDB, on the same machine with the same processors."""
     try:
         import duckdb
     except ImportError:
-        return "; DuckDB is not installed"
+        return "DuckDB is not installed"
     with duckdb.connect() as database:
         query = f"create table sums as {_SUMS.format(path=path)}"
-        seconds = _seconds(lambda: database.sql(query))
-    return f"; sums in DuckDB {seconds:.1f} s (Spark {spark_s / seconds:.1f} x)"
+        took = bench.took(lambda: database.sql(query))
+    return f"sums by DuckDB    {took}: Spark takes {spark.over(took)}"
+
+
+# ---- a whole fleet
+
+
+def _fleet(bench: Bench, size: Size) -> None:
+    """Ask what is asked of a whole fleet."""
+    many = size.clusters * size.each
+    print(f"{size.clusters} clusters, {many:,} topics, {many:,} ACLs")
+    for name, age in (("before", 0), ("now", 1)):
+        _stage(f"making the fleet as it is {name}")
+        rows = objects(bench.spark, size.clusters, size.each, size.each, age)
+        took = bench.took(partial(_stored, rows, bench.scratch / name))
+        print(f"  {'made, written:':<18}{took}", flush=True)
+    before, now = (
+        bench.spark.read.schema(OBJECTS).parquet(str(bench.scratch / name))
+        for name in ("before", "now")
+    )
+    jobs = {
+        "inventory": inventory.inventory(now),
+        "largest": inventory.largest(now, 10),
+        "who-can": who_can(now, "READ", "TOPIC", "team7.topic.7"),
+        "of": access_of(now, "User:7"),
+        "changes": history.changes(before, now),
+        "lint": findings(now),
+    }
+    for name, job in jobs.items():
+        _stage(name)
+        print(f"  {name + ':':<18}{bench.computed(job)}", flush=True)
+
+
+def _stored(rows: "DataFrame", path: Path) -> None:
+    """Write rows as a store does."""
+    rows.write.partitionBy("kind").parquet(str(path))
+
+
+# ---- what the driver holds
+
+
+def _memory(bench: Bench, size: Size) -> None:
+    """Do the same to ten times the rows, and look at the most the driver ever held."""
+    print("most memory of the driver, beside an executor: Java, and the Python that asks")
+    for lines in size.lines[:2]:
+        each = lines // 1_000
+        for process in (bench.driver, os.getpid()):
+            Path(f"/proc/{process}/clear_refs").write_text("5")
+        rows = bench.made(f"log-{lines}", log_lines(bench.spark, lines, TOPICS))
+        held = bench.made(f"objects-{lines}", objects(bench.spark, 10, each, each))
+        found = parsed(rows)
+        tables = {
+            "usage": usage(found),
+            "malformed": malformed(found),
+            "inventory": inventory.inventory(held),
+            "lint": findings(held),
+            "access": access_of(held, "User:7"),
+        }
+        for name, table in tables.items():
+            shown.table(name, table)
+        _java(bench.spark).java.lang.System.gc()
+        told = f"{lines:,} lines, {10 * each:,} topics, {10 * each:,} ACLs"
+        kept = _most_mb(bench.driver), _most_mb(os.getpid())
+        print(f"  {told:<50} {kept[0]:,} MB and {kept[1]:,} MB", flush=True)
+
+
+def _most_mb(process: int) -> int:
+    """Read the most memory that a process had at once since that was last forgotten."""
+    status = Path(f"/proc/{process}/status").read_text()
+    (most,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
+    return int(most) // 1024
+
+
+PARTS: dict[str, Callable[[Bench, Size], None]] = {
+    "joins": _joins,
+    "lines": _lines,
+    "fleet": _fleet,
+    "memory": _memory,
+}
 
 
 if __name__ == "__main__":

@@ -1,0 +1,88 @@
+"""Fleets, requests and log lines to measure with, made by Spark from one seed."""
+
+from typing import TYPE_CHECKING
+
+from kplan.fleet.local import local
+from kplan.fleet.rows import OBJECTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SEED = 20261121
+TEAMS, PRINCIPALS = 500, 2_000
+
+
+def objects(
+    spark: "SparkSession", clusters: int, topics: int, acls: int, age: int = 0
+) -> "DataFrame":
+    """Make clusters alike: topics of TEAMS teams, a third of the ACLs prefixed, some denying.
+
+    With each day of `age` a thousandth of the topics has had its retention changed.
+    """
+    held = spark.range(clusters).selectExpr("concat('c', id) as cluster")
+    made_topics = spark.range(topics).selectExpr(
+        "'kafka_topic' as kind",
+        f"concat('team', id % {TEAMS}, '.topic.', id) as identity",
+        "'' as uid",
+        "cast(null as string) as value",
+        "map('partitions', '3', 'replication_factor', '3', 'config.retention.ms', "
+        f"if(id % 1000 < {age}, '1000', '86400000')) as attributes",
+    )
+    drawn = f"abs(xxhash64(id, {SEED}))"
+    pattern = "if(id % 3 = 0, 'Prefixed', 'Literal')"
+    name = (
+        f"if(id % 3 = 0, concat('team', id % {TEAMS}, '.', if(id % 2 = 0, '', 'topic.')), "
+        f"concat('team', {drawn} % {topics} % {TEAMS}, '.topic.', {drawn} % {topics}))"
+    )
+    made_acls = spark.range(acls).selectExpr(
+        "'kafka_acl' as kind",
+        "concat('acl-', id) as identity",
+        "'' as uid",
+        "cast(null as string) as value",
+        f"map('resource_type', 'Topic', 'resource_name', {name}, "
+        f"'resource_pattern_type_filter', {pattern}, "
+        f"'acl_principal', concat('User:', {drawn} % {PRINCIPALS}), 'acl_host', '*', "
+        "'acl_operation', if(id % 2 = 0, 'Read', 'Write'), "
+        "'acl_permission_type', if(id % 50 = 0, 'Deny', 'Allow')) as attributes",
+    )
+    about = local(
+        spark,
+        [("cluster", "id", "", None, {"kinds": '["kafka_acl", "kafka_topic"]'})],
+        OBJECTS.removeprefix("cluster string, "),
+    )
+    return held.crossJoin(made_topics.unionByName(made_acls).unionByName(about))
+
+
+def requests(spark: "SparkSession", topics: int) -> "DataFrame":
+    """Make one request for each topic."""
+    return spark.range(topics).selectExpr(
+        "'c0' as cluster",
+        f"concat('User:', abs(xxhash64(id, {SEED})) % {PRINCIPALS}) as principal",
+        "'10.0.0.1' as host",
+        "if(id % 2 = 0, 'READ', 'WRITE') as operation",
+        "'TOPIC' as resource_type",
+        f"concat('team', id % {TEAMS}, '.topic.', id) as resource_name",
+    )
+
+
+def log_lines(spark: "SparkSession", lines: int, topics: int) -> "DataFrame":
+    """Make the lines of an authorizer log: each principal uses 25 topics, one way each."""
+    who = f"abs(xxhash64(id, {SEED})) % {PRINCIPALS}"
+    topic = f"((who * 37 + abs(xxhash64(id, {SEED + 1})) % 25) % {topics})"
+    at = "date_format(timestamp_seconds(1762000000 + id div 20), 'yyyy-MM-dd HH:mm:ss')"
+    return (
+        spark.range(lines)
+        .selectExpr("id", f"{who} as who")
+        .selectExpr("id", "who", f"{topic} as topic", f"{at} as at")
+        .selectExpr(
+            "'c0' as cluster",
+            f"concat('log-', id * 4 div {lines}) as source",
+            "concat('[', at, ',000] INFO Principal = User:', who, ' is ', "
+            "if(topic % 97 = 0, 'Denied', 'Allowed'), ' operation = ', "
+            "if(topic % 2 = 0, 'READ', 'WRITE'), ' from host = 10.0.', who % 250, '.7', "
+            f"' on resource = Topic:LITERAL:team', topic % {TEAMS}, '.topic.', topic, "
+            "' for request = ', "
+            "if(topic % 2 = 0, 'FETCH', 'PRODUCE'), ' with resourceRefCount = 1 based on rule "
+            "MatchingAcl(acl=StandardAcl(...)) (kafka.authorizer.logger)') as line",
+        )
+    )
