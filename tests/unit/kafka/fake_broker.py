@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from kplan.kafka.settings import ConnectionSettings, Endpoint, Timeouts, seconds
-from kplan.kafka.wire import batches, messages, quorum_messages, usage_messages
+from kplan.kafka.wire import (
+    batches,
+    messages,
+    quorum_messages,
+    token_messages,
+    usage_messages,
+)
 from kplan.kafka.wire.link import MAX_FRAME_BYTES
 from kplan.kafka.wire.messages import Api, Message
 
@@ -22,6 +28,9 @@ APIS = (
     quorum_messages.UNREGISTER_BROKER,
     quorum_messages.ADD_VOTER,
     quorum_messages.REMOVE_VOTER,
+    token_messages.CREATE_TOKEN,
+    token_messages.RENEW_TOKEN,
+    token_messages.DESCRIBE_TOKENS,
 )
 
 
