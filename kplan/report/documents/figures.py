@@ -52,7 +52,18 @@ def _table(table: FigureTable) -> Table:
         table.columns,
         title=(Row(line(strong(table.name)), column=0),),
         foot=foot if table.is_cut else (),
+        numbers=number_columns(table),
     )
+
+
+def number_columns(table: FigureTable) -> frozenset[int]:
+    """Give the places of the columns that hold nothing but numbers."""
+    places = range(len(table.columns)) if table.rows else ()
+    return frozenset(at for at in places if all(_is_number(row[at]) for row in table.rows))
+
+
+def _is_number(cell: Cell) -> bool:
+    return cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool))
 
 
 def _text(cell: Cell) -> str:

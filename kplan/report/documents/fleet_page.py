@@ -22,6 +22,7 @@ from kplan.report.document import (
     line,
     strong,
 )
+from kplan.report.documents.figures import number_columns
 from kplan.report.documents.units import counted, size
 
 _BARS = 15
@@ -227,6 +228,7 @@ def _inside(title: str) -> str:
 
 def _listed(table: FigureTable) -> Table:
     """List rows as people read them; a column without anything in it says nothing."""
+    numbers = number_columns(table)
     shown = [at for at, name in enumerate(table.columns) if _is_told(table, at, name)]
     names = [table.columns[at] for at in shown]
     rows = (
@@ -240,11 +242,7 @@ def _listed(table: FigureTable) -> Table:
         tuple(_NAMES.get(name, name.replace("_", " ")) for name in names),
         title=(Row(line(strong(_title(table)), faint(f" {count}")), column=0),),
         foot=foot if table.is_cut else (),
-        numbers=frozenset(
-            place
-            for place, at in enumerate(shown)
-            if all(_is_number(row[at]) or row[at] is None for row in table.rows)
-        ),
+        numbers=frozenset(place for place, at in enumerate(shown) if at in numbers),
     )
 
 
@@ -260,10 +258,6 @@ def _is_told(table: FigureTable, at: int, name: str) -> bool:
     if name == "clusters" and all(row[at] == 1 for row in table.rows):
         return False  # each row is one
     return any(row[at] not in (None, "", 0) for row in table.rows)
-
-
-def _is_number(cell: Cell) -> bool:
-    return isinstance(cell, int | float) and not isinstance(cell, bool)
 
 
 def _number(cell: Cell) -> int:

@@ -1,7 +1,7 @@
 """Each block of a document as Markdown, long and short."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -43,18 +43,18 @@ def code(text: str) -> str:
     return f"{ticks}{room}{inner}{room}{ticks}"
 
 
-def grid(rows: Iterable[Sequence[str]]) -> str:
-    """Write a table whose first row is its head; all columns but the first hold numbers."""
+def grid(rows: Sequence[Sequence[str]], numbers: Collection[int]) -> str:
+    """Write a table whose first row is its head; `numbers` are the places of columns of numbers."""
     first, *rest = [f"| {' | '.join(prose(cell) for cell in each)} |" for each in rows]
-    columns = first.count(" | ")
-    return "\n".join([first, f"| --- |{' ---: |' * columns}", *rest])
+    rules = ("---:" if place in numbers else "---" for place in range(len(rows[0])))
+    return "\n".join([first, f"| {' | '.join(rules)} |", *rest])
 
 
 def tally_grid(tally: Tally) -> str:
     """Write counts as a table; what is none is left blank."""
     head = (tally.noun, *(each.text for each in tally.columns))
     bars = [(name, *(f"{count:,}" if count else "" for count in of)) for name, of in tally.bars]
-    return grid([head, *bars])
+    return grid([head, *bars], range(1, len(head)))
 
 
 def fence_of(document: Document) -> str:
@@ -117,7 +117,10 @@ def _shaped(block: Block) -> list[str]:
 
 def _table(table: Table) -> str:
     rows = [table.columns, *([said(cell) for cell in row.cells] for row in table.rows)]
-    return grid([[cell.strip() for cell in row] for row in rows])
+    drawn = grid([[cell.strip() for cell in row] for row in rows], table.numbers)
+    title, foot = (" ".join(said(row.text) for row in found) for found in (table.title, table.foot))
+    head = f"**{prose(title)}**" if title else ""
+    return "\n\n".join(filter(None, (head, drawn, prose(foot))))
 
 
 def _problem(block: Problem) -> Iterator[str]:

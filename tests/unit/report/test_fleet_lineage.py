@@ -28,3 +28,8 @@ def test_every_format_of_a_report_names_what_its_figures_are_of(format_: Format)
 def test_answers_and_pages_do_too() -> None:
     for told in (figures_json(FOUND), figures_text(FOUND, PLAIN), figures_page(FOUND)):
         assert not [each for each in LINEAGE.values() if each not in told]
+
+
+def test_markdown_names_its_tables_and_sets_numbers_to_the_right() -> None:
+    told = written(figures_report(FOUND, "2026-11-22T00:00:00Z"), Format.MARKDOWN, Setting())
+    assert "**inventory**\n\n| group | topics | acls |\n| --- | ---: | ---: |\n| eu |" in told
