@@ -55,7 +55,8 @@ def apply_report(
     def document() -> Document:
         told = outcomes_document(outcomes, again, plan.imported)
         found = tuple(problems(plan.problems, sources))
-        return replace(told, blocks=(*found, *told.blocks), tallies=tallies(done))
+        counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in tallies(done))
+        return replace(told, blocks=(*found, *told.blocks), tallies=counts)
 
     return Report(
         document,

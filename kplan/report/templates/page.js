@@ -2,8 +2,9 @@
   const form = document.getElementById("filter");
   if (!form) return;
   const items = [...document.querySelectorAll("[data-mark]")].map((item) => ({
-    item, marks: item.dataset.mark.trim().split(/\s+/), words: item.textContent.toLowerCase(),
+    item, marks: item.dataset.mark.trim().split(/\s+/),
   }));
+  const said = (each) => each.said ??= each.item.textContent.toLowerCase();
   const words = document.getElementById("words");
   const found = document.getElementById("found");
   const sections = [...document.querySelectorAll("main > section")];
@@ -12,7 +13,7 @@
     const marks = new Set([...form.querySelectorAll("[name=mark]:checked")].map((box) => box.value));
     let shown = 0;
     for (const each of items) {
-      const fits = each.marks.some((mark) => marks.has(mark)) && wanted.every((word) => each.words.includes(word));
+      const fits = each.marks.some((mark) => marks.has(mark)) && wanted.every((word) => said(each).includes(word));
       each.item.classList.toggle("away", !fits);
       shown += fits;
     }
