@@ -84,7 +84,7 @@ def test_configs_are_set_and_reset_key_by_key(cluster: Cluster, prefix: str) -> 
 
 
 def test_a_name_given_twice_is_refused_for_that_name_alone(cluster: Cluster, prefix: str) -> None:
-    """K4-04, trap 6, P1."""
+    """K117-13, K4-04, trap 6, P1."""
     one, two = f"{prefix}one", f"{prefix}two"
     wanted = {one: "INVALID_REQUEST", two: "ok"}
     made(cluster, NewTopic(one, 1, 1), NewTopic(two, 1, 1))

@@ -31,6 +31,7 @@ from tests.contract.clusters import (
 
 
 def test_the_cluster_tells_its_id_its_brokers_and_who_we_are(cluster: Cluster) -> None:
+    """K4o-02, K117-01, S03."""
     found = cluster.describe()
     assert len(found.cluster_id) == 22
     assert [broker.id for broker in found.brokers] == [1]
@@ -213,7 +214,7 @@ def test_configs_are_judged_value_by_value(cluster: Cluster, prefix: str) -> Non
 def test_replicas_stand_on_three_brokers_and_each_of_them_serves_the_topic(
     wide: Cluster, prefix: str
 ) -> None:
-    """K4-07, K4-20, K4-53: acknowledged is not visible, so every broker is asked."""
+    """K117-16, K117-23, K4-07, K4-20, K4-53: acknowledged is not visible: every broker is asked."""
     brokers = wide.describe().brokers
     assert len({broker.rack for broker in brokers}) == 3
     spread, given = f"{prefix}spread", f"{prefix}given"

@@ -468,5 +468,6 @@ def test_every_error_of_the_table_is_provoked_or_says_why_it_cannot_be() -> None
 def test_a_real_broker_answers_with_the_error(
     name: str, prefix: str, request: pytest.FixtureRequest
 ) -> None:
+    """K4o-01, K117-24."""
     found = PROVOKED[name](Scene(request, prefix))
     assert (found.error, found.code) == (name, ERRORS[name].code)

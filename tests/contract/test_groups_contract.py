@@ -92,7 +92,7 @@ def described(cluster: Cluster, name: str) -> GroupDescription:
 def test_groups_are_listed_by_the_broker_that_coordinates_them(
     cluster: Cluster, prefix: str
 ) -> None:
-    """K117-18: type, protocol and state of every group."""
+    """S28, K117-18: type, protocol and state of every group."""
     listed = cluster.groups()[BROKER]
     assert not isinstance(listed, Refusal)
     mine = {each for each in listed if each.name.startswith(prefix)}
@@ -104,7 +104,7 @@ def test_groups_are_listed_by_the_broker_that_coordinates_them(
 def test_a_group_tells_members_assignments_and_lag(
     cluster: Cluster, prefix: str, read: str, protocol: str
 ) -> None:
-    """K117-19, for the classic protocol and for that of KIP-848."""
+    """S28, K117-19, for the classic protocol and for that of KIP-848."""
     found = described(cluster, f"{prefix}{protocol}")
     assert (found.type, found.state, found.coordinator) == (protocol, "Stable", BROKER)
     assert found.unread == ()

@@ -34,7 +34,7 @@ def test_the_console_answers_a_pipe(folder: Path) -> None:
 
 
 def test_the_console_talks_with_a_person(folder: Path) -> None:
-    """At a terminal there is a prompt, errors do not end it, and Ctrl-D does."""
+    """K4o-15: at a terminal there is a prompt, errors do not end it, and Ctrl-D does."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [*KPLAN, "console"],

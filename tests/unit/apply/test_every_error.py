@@ -50,6 +50,7 @@ def applied(row: KafkaError, times: int | None) -> tuple[Outcome, Outcome]:
 def test_an_item_that_is_always_refused_gets_the_outcome_of_its_row_and_stops_nobody(
     row: KafkaError,
 ) -> None:
+    """K919-11."""
     found, neighbour = applied(row, None)
     status, attempts = FOR_EVER[row.handling]
     wanted = 1 if row.name == TRUE_OF_A_NEW_TOPIC else attempts or found.attempts

@@ -143,7 +143,7 @@ def test_more_deletes_than_allowed_are_refused_before_anything_is_done(desk: Des
 
 
 def test_what_was_applied_without_waiting_is_waited_for_later(desk: Desk) -> None:
-    """K4-13."""
+    """K117-10, K4-13."""
     assert desk.types("wait") == "Nothing is waited for: every broker serves what was applied.\n"
     desk.write(NEXT)
     told = desk.types("apply", "-auto-approve", "-no-wait")

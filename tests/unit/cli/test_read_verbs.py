@@ -50,6 +50,7 @@ def tables(desk: Desk, *args: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def test_topics_are_listed_without_those_that_are_internal(desk: Desk) -> None:
+    """K4o-07."""
     first, second = tables(desk, "topics", "list")["topics"]
     assert first == {
         "topic": "orders",
@@ -78,6 +79,7 @@ def test_topics_whose_configs_are_hidden_are_listed_and_noted(desk: Desk) -> Non
 
 
 def test_topics_are_described_with_replicas_and_configs(desk: Desk) -> None:
+    """K4o-06, K117-16."""
     found = tables(desk, "topics", "describe", "orders", "orders")
     (topic,) = found["topics"]
     assert topic["topic_id"]
@@ -249,7 +251,7 @@ def test_groups_are_listed_with_type_state_and_coordinator(desk: Desk) -> None:
 def test_a_broker_that_does_not_list_its_groups_is_named_and_the_others_are_told(
     desk: Desk,
 ) -> None:
-    """K117-08 and K117-09: a partial result is told, and never taken for the whole."""
+    """K117-25, K117-08 and K117-09: a partial result is told, and never taken for the whole."""
     desk.cluster.join(BILLING)
     desk.cluster.join(CONNECT)
     desk.cluster.go_down(2)

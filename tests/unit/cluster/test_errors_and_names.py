@@ -28,6 +28,7 @@ def test_a_refusal_carries_kafkas_name_and_the_brokers_words() -> None:
 
 
 def test_a_refusal_without_words_borrows_those_of_the_table() -> None:
+    """K4o-03."""
     assert refusal(3).message == ERRORS["UNKNOWN_TOPIC_OR_PARTITION"].meaning
 
 

@@ -130,6 +130,16 @@ def test_a_change_follows_to_the_active_controller() -> None:
         assert [each.count(messages.CREATE_ACLS) for each in nodes] == [1, 2]
 
 
+def test_the_authorizer_speaks_at_controllers_too() -> None:
+    """K919-26: who lacks a right is told which, as by brokers."""
+    with controllers(1) as ((node,), cluster):
+        node.on(messages.CREATE_ACLS, told(31))
+        refused = cluster.create_acls([ACL])[ACL]
+        assert isinstance(refused, Refusal)
+        assert refused.error == "CLUSTER_AUTHORIZATION_FAILED"
+        assert "needs ALTER on CLUSTER" in refused.message
+
+
 def test_a_change_is_followed_for_a_bounded_time() -> None:
     """K919-25: the last answer stands."""
     with fake_broker(LACKING) as node:

@@ -87,6 +87,7 @@ def test_a_write_whose_connection_breaks_is_in_doubt_and_never_sent_again() -> N
 
 
 def test_a_write_without_an_answer_in_time_is_in_doubt() -> None:
+    """K117-14."""
     with fake_broker() as broker, connected(broker) as cluster:
         broker.on(messages.CREATE_TOPICS, Act.STAY_SILENT)
         verdict = cluster.create_topics([SPEC])["a"]
@@ -96,6 +97,7 @@ def test_a_write_without_an_answer_in_time_is_in_doubt() -> None:
 
 
 def test_a_write_that_finds_nobody_says_that_nothing_was_sent() -> None:
+    """K117-14."""
     with fake_broker() as broker:
         endpoint = broker.endpoint
     with closing(WireCluster(settings_for(endpoint))) as cluster:

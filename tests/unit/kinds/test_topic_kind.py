@@ -177,6 +177,7 @@ def test_what_is_ignored_makes_no_difference(
 
 
 def test_a_create_sends_counts_or_assignment_and_configs() -> None:
+    """K117-12."""
     cluster = holding()
     values = [
         topic("a", config={"segment.ms": "7"}),
