@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.docs.requirement_rows import OUT_OF_SCOPE, ROWS, cited, shown_by, table
+from tests.docs.requirement_rows import OTHERWISE, OUT_OF_SCOPE, ROWS, cited, shown_by, table
 
 FOUND = shown_by()
 
@@ -15,6 +15,7 @@ def test_a_row_is_cited_by_a_test(row: str) -> None:
 def test_rows_that_are_out_of_scope_are_rows_that_no_test_shows() -> None:
     assert OUT_OF_SCOPE.keys() <= set(ROWS)
     assert not OUT_OF_SCOPE.keys() & FOUND.keys()
+    assert OTHERWISE.keys() <= FOUND.keys()
 
 
 @pytest.mark.parametrize(
