@@ -49,9 +49,11 @@ _NAMES: Mapping[str, str] = {
     "by": "covered by",
     "others": "other objects",
 }
-_IDLE: Mapping[str, str] = {
+_WORDS: Mapping[str, str] = {
     "shadowed": "covered by another",
     "matches_nothing": "matches no topic",
+    "log": "in no log",
+    "offsets": "no record, no group",
 }
 Found = Mapping[str, "_Rows"]
 
@@ -276,8 +278,8 @@ def _text(name: str, cell: Cell) -> str:
             return f"{cell:,}"
         case float() if name == "share":
             return f"{cell:g} %"
-        case str() if name == "finding":
-            return _IDLE.get(cell, cell)
+        case str() if name in {"finding", "evidence"}:
+            return _WORDS.get(cell, cell)
         case _:
             return str(cell)
 

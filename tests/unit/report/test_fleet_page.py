@@ -57,8 +57,10 @@ def test_each_thing_has_a_chart_of_its_own_with_the_greatest_first() -> None:
 
 
 def test_figures_are_written_for_people_and_set_to_the_right() -> None:
-    unused = table("unused_topics", "cluster topic bytes records", ("eu", "old<1>", 3 * 2**30, 0))
+    columns = "cluster topic evidence bytes records"
+    unused = table("unused_topics", columns, ("eu", "old<1>", "log", 3 * 2**30, 0))
     found = page(inventory(("eu", 12345, 0)), unused)
+    assert "<td>in no log</td>" in found
     assert '<td class="number">12,345</td>' in found
     assert '<td class="number">3 GiB</td>' in found
     assert "1 topic that nobody uses, holding 3 GiB" in found
