@@ -9,6 +9,7 @@ from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.cache import TreeCache
 from kplan.config.syntax.jsonsyntax import parse_json
+from kplan.config.syntax.mould import Moulds
 from kplan.config.syntax.parse import Parsed, parse_cached, parse_file
 from kplan.config.syntax.source import Source
 from kplan.model.diagnostic import Diagnostic
@@ -49,7 +50,7 @@ def configuration_files(folder: Path) -> list[Path]:
     return sorted(each for each in folder.iterdir() if _is_configuration(each))
 
 
-def read_folder(folder: Path, prefix: str = "", cache: TreeCache | None = None) -> Files:
+def read_folder(folder: Path, prefix: str, moulds: Moulds, cache: TreeCache | None = None) -> Files:
     """Read and parse the configuration files of a folder, sorted by name.
 
     `prefix` stands before their names wherever these are shown.
@@ -76,17 +77,17 @@ def read_folder(folder: Path, prefix: str = "", cache: TreeCache | None = None) 
             continue
         sources[shown] = text
         source = Source(shown, text)
-        parsed = _parsed(source, folder / name, cache)
+        parsed = _parsed(source, folder / name, moulds, cache)
         (overrides if is_override(name) else items).extend(parsed.items)
         diagnostics.extend(parsed.diagnostics)
         has_lost |= parsed.has_lost
     return Files(tuple(items), sources, tuple(diagnostics), has_lost, tuple(overrides))
 
 
-def _parsed(source: Source, path: Path, cache: TreeCache | None) -> Parsed:
+def _parsed(source: Source, path: Path, moulds: Moulds, cache: TreeCache | None) -> Parsed:
     if path.name.endswith(".json"):
         return parse_json(source)
-    return parse_cached(source, path, cache) if cache else parse_file(source)
+    return parse_cached(source, moulds, path, cache) if cache else parse_file(source, moulds)
 
 
 def _is_configuration(path: Path) -> bool:

@@ -7,6 +7,7 @@ from kplan.config.declared import Declared, Known, declared
 from kplan.config.files import read_folder
 from kplan.config.overriding import overridden
 from kplan.config.syntax.cache import TreeCache
+from kplan.config.syntax.mould import Moulds
 
 
 class Library:
@@ -24,6 +25,7 @@ class Library:
         self.sources: dict[str, str] = {}
         self._known = known
         self._cache = cache
+        self._moulds = Moulds()
         self._folders: dict[str, Declared] = {}
         self._real: dict[str, Path] = {}
 
@@ -32,7 +34,7 @@ class Library:
         found = self._folders.get(path)
         if found is None:
             inner = "" if path == "." else f"{path}/"
-            files = read_folder(self.root / path, self._shown + inner, self._cache)
+            files = read_folder(self.root / path, self._shown + inner, self._moulds, self._cache)
             self.sources.update(files.sources)
             items, problems = overridden(files.items, files.overrides)
             found = declared(items, self._known, has_lost=files.has_lost)

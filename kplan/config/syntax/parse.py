@@ -12,6 +12,7 @@ from kplan.config.syntax.cache import Kept, TreeCache, digest_of
 from kplan.config.syntax.draft import Broken, Draft
 from kplan.config.syntax.levels import Header
 from kplan.config.syntax.lower import Lowering
+from kplan.config.syntax.mould import Content, Moulds
 from kplan.config.syntax.recovery import further_problems
 from kplan.config.syntax.scan import Scanner
 from kplan.config.syntax.source import Origin, Source
@@ -31,42 +32,47 @@ class Parsed:
     """Whether an item is broken in a way that hides what it declares."""
 
 
-def parse_file(source: Source, *, is_body: bool = False) -> Parsed:
-    """Parse HCL text; `is_body` where arguments may stand at the top, as in a variables file."""
-    parsed, _ = _parsed(source, None, is_body=is_body)
+def parse_file(source: Source, moulds: Moulds | None = None, *, is_body: bool = False) -> Parsed:
+    """Parse HCL text; `is_body` where arguments may stand at the top, as in a variables file.
+
+    `moulds` are of items parsed before; what they learn from this text stays in them.
+    """
+    parsed, _ = _parsed(source, None, Moulds() if moulds is None else moulds, is_body=is_body)
     return parsed
 
 
-def parse_cached(source: Source, path: Path, cache: TreeCache) -> Parsed:
+def parse_cached(source: Source, moulds: Moulds, path: Path, cache: TreeCache) -> Parsed:
     """Parse the HCL text of a file, taking from the cache, and keeping there, what is sound."""
     digest, known = digest_of(source.text), cache.read(path)
     if known.digest == digest:
         items = tuple(ast.Item(Origin(source, each.start), each.content) for each in known.items)
         return Parsed(items, ())
-    parsed, kept = _parsed(source, known.by_digest(), is_body=False)
+    parsed, kept = _parsed(source, known.by_digest(), moulds, is_body=False)
     cache.write(path, b"" if parsed.diagnostics else digest, kept)
     return parsed
 
 
 def _parsed(
-    source: Source, known: Mapping[bytes, ast.Block | ast.Attribute] | None, *, is_body: bool
+    source: Source,
+    known: Mapping[bytes, Content] | None,
+    moulds: Moulds,
+    *,
+    is_body: bool,
 ) -> tuple[Parsed, list[Kept]]:
     items: list[ast.Item] = []
     kept: list[Kept] = []
     diagnostics: list[Diagnostic] = []
     has_lost = False
-    for start, end, scanner, broken in _scanned(source, is_body=is_body):
+    for start, end, content, header in _contents(source.text, known or {}, moulds, is_body=is_body):
         origin = Origin(source, start)
-        digest = b"" if known is None else digest_of(source.text[start:end])
-        content = broken or (known or {}).get(digest) or _attempt(scanner.draft, end)
         if not isinstance(content, Broken):
             items.append(ast.Item(origin, content))
-            kept.append(Kept(start, end, digest, content))
+            if known is not None:
+                kept.append(Kept(start, end, digest_of(source.text[start:end]), content))
             continue
         diagnostics.append(_diagnostic(source, content))
         more = further_problems(source.text, start, end, content, partial(_problem, start, end))
         diagnostics.extend(_diagnostic(source, each) for each in more)
-        header = scanner.header
         if header is not None and header.labels:
             items.append(ast.Item(origin, _empty(header, start), is_broken=True))
         else:
@@ -74,14 +80,32 @@ def _parsed(
     return Parsed(tuple(items), tuple(diagnostics), has_lost), kept
 
 
+def _contents(
+    text: str, known: Mapping[bytes, Content], moulds: Moulds, *, is_body: bool
+) -> Iterator[tuple[int, int, Content | Broken, Header | None]]:
+    """Give where each item begins and ends, its tree, and the header of what has none."""
+    at = 0
+    while (at := _behind_space(text, at)) < len(text):
+        start = at
+        if cast := moulds.cast(text, start):
+            at, content = cast
+            yield start, at, content, None
+            continue
+        start, at, scanner, broken = _scanned(text, start, is_body=is_body)
+        read = broken or (known and known.get(digest_of(text[start:at]))) or _attempt(scanner, at)
+        if not isinstance(read, Broken):
+            moulds.learn(text[start:at], read)
+        yield start, at, read, scanner.header
+
+
 def _problem(start: int, end: int, text: str) -> Broken | None:
     """Give the first problem of the item that begins at an offset."""
-    draft = Draft(text, start, end)
+    scanner = Scanner(Draft(text, start, end))
     try:
-        Scanner(draft).item()
+        scanner.item()
     except Broken as broken:
         return broken
-    found = _attempt(draft, end)
+    found = _attempt(scanner, end)
     return found if isinstance(found, Broken) else None
 
 
@@ -122,22 +146,17 @@ def parse_template(source: Source) -> tuple[ast.Attribute | None, tuple[Diagnost
 TEMPLATE_BASE = -len(f"{_PREFIX}[")
 
 
-def _scanned(source: Source, *, is_body: bool) -> Iterator[tuple[int, int, Scanner, Broken | None]]:
-    text = source.text
-    find = HEADER_OR_ARGUMENT if is_body else HEADER
-    at = 0
-    while (at := _behind_space(text, at)) < len(text):
-        scanner = Scanner(Draft(text, at, len(text)))
-        start = at
-        try:
-            at = scanner.item()
-            scanner.line_end(at)
-            yield start, at, scanner, None
-        except Broken as broken:
-            line_end = text.find("\n", start)
-            found = find(text, line_end) if line_end >= 0 else None
-            at = found.start() if found else len(text)
-            yield _within(scanner, start, at, broken)
+def _scanned(text: str, start: int, *, is_body: bool) -> tuple[int, int, Scanner, Broken | None]:
+    scanner = Scanner(Draft(text, start, len(text)))
+    try:
+        end = scanner.item()
+        scanner.line_end(end)
+    except Broken as broken:
+        line_end = text.find("\n", start)
+        find = HEADER_OR_ARGUMENT if is_body else HEADER
+        found = find(text, line_end) if line_end >= 0 else None
+        return _within(scanner, start, found.start() if found else len(text), broken)
+    return start, end, scanner, None
 
 
 def _within(
@@ -159,16 +178,14 @@ def _behind_space(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _attempt(draft: Draft, end: int) -> ast.Block | ast.Attribute | Broken:
+def _attempt(scanner: Scanner, end: int) -> Content | Broken:
     try:
-        return _content(draft, end)
+        return _content(scanner.draft, end)
     except Broken as broken:
         return broken
 
 
-def _content(
-    draft: Draft, end: int, prefix: str = "", suffix: str = ""
-) -> ast.Block | ast.Attribute:
+def _content(draft: Draft, end: int, prefix: str = "", suffix: str = "") -> Content:
     from kplan.config.syntax.grammar import parsed  # noqa: PLC0415 - python-hcl2 loads slowly
 
     try:
