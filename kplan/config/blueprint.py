@@ -25,7 +25,8 @@ META = ("count", "for_each", "depends_on", "provider")
 class Field:
     """One attribute of a kind. With `takes_fractions` its numbers need not be whole.
 
-    `is_secret` is one whose value is never shown, wherever it comes from.
+    `is_texts` is a map of strings; `is_secret` one whose value is never shown, wherever it comes
+    from.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Field:
     is_identity: bool
     takes_fractions: bool
     is_text: bool
+    is_texts: bool
     is_number: bool
     is_secret: bool = False
 
@@ -55,6 +57,7 @@ def _fields(key: Hashable) -> tuple[Field, ...]:
             each.attribute.replaces,
             float in (hints[each.name], *get_args(hints[each.name])),
             each.attribute.type == "string",
+            each.attribute.type == "map(string)",
             each.attribute.type == "number",
             each.attribute.is_sensitive,
         )

@@ -14,8 +14,9 @@ from kplan.config.problem import Failure, error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.walk import part
 from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.numbers import number_text
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
-from kplan.config.values.value import Null, Value
+from kplan.config.values.value import Null, TMap, Value
 from kplan.config.variables import got
 from kplan.kinds.base import Problem
 from kplan.kinds.codes import SUMMARIES
@@ -106,6 +107,12 @@ def _decoded(argument: Argument, scope: Scope) -> Decoded:
         value = mark(value)
     if (wanted.is_text and type(value) is str) or (wanted.is_number and type(value) is int):
         return Decoded(value)
+    if (
+        wanted.is_texts
+        and type(value) in _MAPS
+        and (texts := _texts(cast("dict[str, Value]", value))) is not None
+    ):
+        return Decoded(texts)
     sensitive = tuple(_sensitive_paths(wanted.name, value)) if has_sensitive(value) else ()
     if sensitive and wanted.is_identity:
         raise _refusal("KP182", _NAMES, node, scope)
@@ -115,6 +122,21 @@ def _decoded(argument: Argument, scope: Scope) -> Decoded:
         raise _refusal("KP122", told, node, scope)
     return Decoded(plain, sensitive)
 
+
+def _texts(value: dict[str, Value]) -> dict[str, object] | None:
+    """Give the texts of a map that holds nothing but strings and whole numbers, as most do."""
+    found: dict[str, object] = {}
+    for key, each in value.items():
+        if type(each) is str:
+            found[key] = each
+        elif type(each) is int:
+            found[key] = number_text(each)
+        else:
+            return None
+    return found
+
+
+_MAPS = frozenset({dict, TMap})
 
 _NAMES = "The value names the object on the cluster and is shown everywhere, but it is sensitive."
 

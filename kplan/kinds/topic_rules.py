@@ -54,6 +54,7 @@ TOPIC_CONFIGS = frozenset(
 """Topic configs of Apache Kafka 2 to 4 (its "Topic Configs" reference). Vendors add their own."""
 
 _MAX_CONFIG_VALUE = 32_767
+_SURELY_SHORT = _MAX_CONFIG_VALUE // 4  # a character has up to four bytes
 
 
 def topic_problems(
@@ -69,7 +70,8 @@ def topic_problems(
     else:
         yield from _assignment_problems(name, counts, assignment)
     for key, value in sorted(config.items()):
-        yield from _config_problems(key, value)
+        if key not in TOPIC_CONFIGS or len(value) > _SURELY_SHORT:
+            yield from _config_problems(key, value)
 
 
 def _name_problems(name: str) -> Iterator[Problem]:

@@ -42,6 +42,9 @@ def _all(nodes: Iterable[ast.Node], scope: Scope) -> list[Value]:
     values: list[Value] = []
     failures: list[Failure] = []
     for node in nodes:
+        if type(node) is ast.Literal:
+            values.append(node.value)  # type: ignore[arg-type] # as in _literal
+            continue
         try:
             values.append(evaluate(node, scope))
         except Failure as found:
