@@ -1,6 +1,6 @@
 """Every verb of kplan, one line each; only the verb that is run is loaded."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import Annotated
 
@@ -82,7 +82,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     "quorum describe": ("quorum:describe", "Tell the leader of the metadata, and who lags."),
     "quorum add-voter": (
         "quorum:add_voter",
-        "Let a controller that follows vote on the metadata (KIP-853).",
+        "Let a controller that follows vote too (KIP-853).",
     ),
     "quorum remove-voter": (
         "quorum:remove_voter",
@@ -171,12 +171,16 @@ def loaded(name: str) -> Verb:
     return found
 
 
-def application(wanted: Callable[[str], bool]) -> typer.Typer:
-    """Build the typer application; verbs that are not wanted have a name and a summary only."""
+def application(wanted: Callable[[str], bool], names: Iterable[str] = VERBS) -> typer.Typer:
+    """Build the typer application with the verbs named.
+
+    Those that are not wanted have a name and a summary only.
+    """
     app = _group(HELP)
     app.callback()(_global_options)
     groups = {name: _group(summary) for name, summary in GROUPS.items()}
-    for name, (_, summary) in VERBS.items():
+    for name in names:
+        summary = VERBS[name][1]
         group, _, last = name.rpartition(" ")
         target = groups.get(group, app)
         if wanted(name):
@@ -185,7 +189,8 @@ def application(wanted: Callable[[str], bool]) -> typer.Typer:
         else:
             target.command(last, help=summary)(_not_loaded)
     for name, members in groups.items():
-        app.add_typer(members, name=name)
+        if members.registered_commands:
+            app.add_typer(members, name=name)
     return app
 
 

@@ -25,14 +25,23 @@ _LOG = logging.getLogger("kplan")
 COMPLETION = "_KPLAN_COMPLETE"
 """What a shell sets to ask for completions; the name is typer's."""
 
+_READ_HERE = ("--chdir=", "--no-color")
+"""The global options that need nothing of typer."""
+
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A command line as typer reads it, with typer's command to carry it out."""
+    """A command line as typer reads it, with typer's command to carry it out.
+
+    `args` is all of it. The command takes `own` of them: a verb what is typed behind it, for to
+    read what stands before it typer would load a library that takes longer than all else.
+    """
 
     command: Any  # a class typer keeps to itself
     path: tuple[str, ...]
     args: tuple[str, ...]
+    own: tuple[str, ...]
+    called: str
 
     @property
     def name(self) -> str:
@@ -48,7 +57,7 @@ class CommandLine:
     @property
     def is_bare(self) -> bool:
         """Whether neither a verb is named nor anything else asked for."""
-        asked = [each for each in self.args if not each.startswith(("--chdir=", "--no-color"))]
+        asked = [each for each in self.args if not each.startswith(_READ_HERE)]
         return tuple(asked) == self.path and (not self.path or self.name in GROUPS)
 
     def has(self, option: str) -> bool:
@@ -96,13 +105,14 @@ def command_line(args: Sequence[str], environ: Mapping[str, str]) -> CommandLine
 
     """
     before, path, rest = verb_path(args, OPTIONS, frozenset(GROUPS))
-    command = get_command(application(" ".join(path).__eq__))
-    given = [*from_environment(environ, path), *rest]
-    return CommandLine(
-        command,
-        path,
-        (*rewritten(before, OPTIONS), *path, *rewritten(given, _flags(command, path))),
-    )
+    name = " ".join(path)
+    root = get_command(application(name.__eq__, [name] if name in VERBS else VERBS))
+    ahead = rewritten(before, OPTIONS)
+    given = rewritten([*from_environment(environ, path), *rest], _flags(root, path))
+    every = (*ahead, *path, *given)
+    if name in VERBS and all(each.startswith(_READ_HERE) for each in ahead):
+        return CommandLine(_found(root, path), path, every, tuple(given), f"kplan {name}")
+    return CommandLine(root, path, every, every, "kplan")
 
 
 def run_line(args: Sequence[str], session: Session) -> int:
@@ -135,19 +145,19 @@ def _carried_out(line: CommandLine, session: Session) -> int:
         session.terminal.data(f"kplan {VERSION}")
         return Exit.DONE
     if line.is_bare:
-        _invoked(line.command, (*line.args, "--help"), session)
+        _invoked(line, (*line.own, "--help"), session)
         return Exit.ERROR
     try:
-        return _invoked(line.command, line.args, session)
+        return _invoked(line, line.own, session)
     except typer.TyperException as error:
         told = error.format_message().replace("Value error, ", "")  # pydantic's own words
         raise UsageError(told, hint=f"See `{line.known} -help`.") from None
 
 
-def _invoked(command: Any, args: Sequence[str], session: Session) -> int:  # noqa: ANN401 - see CommandLine
+def _invoked(line: CommandLine, args: Sequence[str], session: Session) -> int:
     try:
-        with command.make_context("kplan", list(args), obj=session) as context:
-            code: int = command.invoke(context)
+        with line.command.make_context(line.called, list(args), obj=session) as context:
+            code: int = line.command.invoke(context)
             return code
     except typer.Exit as done:
         return done.exit_code
@@ -164,12 +174,16 @@ def _flags(command: Any, path: tuple[str, ...]) -> Flags:  # noqa: ANN401 - as i
     """Read from typer which options the verb has, and which of them take a value."""
     if " ".join(path) not in VERBS:
         return OPTIONS
-    for name in path:
-        command = command.commands[name]
     found = {"--help": Flag(takes_value=False)}
-    for each in command.params:
+    for each in _found(command, path).params:
         if each.param_type_name == "option":
             on, off = each.opts, each.secondary_opts
             found |= {name: Flag(not each.is_flag, off[0] if off else "") for name in on}
             found |= {name: Flag(takes_value=False, opposite=on[0]) for name in off}
     return found
+
+
+def _found(command: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - as in CommandLine
+    for name in path:
+        command = command.commands[name]
+    return command

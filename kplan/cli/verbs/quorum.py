@@ -56,7 +56,7 @@ def add_voter(
     *,
     auto_approve: AutoApprove = False,
 ) -> int:
-    """Let a controller that follows vote on the metadata (KIP-853).
+    """Let a controller that follows vote too (KIP-853).
 
     It takes a quorum of kraft.version 1. The controller is one whose storage was formatted with
     --no-initial-controllers, and that has caught up.

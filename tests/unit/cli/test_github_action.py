@@ -101,7 +101,7 @@ def test_the_command_lines_are_those_of_kplan(command: str, step: Step) -> None:
     )
     line = command_line(step.argv, {})
     assert line.name == command
-    found = line.command.commands[command]
+    found = line.command
     rest = line.args[line.args.index(command) + 1 :]
     found.make_context(command, list(rest), resilient_parsing=False)
     counts = [each for each in line.args if each.startswith("--report=gitlab=")]
