@@ -130,11 +130,11 @@ def measured(kept: list[float], stages: Stages) -> None:
 
 
 def counted(asked: list[int]) -> None:
-    """Note the length of every request that goes over kplan's own connections."""
+    """Note the API of every request that goes over kplan's own connections."""
     exchange = Link.exchange
 
     def exchanging(link: Link, frame: bytes | bytearray, deadline: Deadline) -> memoryview:
-        asked.append(len(frame))
+        asked.append(int.from_bytes(frame[4:6]))
         return exchange(link, frame, deadline)
 
     Link.exchange = exchanging  # type: ignore[assignment, method-assign]

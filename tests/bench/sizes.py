@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from kplan.sandbox.spec import SandboxSpec
+
 
 @dataclass(frozen=True, slots=True)
 class Size:
@@ -16,6 +18,17 @@ class Size:
     def __str__(self) -> str:
         """Name the size."""
         return f"{self.topics:,} topics + {self.acls:,} ACLs"
+
+
+PARTITIONS_A_BROKER = 10_000
+"""A partition keeps a file open and maps two; processes may often open no more than 20,000 files,
+and Linux lets one map 65,530 (vm.max_map_count)."""
+
+
+def cluster_for(size: Size) -> SandboxSpec:
+    """Shape a cluster that can lead them all: one node, or brokers and a controller."""
+    brokers = -(-size.topics * size.partitions // PARTITIONS_A_BROKER)
+    return SandboxSpec(brokers=brokers, controllers=int(brokers > 1))
 
 
 SMALL = Size(1_000, 2_000)

@@ -1,9 +1,10 @@
 """Reading a large cluster: `python -m tests.bench.snapshot [TOPICS ACLS PARTITIONS]`.
 
-Three brokers, 10,000 topics of three partitions and 20,000 ACLs unless told otherwise. kplan reads
-all kinds as a plan does, beside the raw floor of `tests.bench.floor` in turn, each in a process of
-its own. Prints the ratio of seconds and both peaks of memory; absolute seconds belong to the
-machine and the moment. `... read BOOTSTRAP TOPICS` is kplan's half.
+Three brokers, 10,000 topics of three partitions and 20,000 ACLs unless told otherwise; a quarter
+of them first, so that growth can be told. kplan reads all kinds as a plan does, beside the raw
+floor of `tests.bench.floor` in turn, each in a process of its own. Prints the ratio of seconds,
+both peaks of memory and kplan's requests by API; absolute seconds belong to the machine and the
+moment. `... read BOOTSTRAP TOPICS ACLS PARTITIONS` is kplan's half.
 """
 
 import json
@@ -12,6 +13,8 @@ import statistics
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,16 +23,20 @@ from kplan.kafka.resolve import connection_settings
 from kplan.kinds import KINDS
 from kplan.model.resource import Identity
 from kplan.sandbox.lifecycle import running
-from kplan.sandbox.spec import SandboxSpec
 from kplan.workflow.snapshot import read_snapshot
-from tests.bench.sizes import Size, topic_names
+from tests.bench.job import counted
+from tests.bench.sizes import Size, cluster_for, topic_names
 
 LARGE = Size(10_000, 20_000)
 RUNS = 3
+APIS = {3: "Metadata", 18: "ApiVersions", 29: "DescribeAcls", 32: "DescribeConfigs"}
+APIS |= {60: "DescribeCluster", 75: "DescribeTopicPartitions"}
 
 
-def read(bootstrap: str, size: Size) -> dict[str, float]:
+def read(bootstrap: str, size: Size) -> Mapping[str, object]:
     """Read what a plan about all of these topics reads."""
+    asked: list[int] = []
+    counted(asked)
     environ = {"KPLAN_BOOTSTRAP_SERVERS": bootstrap}
     settings = connection_settings(None, environ, folder=Path()).settings
     assert settings is not None
@@ -44,7 +51,8 @@ def read(bootstrap: str, size: Size) -> dict[str, float]:
     assert counts["kafka_topic"] >= size.topics, counts
     assert counts["kafka_acl"] >= size.acls, counts
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    return {"seconds": took[0], "cpu": took[1], "peak_mb": peak_mb}
+    requests = Counter(APIS.get(each, "others") for each in asked)
+    return {"seconds": took[0], "cpu": took[1], "peak_mb": peak_mb, "requests": requests}
 
 
 def ran(module: str, *args: str) -> dict[str, Any]:
@@ -59,20 +67,32 @@ def ran(module: str, *args: str) -> dict[str, Any]:
 
 
 def measure(size: Size) -> None:
-    """Make the estate, then read it in turn."""
+    """Make a quarter of the estate and read it in turn with the floor, then the whole of it."""
+    quarter = Size(size.topics // 4, size.acls // 4, size.partitions)
+    with running(cluster_for(size)) as sandbox:
+        small, large = (compare(each, sandbox.bootstrap_servers) for each in (quarter, size))
+    more = (large - small) * 1024 / (size.topics - quarter.topics)
+    print(
+        f"kplan's peak grows by {more:.1f} KB for a topic and its {size.acls / size.topics:g} ACLs"
+    )
+
+
+def compare(size: Size, servers: str) -> float:
+    """Make what is not there yet, read it in turn, print it, and give kplan's peak in MB."""
     counts = [str(each) for each in (size.topics, size.acls, size.partitions)]
-    with running(SandboxSpec(brokers=3, heap_mb=1024)) as sandbox:
-        servers = sandbox.bootstrap_servers
-        made = ran("tests.bench.floor", "create", servers, *counts)
-        print(f"{size} of {size.partitions} partitions, made in {made['seconds']:.0f} s")
-        floor, ours = [], []
-        for _ in range(RUNS):
-            floor.append(ran("tests.bench.floor", "read", servers, *counts))
-            ours.append(ran("tests.bench.snapshot", "read", servers, *counts))
+    made = ran("tests.bench.floor", "create", servers, *counts)
+    print(f"{size} of {size.partitions} partitions, answered in {made['seconds']:.0f} s,", end=" ")
+    print(f"served {made['visible']:.0f} s later", flush=True)
+    floor, ours = [], []
+    for _ in range(RUNS):
+        floor.append(ran("tests.bench.floor", "read", servers, *counts))
+        ours.append(ran("tests.bench.snapshot", "read", servers, *counts))
     for name, runs in (("floor", floor), ("kplan", ours)):
         seconds, cpu, peak = (_median(runs, each) for each in ("seconds", "cpu", "peak_mb"))
         print(f"{name}: {seconds:.2f} s, {cpu:.2f} s of CPU, peak {peak:.0f} MB")
-    print(f"ratio {_median(ours, 'seconds') / _median(floor, 'seconds'):.2f}")
+    told = ", ".join(f"{number} {api}" for api, number in sorted(ours[-1]["requests"].items()))
+    print(f"ratio {_median(ours, 'seconds') / _median(floor, 'seconds'):.2f}; requests: {told}")
+    return _median(ours, "peak_mb")
 
 
 def _median(runs: list[dict[str, Any]], key: str) -> float:
