@@ -22,7 +22,7 @@ from kplan.report.document import (
 from kplan.report.documents.body import ABSENT, SENSITIVE, Entry, Verbatim, rows
 from kplan.report.documents.notation import path_text
 from kplan.report.documents.plan_data import change_data
-from kplan.report.documents.tallies import tallies
+from kplan.report.documents.tallies import drift_tallies
 from kplan.report.documents.units import counted
 
 _SAID = frozenset({Reason.RECREATED_OUTSIDE, Reason.DELETED_OUTSIDE})
@@ -67,7 +67,7 @@ def drift_document(changes: Sequence[Change], coverage: Coverage) -> Document:
     blocks += _notes(coverage)
     verdict = Totals((line(strong(_verdict(changes, coverage))),))
     name = f" of {coverage.cluster_id}" if coverage.cluster_id else ""
-    return Document((*blocks, verdict), f"kplan drift{name}", tallies(changes))
+    return Document((*blocks, verdict), f"kplan drift{name}", drift_tallies(changes))
 
 
 def _verdict(changes: Sequence[Change], coverage: Coverage) -> str:

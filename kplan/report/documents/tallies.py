@@ -28,6 +28,16 @@ def tallies(changes: Iterable[Change]) -> tuple[Tally, ...]:
     )
 
 
+def drift_tallies(changes: Sequence[Change]) -> tuple[Tally, ...]:
+    """Count what drifted, by kind. It has no risk: it has happened."""
+    columns = (Span("changed", Tone.CHANGE), Span("gone", Tone.REMOVE))
+    bars = []
+    for kind in sorted({each.kind for each in changes}):
+        gone = [each.action is Action.DELETE for each in changes if each.kind == kind]
+        bars.append((kind, (gone.count(False), gone.count(True))))
+    return (Tally("kind", columns, tuple(bars), "Drift by kind"),) if bars else ()
+
+
 def _tally(
     noun: str, changes: Sequence[Change], names: Sequence[str], name_of: Callable[[Change], str]
 ) -> Tally:

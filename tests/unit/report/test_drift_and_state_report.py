@@ -9,7 +9,7 @@ from kplan.model.errors import UsageError
 from kplan.model.plan import Change
 from kplan.model.state import OutputValue
 from kplan.report import views
-from kplan.report.documents.drift import Coverage
+from kplan.report.documents.drift import Coverage, drift_document
 from kplan.report.look import PLAIN
 from tests.values import acl, owned, plan_of, snapshot, state, topic
 
@@ -41,6 +41,17 @@ def test_drift_shows_what_was_applied_and_what_is_live() -> None:
         "\n"
         "Drift: 2 changed, 1 gone.\n"
     )
+
+
+def test_the_chart_of_a_drift_tells_what_is_gone_and_no_risk() -> None:
+    (tally,) = drift_document(drifted(), COVERAGE).tallies
+    assert tally.title == "Drift by kind"
+    assert [each.text for each in tally.columns] == ["changed", "gone"]
+    of = {name: [one for one in drifted() if one.kind == name] for name, _ in tally.bars}
+    for name, (changed, gone) in tally.bars:
+        assert changed + gone == len(of[name])
+        assert gone == sum(1 for each in of[name] if each.after is None)
+    assert drift_document((), COVERAGE).tallies == ()
 
 
 def test_no_drift_is_said_only_of_what_was_seen() -> None:
