@@ -17,6 +17,7 @@ from tests.fleet.standalone import ON_LOOPBACK, standalone
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+LONGEST = {"test_fleet_command.py", "test_fleet_example.py"}
 TABLES = DELTA if has_delta() else PARQUET
 
 
@@ -30,6 +31,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "workers, or a Connect server; mixed, as in CI, has jobs on the first and commands on "
         "the last",
     )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files: the last one to begin decides when two processes are done."""
+    items.sort(key=lambda each: each.path.name not in LONGEST)
 
 
 @pytest.fixture(scope="session")

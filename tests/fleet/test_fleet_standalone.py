@@ -11,11 +11,16 @@ from tests.fleet.engines import MIXED
 pytestmark = pytest.mark.spark
 
 HERE = Path(__file__).parent
-KERNEL = (
-    str(HERE / "test_fleet_planning.py"),
-    f"{HERE / 'test_fleet_access.py'}::test_a_plan_is_replayed_against_what_was_really_asked",
-    f"{HERE / 'test_fleet_faults.py'}::test_the_task_of_a_killed_executor_is_done_by_another",
+KERNEL = tuple(
+    f"{HERE / file}::test_{name}"
+    for file, name in (
+        ("test_fleet_planning.py", "executors_run_the_kplan_that_asks"),
+        ("test_fleet_planning.py", "every_cluster_is_planned_by_the_planner_of_one"),
+        ("test_fleet_access.py", "a_plan_is_replayed_against_what_was_really_asked"),
+        ("test_fleet_faults.py", "the_task_of_a_killed_executor_is_done_by_another"),
+    )
 )
+"""What can go wrong on workers only: reading through the data source is in the last one."""
 
 
 def test_a_standalone_cluster_reads_plans_and_replays(
