@@ -140,9 +140,7 @@ def _sources(
         rules = each.super_users, each.allow_everyone
         file = None if each.snapshot is None else each.snapshot.absolute()  # Spark is elsewhere
         meant = asked.get(each.name, {})
-        found.append(
-            Source(each.name, each.labels, connect, file, deadline, *rules, meant)
-        )
+        found.append(Source(each.name, each.labels, connect, file, deadline, *rules, meant))
     if has_errors(problems):
         raise ConfigError(in_order(problems), fleet.sources)
     yield from found
