@@ -28,6 +28,7 @@ YAML = sorted(each for each in CI.rglob("*.y*ml"))
 UNITS = sorted((CI / "systemd").iterdir())
 FILES = [*YAML, *UNITS, CI / "jenkins" / "Jenkinsfile", CI / "README.md"]
 ACTION = ROOT / ".github" / "actions" / "kplan" / "action.yml"
+SHELL = shutil.which("sh") or "sh"
 _SHELL = re.compile(r"\s(?:>|\||&&|;).*$")
 
 
@@ -127,7 +128,7 @@ def test_the_cronjob_holds_before_the_schema_of_kubernetes(cronjob_schema: Schem
         cronjob_schema.validate(cronjob)
 
 
-@pytest.mark.parametrize(("code", "told"), [(0, 0), (1, 1), (2, 0), (7, 7)])
+@pytest.mark.parametrize(("code", "told"), [(0, 0), (1, 1), (2, 0), (7, 1)])
 def test_a_drift_does_not_fail_the_cronjob_and_what_cannot_be_told_does(
     code: int, told: int, tmp_path: Path
 ) -> None:
@@ -136,8 +137,8 @@ def test_a_drift_does_not_fail_the_cronjob_and_what_cannot_be_told_does(
     (tmp_path / "kplan").chmod(0o755)
     text = (CI / "kubernetes" / "drift-cronjob.yaml").read_text(encoding="utf-8")
     (line,) = re.findall(r'command: \[sh, -c, "(.+)"\]', text)
-    done = subprocess.run(["sh", "-c", line], check=False, env={"PATH": str(tmp_path)})
-    assert done.returncode == (told if told == 0 else 1)
+    done = subprocess.run([SHELL, "-c", line], check=False, env={"PATH": str(tmp_path)})
+    assert done.returncode == told
     assert "podFailurePolicy" not in text
 
 
