@@ -46,6 +46,10 @@ def check_output(path: str) -> None:
 
     """
     _form(path)
+    _check_place(path)
+
+
+def _check_place(path: str) -> None:
     place = Path(path)
     if not path or "://" in path:
         return
@@ -82,7 +86,7 @@ def write_out(found: "DataFrame", path: str, lineage: Mapping[str, str], name: s
     ending = Path(path).suffix
     form = _form(path)
     named = f"{path.removesuffix(ending)}.{name}{ending}" if name else path
-    check_output(named)
+    _check_place(named)
     place = named if "://" in named else str(Path(named).absolute())
     try:
         told = found.withColumns({key: F.lit(each) for key, each in lineage.items()})

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from confluent_kafka import Producer
-from pyarrow.parquet import read_schema
+from pyarrow.dataset import dataset
 
 from kplan.cluster.specs import ConfigAlteration, NewTopic
 from kplan.kafka.cluster import open_cluster
@@ -29,6 +29,9 @@ from tests.e2e.commands import Ran, kplan
 from tests.e2e.places import Place, config_of, until
 from tests.fleet.engines import AtWork
 from tests.fleet.screens import Screen
+
+if TYPE_CHECKING:
+    from pyarrow import Table
 
 Tables = dict[str, list[dict[str, Any]]]
 
@@ -145,23 +148,25 @@ class FleetAtWork:
         are written out.
         """
         self.written += 1
-        place = f"written/{self.written}{'.csv' if self.written % 2 else ''}"
-        ran = self.ran(*args, "-json", f"-output={place}", code=code)
+        ran = self.ran(*args, "-json", f"-output={self._place()}", code=code)
         assert ran.out, ran.err
         answer = json.loads(ran.out)
         of_logs = {"logs", "requests", "requests_from", "requests_to"}
         expected = of_logs if args[:2] == ("audit", "ingest") else OF_RUNS
         assert answer["lineage"].keys() >= {*expected, "answered_by", "store"}
-        assert self.columns(place) >= answer["lineage"].keys()
+        assert set(self.rows().column_names) >= answer["lineage"].keys()
         return {name: table["rows"] for name, table in answer["tables"].items()}
 
-    def columns(self, place: str) -> set[str]:
-        """Name the columns of the first table that was written there."""
-        files = sorted((self.folder / place).glob("part-*"))
-        assert files, place
-        if place.endswith(".csv"):
-            return set(files[0].read_text().partition("\n")[0].split(","))
-        return set(read_schema(files[0]).names)
+    def rows(self, name: str = "") -> "Table":
+        """Read what the last answer wrote: its first table, or the one of that name."""
+        files = sorted(map(str, (self.folder / self._place(name)).glob("part-*")))
+        assert files, name
+        return dataset(files, format="csv" if self.written % 2 else "parquet").to_table()
+
+    def _place(self, name: str = "") -> str:
+        """Name a folder of CSV, or every other time of Parquet."""
+        ending = ".csv" if self.written % 2 else ""
+        return f"written/{self.written}{f'.{name}' if name else ''}{ending}"
 
 
 @pytest.fixture(scope="module")
@@ -329,16 +334,14 @@ def test_what_is_live_is_held_against_the_policies_of_its_configuration(
     assert taken
     file = fleet.place.folder / "policies.tf"
     file.write_text(POLICY, encoding="utf-8")
-    found = fleet.tables("lint", "-output=lint.csv", code=2)
+    found = fleet.tables("lint", code=2)
     file.unlink()
     told = {(row["cluster"], row["identity"], row["message"]) for row in found["violations"]}
     assert ("secured", f"{fleet.place.prefix}.orders", "2 are too many") in told
     assert not any(identity.endswith(".idle") for _, identity, _ in told)
-    written = "".join(
-        each.read_text() for each in (fleet.folder / "lint.violations.csv").glob("*.csv")
-    )
-    assert "2 are too many" in written
-    assert "answered_by" in written
+    written = fleet.rows("violations")
+    assert "2 are too many" in written.column("message").to_pylist()
+    assert "answered_by" in written.column_names
 
 
 def test_an_interrupt_ends_what_spark_does_for_us(fleet: FleetAtWork) -> None:

@@ -1,11 +1,12 @@
 """Where tables are written: nothing is ever deleted that Spark did not write."""
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from kplan.fleet.shown import check_output
-from kplan.model.errors import UsageError
+from kplan.fleet.shown import check_output, write_out
+from kplan.model.errors import FleetError, UsageError
 
 
 def test_a_folder_with_anything_else_in_it_is_not_written_over(tmp_path: Path) -> None:
@@ -49,3 +50,20 @@ def test_an_ending_that_nobody_knows_is_refused() -> None:
 def test_a_place_below_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no writing to"):
         check_output(f"{_csv(tmp_path)}/table")
+
+
+def test_a_further_table_has_its_name_before_the_ending(tmp_path: Path) -> None:
+    """`out.largest` has no ending of its own."""
+    (tmp_path / "out.largest").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"out\.largest is a file"):
+        write_out(cast("Any", Unasked()), str(tmp_path / "out"), {}, "largest")
+    with pytest.raises(FleetError, match=r"other\.largest\.csv could not be written: asked"):
+        write_out(cast("Any", Unasked()), str(tmp_path / "other.csv"), {}, "largest")
+
+
+class Unasked:
+    """A DataFrame that nobody may ask."""
+
+    def withColumns(self, columns: object) -> None:  # noqa: N802 - Spark's name
+        del columns
+        raise ValueError("asked")
