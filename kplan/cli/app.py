@@ -86,7 +86,7 @@ VERBS: Mapping[str, tuple[str, str]] = {
     ),
     "quorum remove-voter": (
         "quorum:remove_voter",
-        "Let a controller vote no more on the metadata (KIP-853).",
+        "Take its vote from a controller (KIP-853).",
     ),
     "features": ("features:features", "Tell the level of each feature, and what it can be."),
     "broker unregister": (

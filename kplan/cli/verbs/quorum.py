@@ -92,7 +92,7 @@ def remove_voter(
     *,
     auto_approve: AutoApprove = False,
 ) -> int:
-    """Let a controller vote no more on the metadata (KIP-853).
+    """Take its vote from a controller (KIP-853).
 
     It takes a quorum of kraft.version 1. Refused where the voters that are left and run would be no
     majority. The controller goes on as an observer while it runs.

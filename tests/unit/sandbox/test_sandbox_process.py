@@ -80,8 +80,12 @@ def test_a_paused_process_hears_the_wish_to_end(tmp_path: Path) -> None:
 
 
 def test_signals_wait_while_processes_are_noted() -> None:
-    with pytest.raises(KeyboardInterrupt):
-        _interrupted_inside()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in background jobs
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            _interrupted_inside()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _interrupted_inside() -> None:
