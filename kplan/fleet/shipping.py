@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _NAME = "kplan.zip"
+_SHIPPED = (".py", ".json")
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)
 
 
@@ -27,11 +28,12 @@ def ship(spark: "SparkSession", folder: Path, *, is_remote: bool) -> None:
 
 
 def write_package(folder: Path) -> Path:
-    """Write the modules of this kplan into a zip, the same bytes every time."""
+    """Write the modules of this kplan and what they read into a zip, the same bytes every time."""
     top = Path(*kplan.__path__)
     file = folder / _NAME
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as package:
-        for module in sorted(top.rglob("*.py")):
+        files = (each for each in top.rglob("*") if each.suffix in _SHIPPED)
+        for module in sorted(files):
             name = module.relative_to(top.parent).as_posix()
             package.writestr(zipfile.ZipInfo(name, _LONG_AGO), module.read_bytes())
     return file
