@@ -9,6 +9,7 @@ seconds depend on the machine and on who else uses it, so CPU seconds stand besi
 import argparse
 import os
 import platform
+import subprocess
 import sys
 import tempfile
 import time
@@ -114,14 +115,17 @@ def main() -> None:
     asked.add_argument("--size", choices=tuple(SIZES), default="small")
     asked.add_argument("--only", default=",".join(PARTS))
     given = asked.parse_args()
-    size, parts = SIZES[given.size], given.only.split(",")
+    parts = given.only.split(",")
+    if len(parts) > 1:  # a process has one Spark in its life
+        for name in parts:
+            again = ["-m", "tests.bench.fleet", f"--size={given.size}", f"--only={name}"]
+            subprocess.run([sys.executable, *again], check=True)
+        return
     told = f"{platform.platform()}, {os.cpu_count()} processors, {_load()}, {HEAP} heap"
-    print(f"size {given.size}: {told}", flush=True)
-    for name in parts:
-        _stage(name)
-        with _bench(SPARE if name == "memory" else "") as bench:
-            PARTS[name](bench, size)
-    print(f"at the end: {_load()}")
+    print(f"\n{parts[0]}, {given.size}: {told}", flush=True)
+    with _bench(SPARE if parts == ["memory"] else "") as bench:
+        PARTS[parts[0]](bench, SIZES[given.size])
+    print(f"at the end: {_load()}", flush=True)
 
 
 def _load() -> str:
@@ -141,9 +145,7 @@ def _bench(master: str) -> Iterator[Bench]:
         session(Engine(master, conf={"spark.driver.memory": HEAP})) as spark,
     ):
         spark.range(1).count()
-        print(
-            f"\nstart of Spark, with its first query: {time.monotonic() - began:.1f} s", flush=True
-        )
+        print(f"start of Spark, with its first query: {time.monotonic() - began:.1f} s", flush=True)
         pid = _java(spark).java.lang.ProcessHandle.current().pid()
         yield Bench(spark, Path(scratch), pid)
 
@@ -169,8 +171,8 @@ def _joins(bench: Bench, size: Size) -> None:
     topics = size.topics[-1]
     held, asked = (bench.read(f"{name}-{topics}") for name in ("objects", "requests"))
     _stage(f"comparing {size.compared:,}")
-    some = asked.where(f"xxhash64(resource_name) % {topics} between 0 and {size.compared}")
-    some = bench.made("some", some if size.compared < topics else asked)
+    chosen = f"abs(xxhash64(resource_name)) % {topics} < {size.compared}"
+    some = bench.made("some", asked.where(chosen))
     count = some.count()
     compared = bench.computed(_compared(some, acls_of(held)))
     print(f"  {count:>9,}: by comparison {compared}", flush=True)
