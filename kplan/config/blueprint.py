@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, cast, get_args, get_type_hints
 
 from kplan.config.declared import CONDITION, LIFECYCLE, Declaration
@@ -118,7 +118,7 @@ def blueprint(kind: ResourceKind, found: Declaration) -> Blueprint:
         any(each.is_required and each.name not in found.arguments for each in fields),
         blocks[0] if blocks else None,
         all(_is_constant(each) for block in blocks for each in block.attributes),
-        Ranges(found.origin, dict(_spans(arguments))),
+        _ranges(found.origin, arguments),
         found.place,
     )
 
@@ -133,20 +133,41 @@ def _is_constant(attribute: ast.Attribute) -> bool:
 class Ranges(Mapping[Path, SourceRange]):
     """Places by path, turned into lines and columns only when asked for."""
 
-    __slots__ = ("_origin", "_spans")
+    __slots__ = ("parts",)
 
-    def __init__(self, origin: Origin, spans: Mapping[Path, tuple[int, int]]) -> None:
-        self._origin = origin
-        self._spans = spans
+    def __init__(
+        self,
+        origin: Origin,
+        paths: tuple[Path, ...],
+        starts: tuple[int, ...],
+        ends: tuple[int, ...],
+    ) -> None:
+        self.parts = origin, paths, starts, ends
 
     def __getitem__(self, path: Path) -> SourceRange:
-        return self._origin.range(*self._spans[path])
+        origin, paths, starts, ends = self.parts
+        if path not in paths:
+            raise KeyError(path)
+        at = paths.index(path)
+        return origin.range(starts[at], ends[at])
 
     def __iter__(self) -> Iterator[Path]:
-        return iter(self._spans)
+        return iter(self.parts[1])
 
     def __len__(self) -> int:
-        return len(self._spans)
+        return len(self.parts[1])
+
+
+def _ranges(origin: Origin, arguments: tuple[Argument, ...]) -> Ranges:
+    spans = dict(_spans(arguments))
+    starts, ends = zip(*spans.values(), strict=True) if spans else ((), ())
+    return Ranges(origin, _shared(tuple(spans)), starts, ends)
+
+
+@lru_cache(maxsize=1000)
+def _shared(paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Give the same for what is equal: thousands of blocks have the same arguments."""
+    return paths
 
 
 def _spans(arguments: tuple[Argument, ...]) -> Iterator[tuple[Path, tuple[int, int]]]:

@@ -22,7 +22,7 @@ from kplan.config.variables import Given, takes_text
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
 
-_PREFIXES = ("TF_VAR_", "KPLAN_VAR_")
+PREFIXES = ("TF_VAR_", "KPLAN_VAR_")
 
 
 class _Collector:
@@ -40,7 +40,7 @@ class _Collector:
 
     def environment(self, environ: Mapping[str, str]) -> None:
         """Take `TF_VAR_name`, then `KPLAN_VAR_name`; names that nobody declares are no mistake."""
-        for prefix in _PREFIXES:
+        for prefix in PREFIXES:
             for key in sorted(environ):
                 name = key.removeprefix(prefix)
                 if key.startswith(prefix) and name in self._variables:
@@ -147,8 +147,8 @@ def given_values(
     """Gather the values given to the root module's variables, in Terraform's precedence."""
     collector = _Collector(variables, host)
     collector.environment(inputs.environ)
-    for path in _automatic(folder):
-        collector.file(path, path.name)
+    for path, shown in _automatic(folder):
+        collector.file(path, shown)
     collector.saved(inputs.values)
     for each in inputs.variables:
         if isinstance(each, Path):
@@ -159,13 +159,20 @@ def given_values(
     return collector.given, files
 
 
-def _automatic(folder: Path) -> Iterator[Path]:
+def variable_files(folder: Path, inputs: Inputs) -> Iterator[tuple[Path, str]]:
+    """List the variables files, each with the name it is shown under."""
+    yield from _automatic(folder)
+    yield from ((each, str(each)) for each in inputs.variables if isinstance(each, Path))
+
+
+def _automatic(folder: Path) -> Iterator[tuple[Path, str]]:
     for name in ("terraform.tfvars", "terraform.tfvars.json"):
         if (folder / name).is_file():
-            yield folder / name
+            yield folder / name, name
     if folder.is_dir():
-        yield from sorted(
+        found = sorted(
             each
             for each in folder.iterdir()
             if each.name.endswith((".auto.tfvars", ".auto.tfvars.json")) and is_meant(each)
         )
+        yield from ((each, each.name) for each in found)

@@ -42,6 +42,11 @@ class Library:
             self._folders[path] = found
         return found
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders read so far."""
+        return tuple(self._folders)
+
     def has(self, path: str) -> bool:
         """Tell whether there is such a folder."""
         return (self.root / path).is_dir()

@@ -3,62 +3,30 @@
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from kplan.config.configuration import Configuration, VariableValue
 from kplan.config.data import Reader
 from kplan.config.inputs import Inputs
+from kplan.config.kept import keeping
 from kplan.config.module import Module
 from kplan.config.opening import Root, open_folder
 from kplan.config.outputs import Output, outputs
-from kplan.config.policies.folder import PolicySettings, policies, policy_settings
+from kplan.config.policies.folder import policies, policy_settings
 from kplan.config.problem import Failure, error
 from kplan.config.providers import Provider, providers
 from kplan.config.refactorings import refactorings
 from kplan.config.room import room_to_work
 from kplan.config.state_block import state_shelf
-from kplan.config.values.jsonvalue import Json, to_json_value
+from kplan.config.values.jsonvalue import to_json_value
 from kplan.config.values.sensitive import has_sensitive
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
-from kplan.model.policy import Policy
-from kplan.model.refactoring import Refactorings
 from kplan.model.resource import Identity, Resource
 
 __all__ = ["Configuration", "Inputs", "Output", "Provider", "VariableValue", "load"]
-
-
-@dataclass(frozen=True, slots=True)
-class VariableValue:
-    """The value of an input variable as JSON-able data; None where it is sensitive."""
-
-    value: Json = field(repr=False)
-    is_sensitive: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Configuration:
-    """What a folder declares, evaluated. With errors among the diagnostics it is incomplete.
-
-    `resources` are in order of their addresses. `sources` holds the text of each file, for showing
-    the line of a problem. `digest` is the same for the same configuration files and values of
-    variables, wherever those come from; sensitive ones are not in it. With `lacks_data` there are
-    data sources, and nothing was there to read them from: what depends on them is left out.
-    """
-
-    resources: tuple[Resource, ...]
-    providers: tuple[Provider, ...]
-    outputs: tuple[Output, ...]
-    variables: Mapping[str, VariableValue]
-    diagnostics: tuple[Diagnostic, ...]
-    sources: Mapping[str, str] = field(repr=False)
-    digest: str
-    refactorings: Refactorings = field(default_factory=Refactorings)
-    policies: tuple[Policy, ...] = ()
-    policy_settings: PolicySettings = field(default_factory=PolicySettings)
-    lacks_data: bool = False
 
 
 def load(
@@ -72,10 +40,16 @@ def load(
     Without a `reader` data sources, and all that depends on them, have no values: this is for
     checking, and for finding out which connections there are.
     """
+    kept = keeping(folder, inputs, kinds) if reader is None else None
     with room_to_work():
+        if kept and (known := kept.read()):
+            return known
         root = open_folder(folder, inputs, kinds)
         root = root if reader is None else root.reading(reader)
-    return configured(root, inputs, kinds)
+    found = configured(root, inputs, kinds)
+    if kept:
+        kept.write(root, found)
+    return found
 
 
 def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configuration:

@@ -73,7 +73,7 @@ def open_library(library: Library, inputs: Inputs, kinds: Sequence[ResourceKind]
     folder, found = library.root, library.folder(".")
     ledger = Ledger(list(found.diagnostics))
     rounds = Rounds()
-    host = TemplateHost(FileAccess(folder, _own_folders()), FUNCTIONS, rounds=rounds)
+    host = TemplateHost(FileAccess(folder, own_folders()), FUNCTIONS, rounds=rounds)
     given, files = given_values(folder, inputs, found.variables, host)
     ledger.report(files.diagnostics)
     run = Run(
@@ -91,6 +91,6 @@ def open_library(library: Library, inputs: Inputs, kinds: Sequence[ResourceKind]
     return Root(module, run, given, tuple(ledger.diagnostics), files.sources)
 
 
-def _own_folders() -> tuple[Path, ...]:
-    """Folders that kplan itself writes to where it was started, if not in the configuration."""
+def own_folders() -> tuple[Path, ...]:
+    """List the folders of kplan itself where it was started, if not in the configuration."""
     return tuple(Path.cwd() / name for name in OWN_FOLDERS)

@@ -1,8 +1,9 @@
 """Reading files for the file functions, and what they must never read."""
 
+import hashlib
 import re
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -28,10 +29,13 @@ class FileAccess:
     (`path.module` leads from there). Never read are kplan's own folders beside the configuration,
     the files and folders in `closed`, and whatever begins like a state or a journal of kplan,
     wherever it lies; symbolic links do not lead there.
+
+    `reads` notes the digest of each file read, None for what else was asked about a path.
     """
 
     root: Path
     closed: tuple[Path, ...] = ()
+    reads: dict[str, bytes | None] = field(default_factory=dict, compare=False, repr=False)
 
     def path(self, text: str) -> Path:
         """Find the place that a path in a configuration means.
@@ -40,6 +44,10 @@ class FileAccess:
             FileRefused: it lies where kplan keeps its own files, or is no path.
 
         """
+        self.reads[text] = None
+        return self._place(text)
+
+    def _place(self, text: str) -> Path:
         if "\0" in text:
             raise FileRefused("a path cannot contain a null character")
         found = self.root / Path(text).expanduser() if text.startswith("~/") else self.root / text
@@ -61,7 +69,19 @@ class FileAccess:
             FileRefused: it cannot or may not be read, or is larger than `MAX_BYTES`.
 
         """
-        path = self.path(text)
+        known = self.reads.get(text, b"")
+        self.reads[text] = None
+        data = self._read(text)
+        if known is not None:
+            self.reads[text] = _digest(data)
+        return data
+
+    def digest(self, text: str) -> bytes:
+        """Compute what `reads` holds of a file; raises as `read`."""
+        return _digest(self._read(text))
+
+    def _read(self, text: str) -> bytes:
+        path = self._place(text)
         try:
             mode = path.stat().st_mode
             if not stat.S_ISREG(mode):
@@ -86,3 +106,7 @@ class FileAccess:
             raise FileRefused(f"{path}: {error}") from None
         if closed:
             raise FileRefused(_OWN)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()

@@ -6,21 +6,19 @@ that has, items whose text is known are not parsed. A cache file that cannot be 
 another version or fails its checksum is as good as none.
 """
 
-import hashlib
 import io
 import os
 import pickle
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.cachefolder import parser_stamp
+from kplan.config.syntax.sealed import Sealed, stamp_of
 
 TREE_VERSION = 3
 """Raised when the tree, or what a text is parsed to, changes."""
@@ -28,7 +26,6 @@ TREE_VERSION = 3
 MAX_FILES = 1000
 """Cache files that are kept; the oldest make room."""
 
-_DIGEST_BYTES = 32
 _SUFFIX = ".trees"
 
 
@@ -53,32 +50,18 @@ class Trees:
         return {each.digest: each.content for each in self.items}
 
 
-def digest_of(text: str) -> bytes:
-    """Compute the digest that stands for a text."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _stamp() -> bytes:
-    parts = ("kplan", TREE_VERSION, *sys.version_info[:2], parser_stamp())
-    return hashlib.blake2b(repr(parts).encode(), digest_size=16).digest()
-
-
-@dataclass(frozen=True, slots=True)
 class TreeCache:
     """The cache in a folder that belongs to the user alone."""
 
-    folder: Path
-    _stamp: bytes = field(default_factory=_stamp)
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        stamp = stamp_of("kplan", TREE_VERSION, *sys.version_info[:2], parser_stamp())
+        self._files = Sealed(folder, _SUFFIX, MAX_FILES, stamp)
 
     def read(self, path: Path) -> Trees:
         """Give what is known of a source file."""
-        try:
-            raw = self._file(path).read_bytes()
-        except OSError:
-            return Trees()
-        head = len(self._stamp) + _DIGEST_BYTES
-        stamp, checksum, payload = raw[: len(self._stamp)], raw[len(self._stamp) : head], raw[head:]
-        if stamp != self._stamp or checksum != _checksum(payload):
+        payload = self._files.read(os.fsdecode(path.absolute()))
+        if not payload:
             return Trees()
         try:
             digest, items = _Unpickler(io.BytesIO(payload)).load()
@@ -87,29 +70,9 @@ class TreeCache:
         return Trees(digest, items)
 
     def write(self, path: Path, digest: bytes, items: Sequence[Kept]) -> None:
-        """Keep the items of a source file; what cannot be written is not kept."""
+        """Keep the items of a source file."""
         payload = pickle.dumps((digest, tuple(items)), protocol=5)
-        with suppress(OSError):
-            self._make_room()
-            descriptor, name = tempfile.mkstemp(dir=self.folder, suffix=".new")
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(self._stamp + _checksum(payload) + payload)
-            Path(name).replace(self._file(path))
-
-    def _file(self, path: Path) -> Path:
-        name = hashlib.blake2b(os.fsencode(path.absolute()), digest_size=16).hexdigest()
-        return self.folder / f"{name}{_SUFFIX}"
-
-    def _make_room(self) -> None:
-        files = [each for each in self.folder.iterdir() if each.suffix in {_SUFFIX, ".new"}]
-        if len(files) >= MAX_FILES:
-            files.sort(key=lambda each: each.stat().st_mtime)
-            for old in files[: len(files) - MAX_FILES + 1]:
-                old.unlink(missing_ok=True)
-
-
-def _checksum(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=_DIGEST_BYTES).digest()
+        self._files.write(payload, os.fsdecode(path.absolute()))
 
 
 class _Unpickler(pickle.Unpickler):

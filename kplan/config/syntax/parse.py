@@ -8,13 +8,14 @@ from pathlib import Path
 
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.cache import Kept, TreeCache, digest_of
+from kplan.config.syntax.cache import Kept, TreeCache
 from kplan.config.syntax.draft import Broken, Draft
 from kplan.config.syntax.levels import Header
 from kplan.config.syntax.lower import Lowering
 from kplan.config.syntax.mould import Content, Moulds
 from kplan.config.syntax.recovery import further_problems
 from kplan.config.syntax.scan import Scanner
+from kplan.config.syntax.sealed import digest_of
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.syntax.tokens import HEADER, HEADER_OR_ARGUMENT
 from kplan.model.diagnostic import Diagnostic

@@ -9,7 +9,8 @@ from hcl2.api import parses_to_tree
 
 from kplan.config.load import Configuration, Inputs
 from kplan.config.syntax import grammar
-from kplan.config.syntax.cache import MAX_FILES, TreeCache, Trees, digest_of
+from kplan.config.syntax.cache import MAX_FILES, TreeCache, Trees
+from kplan.config.syntax.sealed import _checksum, digest_of
 from tests.unit.config.folders import loaded, told
 
 TEXT = """
@@ -93,8 +94,6 @@ def test_nothing_but_trees_is_read_from_a_cache(tmp_path: Path) -> None:
     (file,) = tmp_path.glob("*.trees")
     stamp = file.read_bytes()[:16]
     payload = pickle.dumps((b"", (Bad(),)))
-    from kplan.config.syntax.cache import _checksum
-
     file.write_bytes(stamp + _checksum(payload) + payload)
     assert cache.read(source) == Trees()
     assert not (tmp_path / "ran").exists()
