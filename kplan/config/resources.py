@@ -1,10 +1,11 @@
 """Resource blocks: their instances, and what references to them see."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
-from kplan.config.blueprint import Blueprint, fields_of
+from kplan.config.blueprint import Blueprint, Field, fields_of
 from kplan.config.conditions import POSTCONDITION, PRECONDITION, failed
 from kplan.config.declared import Declaration
 from kplan.config.decode import decoded
@@ -114,6 +115,10 @@ class ResourceNode(Deferred):
             if "count" in self._found.arguments:
                 hint = f"For example {label}[0].{name}, or all of them: {label}[*].{name}"
             raise Failure([error("KP116", subject.range(), told, hint=hint)])
+        resource = self.instance(None)
+        for each in fields_of(self._plan.kind):
+            if each.name == name:
+                return _attribute(each, document(resource.value), resource.sensitive)
         value = self._value(None)
         if name not in value:
             told = f'A {self.kind} has no attribute "{name}".'
@@ -157,17 +162,20 @@ def seen_by_references(
     """Attributes with the defaults filled in, marked where they were; `id` is the identity."""
     found: dict[str, Value] = {"id": str(identity)}
     plain = document(value)
-    for each in fields_of(kind):
-        name = each.name
-        part = convert(from_json_value(_json(plain[name])), each.type)
-        if (name,) in sensitive:
-            part = mark(part)
-        elif isinstance(part, TMap):
-            secret = {key for key in part if (name, key) in sensitive}
-            marked = {key: mark(each, sensitive=key in secret) for key, each in part.items()}
-            part = TMap(marked, part.element) if secret else part
-        found[name] = part
+    found.update((each.name, _attribute(each, plain, sensitive)) for each in fields_of(kind))
     return found
+
+
+def _attribute(wanted: Field, plain: Mapping[str, object], sensitive: frozenset[Path]) -> Value:
+    name = wanted.name
+    part = convert(from_json_value(_json(plain[name])), wanted.type)
+    if (name,) in sensitive:
+        return mark(part)
+    if isinstance(part, TMap):
+        secret = {key for key in part if (name, key) in sensitive}
+        marked = {key: mark(each, sensitive=key in secret) for key, each in part.items()}
+        return TMap(marked, part.element) if secret else part
+    return part
 
 
 def _json(plain: object) -> Json:
