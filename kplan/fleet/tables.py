@@ -134,11 +134,11 @@ def _alone(root: str) -> Iterator[None]:
 
     What is elsewhere cannot be locked so; Delta tables need no lock.
     """
-    place = Path(root.removeprefix("file://"))
+    place = root.removeprefix("file://")
     with ExitStack() as stack:
-        if "://" not in str(place):
+        if "://" not in place:
             with suppress(OSError):  # a folder that only the machine of a Connect server has
-                stack.enter_context(locked(place / ".lock"))
+                stack.enter_context(locked(Path(place, ".lock")))
         yield
 
 
