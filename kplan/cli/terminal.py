@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from kplan.cli.environment import is_ci, is_on
+from kplan.cli.signals import Stopped
 from kplan.report.look import PLAIN, Look
 
 _WIDTHS = range(20, 1000)
@@ -72,10 +73,16 @@ class Terminal:
         _write(self.stderr, text, "\n")
 
     def ask(self, question: str) -> str:
-        """Ask on stderr; "" where stdin ends."""
+        """Ask on stderr; "" where stdin ends, and where what is typed is no text."""
         self.stderr.write(question)
         self.stderr.flush()
-        return self.stdin.readline().strip()
+        try:
+            return self.stdin.readline().strip()
+        except UnicodeDecodeError:
+            return ""
+        except Stopped:
+            self.stderr.write("\n")  # what comes next is no answer to the question
+            raise
 
 
 def _write(stream: TextIO, text: str, end: str) -> None:

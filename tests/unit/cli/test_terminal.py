@@ -2,10 +2,12 @@
 
 import io
 import os
+import signal
 from collections.abc import Mapping
 
 import pytest
 
+from kplan.cli.signals import Stopped
 from kplan.cli.terminal import Terminal, look
 
 
@@ -124,6 +126,22 @@ def test_an_answer_is_one_line_and_no_answer_is_empty() -> None:
     assert terminal.ask("Sure? ") == "yes"
     assert err.written == b"Sure? "
     assert Terminal({}, stdin=io.StringIO(""), stderr=err).ask("Sure? ") == ""
+
+
+def test_what_is_typed_in_another_encoding_is_no_answer() -> None:
+    typed = io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n"), encoding="utf-8")
+    assert Terminal({}, stdin=typed, stderr=pipe()).ask("Sure? ") == ""
+
+
+def test_an_interrupted_question_ends_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> str:
+        raise Stopped(signal.SIGINT)
+
+    err, stdin = pipe(), io.StringIO()
+    monkeypatch.setattr(stdin, "readline", interrupted)
+    with pytest.raises(Stopped):
+        Terminal({}, stdin=stdin, stderr=err).ask("Sure? ")
+    assert err.written == b"Sure? \n"
 
 
 def test_a_reader_that_leaves_does_not_stop_the_run() -> None:
