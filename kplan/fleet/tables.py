@@ -79,8 +79,11 @@ class ParquetTables:
         self._root = root
 
     def add_objects(self, objects: "DataFrame", attempt: str) -> None:
-        """Write a folder of its own."""
-        objects.write.partitionBy("kind").parquet(self._attempt(attempt))
+        """Write a folder of its own, in few files: each cluster would have one of each kind."""
+        from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+        together = objects.hint("rebalance", F.col("kind"))
+        together.write.partitionBy("kind").parquet(self._attempt(attempt))
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
         """Read these folders and no others."""
