@@ -103,7 +103,8 @@ def _attempt(path: Path, holder: Holder) -> _Held | Taken:
     except OSError as failure:
         raise StateError(
             f"The lock {file} cannot be made: {failure.strerror}.",
-            "The folder must be writable, on a file system with locks and hard links.",
+            "The folder must be writable, on a file system with locks and hard links; a plan and a "
+            "drift also do without: -lock=false.",
         ) from failure
     if isinstance(found, Taken):
         os.close(descriptor)
