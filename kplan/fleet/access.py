@@ -281,7 +281,12 @@ def who_can(
             }
         )
     )
-    found = decisions(asked, acls, rules_of(objects)).where("is_allowed")
+    own = F.col("resource_name")
+    fits = F.when(
+        F.col("pattern_type") == "PREFIXED", F.lit(resource_name).startswith(own)
+    ).otherwise(own.isin(resource_name, ANY_NAME))
+    on_it = acls.where((F.col("resource_type") == resource_type) & fits)
+    found = decisions(asked, on_it, rules_of(objects)).where("is_allowed")
     return found.select("cluster", "principal", "host").orderBy("cluster", "principal", "host")
 
 
