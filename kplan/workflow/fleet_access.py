@@ -75,7 +75,7 @@ def replay(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]) -> F
         by_cluster = _placed(plans, found)
         gone, coming = planned_acls(found.spark, by_cluster)
         history = chosen(options, found.store.audit())
-        told = replayed(history, found.objects, gone, coming)
+        told = replayed(history, found.objects, gone, coming).cache()
         counts = told.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
         tables = {"replay": told, "totals": counts.toDF("cluster", "effect", "requests")}
         names = ", ".join(

@@ -142,6 +142,7 @@ def used(options: FleetOptions, ports: FleetPorts, removed: Path | None = None) 
         history = chosen(options, found.store.audit())
         idle = unused(found.objects, history)
         if removed is not None:
+            idle = {name: each.cache() for name, each in idle.items()}  # asked twice
             rows = audit.candidates(found.objects, idle["unused_acls"], idle["unused_topics"])
             _write_removals(found, rows, removed, (options, ports))
         told = {"used": audit.last_used(history), **idle}
