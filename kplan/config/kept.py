@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from fractions import Fraction
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -174,9 +175,15 @@ class _Pickler(pickle.Pickler):
             return NotImplemented
         if type(value) is Ranges:
             return Ranges, value.parts
-        if not is_dataclass(value):
-            raise pickle.PicklingError(f"a {type(value).__name__} is not kept")
-        return type(value), tuple(getattr(value, each.name) for each in fields(value))
+        names = _names(type(value))
+        return type(value), tuple([getattr(value, name) for name in names])
+
+
+@cache
+def _names(of: type[Any]) -> tuple[str, ...]:
+    if not is_dataclass(of):
+        raise pickle.PicklingError(f"a {of.__name__} is not kept")
+    return tuple(each.name for each in fields(of))
 
 
 class _Unpickler(pickle.Unpickler):

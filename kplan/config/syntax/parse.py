@@ -1,14 +1,14 @@
 """Parsing of a file: its top-level items, each on its own, and every problem of every item."""
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.cache import Kept, TreeCache
+from kplan.config.syntax.cache import TreeCache
 from kplan.config.syntax.draft import Broken, Draft
 from kplan.config.syntax.levels import Header
 from kplan.config.syntax.lower import Lowering
@@ -38,38 +38,42 @@ def parse_file(source: Source, moulds: Moulds | None = None, *, is_body: bool = 
 
     `moulds` are of items parsed before; what they learn from this text stays in them.
     """
-    parsed, _ = _parsed(source, None, Moulds() if moulds is None else moulds, is_body=is_body)
-    return parsed
+    return _parsed(source, Moulds() if moulds is None else moulds, _Trees({}), is_body=is_body)
 
 
 def parse_cached(source: Source, moulds: Moulds, path: Path, cache: TreeCache) -> Parsed:
     """Parse the HCL text of a file, taking from the cache, and keeping there, what is sound."""
-    digest, known = digest_of(source.text), cache.read(path)
-    if known.digest == digest:
-        items = tuple(ast.Item(Origin(source, each.start), each.content) for each in known.items)
-        return Parsed(items, ())
-    parsed, kept = _parsed(source, known.by_digest(), moulds, is_body=False)
-    cache.write(path, b"" if parsed.diagnostics else digest, kept)
+    trees = _Trees(cache.read(path))
+    parsed = _parsed(source, moulds, trees, is_body=False)
+    if trees.met.keys() - trees.known.keys():
+        cache.write(path, trees.met)
     return parsed
 
 
-def _parsed(
-    source: Source,
-    known: Mapping[bytes, Content] | None,
-    moulds: Moulds,
-    *,
-    is_body: bool,
-) -> tuple[Parsed, list[Kept]]:
+@dataclass(frozen=True, slots=True)
+class _Trees:
+    """Trees by the digest of their text: known before, and met in the text at hand."""
+
+    known: Mapping[bytes, Content]
+    met: dict[bytes, Content] = field(default_factory=dict)
+
+    def of(self, text: str, parse: Callable[[], Content | Broken]) -> Content | Broken:
+        """Give the tree of a text, parsing it if it is not known."""
+        digest = digest_of(text)
+        found = self.known.get(digest) or parse()
+        if not isinstance(found, Broken):
+            self.met[digest] = found
+        return found
+
+
+def _parsed(source: Source, moulds: Moulds, trees: _Trees, *, is_body: bool) -> Parsed:
     items: list[ast.Item] = []
-    kept: list[Kept] = []
     diagnostics: list[Diagnostic] = []
     has_lost = False
-    for start, end, content, header in _contents(source.text, known or {}, moulds, is_body=is_body):
+    for start, end, content, header in _contents(source.text, moulds, trees, is_body=is_body):
         origin = Origin(source, start)
         if not isinstance(content, Broken):
             items.append(ast.Item(origin, content))
-            if known is not None:
-                kept.append(Kept(start, end, digest_of(source.text[start:end]), content))
             continue
         diagnostics.append(_diagnostic(source, content))
         more = further_problems(source.text, start, end, content, partial(_problem, start, end))
@@ -78,11 +82,11 @@ def _parsed(
             items.append(ast.Item(origin, _empty(header, start), is_broken=True))
         else:
             has_lost = True
-    return Parsed(tuple(items), tuple(diagnostics), has_lost), kept
+    return Parsed(tuple(items), tuple(diagnostics), has_lost)
 
 
 def _contents(
-    text: str, known: Mapping[bytes, Content], moulds: Moulds, *, is_body: bool
+    text: str, moulds: Moulds, trees: _Trees, *, is_body: bool
 ) -> Iterator[tuple[int, int, Content | Broken, Header | None]]:
     """Give where each item begins and ends, its tree, and the header of what has none."""
     at = 0
@@ -93,7 +97,7 @@ def _contents(
             yield start, at, content, None
             continue
         start, at, scanner, broken = _scanned(text, start, is_body=is_body)
-        read = broken or (known and known.get(digest_of(text[start:at]))) or _attempt(scanner, at)
+        read = broken or trees.of(text[start:at], partial(_attempt, scanner, at))
         if not isinstance(read, Broken):
             moulds.learn(text[start:at], read)
         yield start, at, read, scanner.header

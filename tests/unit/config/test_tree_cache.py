@@ -9,8 +9,8 @@ from hcl2.api import parses_to_tree
 
 from kplan.config.load import Configuration, Inputs
 from kplan.config.syntax import grammar
-from kplan.config.syntax.cache import MAX_FILES, TreeCache, Trees
-from kplan.config.syntax.sealed import _checksum, digest_of
+from kplan.config.syntax.cache import MAX_FILES, TreeCache
+from kplan.config.syntax.sealed import _checksum
 from tests.unit.config.folders import loaded, told
 
 TEXT = """
@@ -90,12 +90,12 @@ def test_nothing_but_trees_is_read_from_a_cache(tmp_path: Path) -> None:
 
     cache = TreeCache(tmp_path)
     source = tmp_path / "main.tf"
-    cache.write(source, digest_of("x"), [])
+    cache.write(source, {})
     (file,) = tmp_path.glob("*.trees")
     stamp = file.read_bytes()[:16]
-    payload = pickle.dumps((b"", (Bad(),)))
+    payload = pickle.dumps({b"": Bad()})
     file.write_bytes(stamp + _checksum(payload) + payload)
-    assert cache.read(source) == Trees()
+    assert cache.read(source) == {}
     assert not (tmp_path / "ran").exists()
 
 
@@ -104,8 +104,8 @@ def test_it_can_be_turned_off_and_never_stands_in_the_way(tmp_path: Path) -> Non
     assert loaded(tmp_path / "project", {"main.tf": TEXT}, off).diagnostics == ()
     assert not (tmp_path / "cache").exists()
     gone = TreeCache(tmp_path / "nowhere")
-    gone.write(tmp_path / "main.tf", b"", [])
-    assert gone.read(tmp_path / "main.tf") == Trees()
+    gone.write(tmp_path / "main.tf", {})
+    assert gone.read(tmp_path / "main.tf") == {}
 
 
 def test_the_oldest_files_make_room(tmp_path: Path) -> None:
@@ -113,6 +113,6 @@ def test_the_oldest_files_make_room(tmp_path: Path) -> None:
         file = tmp_path / f"{at}.trees"
         file.touch()
         os.utime(file, (at, at))
-    TreeCache(tmp_path).write(tmp_path / "main.tf", b"", [])
+    TreeCache(tmp_path).write(tmp_path / "main.tf", {})
     assert len(list(tmp_path.glob("*.trees"))) == MAX_FILES
     assert not (tmp_path / "0.trees").exists()
