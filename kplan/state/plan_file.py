@@ -139,7 +139,7 @@ def read_plan(path: Path) -> SavedPlan:
             raise _damaged(path, "its checksum is wrong")
         meta = from_plain(PlanMeta, about)
         return SavedPlan(decode_plan(members[PLAN]), meta, members.get(SHOW, b""))
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as failure:
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as failure:
         raise _damaged(path, f"it lacks or misplaces {failure}") from failure
 
 

@@ -189,3 +189,12 @@ def test_a_plan_expires() -> None:
     check_not_expired(replace(META, expires_at=""), datetime(2999, 1, 1, tzinfo=UTC))
     with pytest.raises(StalePlan, match="good until 2026-08-05T10:00:00"):
         check_not_expired(META, datetime(2026, 8, 5, 10, tzinfo=UTC))
+
+
+def test_a_plan_nested_without_end_is_a_damaged_one(tmp_path: Path) -> None:
+    file = tmp_path / "deep.kplan"
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in ("meta.json", "plan.json"):
+            archive.writestr(name, "[" * 100_000)
+    with pytest.raises(KplanError, match="damaged"):
+        read_plan(file)
