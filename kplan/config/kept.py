@@ -10,7 +10,7 @@ that cannot be read, was made by another version or fails its checksum is as goo
 import io
 import pickle
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from fractions import Fraction
@@ -18,7 +18,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from kplan.config.blueprint import Ranges
 from kplan.config.configuration import Configuration
@@ -175,12 +175,13 @@ class _Pickler(pickle.Pickler):
             return NotImplemented
         if type(value) is Ranges:
             return Ranges, value.parts
-        names = _names(type(value))
+        names = _names(cast("Hashable", type(value)))
         return type(value), tuple([getattr(value, name) for name in names])
 
 
 @cache
-def _names(of: type[Any]) -> tuple[str, ...]:
+def _names(key: Hashable) -> tuple[str, ...]:
+    of = cast("type[Any]", key)  # mypy takes no class for hashable
     if not is_dataclass(of):
         raise pickle.PicklingError(f"a {of.__name__} is not kept")
     return tuple(each.name for each in fields(of))
