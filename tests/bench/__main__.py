@@ -90,7 +90,7 @@ ROWS = (
         "python-hcl2",
     ),
     Row(
-        "load, cached trees",
+        "load, nothing changed",
         lambda x: x.offline["warm"],
         lambda x: x.offline["hcl2"],
         "python-hcl2",
