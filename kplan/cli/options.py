@@ -202,7 +202,8 @@ class PlanningOptions:
         typer.Option(
             "--acknowledge-data-loss",
             metavar="ADDRESS",
-            help="What -replace deletes here may be lost; a terminal is asked else (repeatable).",
+            help="The records that -replace deletes here may go; a terminal asks for the name "
+            "instead (repeatable).",
         ),
     ] = field(default_factory=list)
     refresh: Annotated[

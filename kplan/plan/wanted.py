@@ -120,20 +120,23 @@ def _change(
     pair = kind.aligned(live.value, resource.value, resource.lifecycle.ignore_changes)
     action = Action.NO_OP if pair[0] == pair[1] else Action.UPDATE
     made = _built(kind, resource, pair, action, owned, live)
-    if made.reason is Reason.NONE and owned and owned.is_protected is not made.is_protected:
-        made = replace(made, reason=Reason.PROTECTION)
+    if action is Action.NO_OP and made.reason is Reason.NONE:
+        made = _with_protection(made, owned)
     is_import = owned is None and resource.address in owners.imports
     return replace(made, reason=_IMPORTED[made.reason]) if is_import else made
+
+
+def _with_protection(change: Change, owned: Owned | None) -> Change:
+    """Let the state learn of protection that came or went where nothing else is to be done."""
+    is_news = owned is not None and owned.is_protected is not change.is_protected
+    return replace(change, reason=Reason.PROTECTION) if is_news else change
 
 
 def _recreation(kind: ResourceKind, resource: Resource, owners: Ownership, old: Live) -> Change:
     """Delete an object and create it anew; protection counts that only the state remembers too."""
     owned = owners.renamed.get(resource.address) or owners.by_identity[resource.identity]
     pair = kind.aligned(old.value, resource.value, resource.lifecycle.ignore_changes)
-    before, after = (
-        pair if kind.identify(old.value) == resource.identity else (old.value, resource.value)
-    )
-    made = _built(kind, resource, (before, after), Action.REPLACE, owned, old)
+    made = _built(kind, resource, pair, Action.REPLACE, owned, old)
     is_protected = resource.lifecycle.prevent_destroy or owned.is_protected
     return replace(made, reason=Reason.REPLACE_GIVEN, is_protected=is_protected)
 

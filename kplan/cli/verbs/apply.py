@@ -63,6 +63,7 @@ class WhatOptions(MoveOptions):
     ("kplan apply -expect-checksum=5c2e-91ab-07fe-1d3c", "Exactly the plan of that review."),
     ("kplan apply -on-stale=skip release.kplan", "All of it that nobody changed meanwhile."),
     ("kplan apply -throttle=20M", "Move replicas, if any, at 20 MB a second and broker."),
+    ("kplan apply -replace=kafka_topic.orders", "That topic anew and empty; asks for its name."),
     ("kplan apply -deadline=10m", "Send nothing after ten minutes; the rest is resumed."),
     ("kplan apply -resume", "Do the rest of an apply that was interrupted or killed."),
 )

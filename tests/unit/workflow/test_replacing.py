@@ -138,6 +138,7 @@ def test_it_is_a_way_to_another_name(site: Site) -> None:
     assert codes(site.plan().plan) == ["KP231"]
     change = changed(site.plan(**meant("kafka_topic.one")).plan)
     assert (change.identity, change.uid) == ("b", old)
+    assert [each.path for each in change.attributes] == [("name",)]
     assert change.impact is not None
     (outcome,) = site.apply(**meant("kafka_topic.one")).outcomes
     assert outcome.is_verified
@@ -257,6 +258,17 @@ def test_a_saved_plan_replaces_what_was_acknowledged_when_it_was_made(
     done = apply_saved(site.project, file, PlanOptions(), (site.ports, hands))
     assert [each.status for each in done.outcomes] == [Status.APPLIED]
     assert topic_id(site) != old
+
+
+def test_a_saved_plan_brings_another_name(site: Site, tmp_path: Path) -> None:
+    site.write(NAMED, "more.tf")
+    site.apply()
+    site.write(NAMED.replace('"a"', '"b"'), "more.tf")
+    file, hands = tmp_path / "p.kplan", Hands(lambda _: False, site.memory)
+    save(site.plan(**meant("kafka_topic.one")), file, site.ports)
+    (outcome,) = apply_saved(site.project, file, PlanOptions(), (site.ports, hands)).outcomes
+    assert (outcome.status, outcome.is_verified) == (Status.APPLIED, True)
+    assert {"a", "b"} & site.cluster.topics().keys() == {"b"}
 
 
 def test_a_saved_plan_does_not_replace_another_incarnation(site: Site, tmp_path: Path) -> None:
