@@ -8,6 +8,7 @@ that cannot be read, was made by another version or fails its checksum is as goo
 """
 
 import io
+import os
 import pickle
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -141,7 +142,8 @@ def _program() -> Iterator[object]:
 
 def _given(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Iterator[object]:
     """Name what is given to a configuration from outside of its files."""
-    yield from (folder.absolute(), Path.cwd(), Path.home(), inputs.workspace, inputs.skips_foreign)
+    yield from (folder.absolute(), Path.cwd(), os.environ.get("HOME"), inputs.workspace)
+    yield inputs.skips_foreign
     yield from (inputs.variables, sorted(inputs.values.items()), [kind.name for kind in kinds])
     yield sorted(each for each in inputs.environ.items() if each[0].startswith(PREFIXES))
 

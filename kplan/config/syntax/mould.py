@@ -67,7 +67,7 @@ class Moulds:
 
     def __init__(self) -> None:
         self._moulds: list[Mould] = []
-        self._seen: set[str] = set()
+        self._seen: set[int] = set()
 
     def cast(self, text: str, start: int) -> tuple[int, Content] | None:
         """Give the offset behind the item that begins at `start`, and its tree, if one fits."""
@@ -89,8 +89,9 @@ class Moulds:
         with suppress(RecursionError):  # a long chain of operators is not worth a mould
             holes = sorted(_holes(content, text))
             pattern = _pattern(text, holes)
-            if pattern not in self._seen:
-                self._seen.add(pattern)
+            form = hash(pattern)
+            if form not in self._seen:
+                self._seen.add(form)
                 return
             mould = Mould(pattern, holes, content)
             if mould.cast(text, 0) == (len(text), content):
