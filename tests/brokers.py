@@ -5,13 +5,16 @@
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
+from kplan.sandbox.credentials import MECHANISMS
 from kplan.sandbox.lifecycle import running
 from kplan.sandbox.record import Sandbox
 from kplan.sandbox.spec import SandboxSpec, Security
+from tests.token_endpoint import AUDIENCE, ISSUER, TokenEndpoint, token_endpoint
 
 SandboxOf = Callable[[SandboxSpec], Sandbox]
 
@@ -45,9 +48,56 @@ def open_broker(sandbox_of: SandboxOf) -> Sandbox:
 
 
 @pytest.fixture(scope="session")
-def sasl_broker(sandbox_of: SandboxOf) -> Sandbox:
-    """One node with SASL: `admin` is the super user; `alice`, `bob` and `ci` have no rights."""
-    return sandbox_of(SandboxSpec(security=Security.SASL))
+def tokens() -> Iterator[TokenEndpoint]:
+    """Serve tokens to the client `ci`, who has the secret `secret`."""
+    with token_endpoint({"ci": "secret"}) as endpoint:
+        yield endpoint
+
+
+@pytest.fixture(scope="session")
+def token_keys(tokens: TokenEndpoint, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the public keys of the tokens, which brokers read from a file (KIP-768)."""
+    keys = tmp_path_factory.mktemp("keys") / "keys.json"
+    keys.write_text(tokens.keys())
+    return keys
+
+
+@contextmanager
+def keys_allowed(keys: Path) -> Iterator[None]:
+    """Let brokers that are started now read the keys: they read no others."""
+    with pytest.MonkeyPatch.context() as patched:
+        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys.as_uri()}"
+        patched.setenv("JDK_JAVA_OPTIONS", allowed)
+        yield
+
+
+@pytest.fixture(scope="session")
+def sasl_broker(sandbox_of: SandboxOf, token_keys: Path) -> Sandbox:
+    """One node with SASL: `admin` is the super user; `alice`, `bob` and `ci` have no rights.
+
+    Beside their passwords it takes tokens, by OAUTHBEARER.
+    """
+    offered = ",".join((*MECHANISMS, "OAUTHBEARER"))
+    properties = {
+        "listener.name.client.sasl.enabled.mechanisms": offered,
+        **by_token("listener.name.client", token_keys),
+    }
+    with keys_allowed(token_keys):
+        return sandbox_of(SandboxSpec(security=Security.SASL, server_properties=properties))
+
+
+def by_token(listener: str, keys: Path) -> dict[str, str]:
+    """Let a listener take tokens, checked by Kafka's own validator: keys, issuer and audience."""
+    package = "org.apache.kafka.common.security.oauthbearer"
+    return {
+        f"{listener}.oauthbearer.sasl.jaas.config": f"{package}.OAuthBearerLoginModule required;",
+        f"{listener}.oauthbearer.sasl.server.callback.handler.class": (
+            f"{package}.OAuthBearerValidatorCallbackHandler"
+        ),
+        "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
+        "sasl.oauthbearer.expected.audience": AUDIENCE,
+        "sasl.oauthbearer.expected.issuer": ISSUER,
+    }
 
 
 @pytest.fixture(scope="session")

@@ -18,16 +18,15 @@ from kplan.kafka.settings import ConnectionSettings, Tls
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.model.errors import AuthError
 from kplan.sandbox.record import Sandbox
-from kplan.sandbox.spec import SandboxSpec
+from tests.brokers import SandboxOf, keys_allowed
 from tests.contract.clusters import cleaned, connected, settings_of, soon
 from tests.contract.connections import LOGIN, every_mechanism, settings_from
-from tests.token_endpoint import TokenEndpoint, token_endpoint
+from tests.token_endpoint import TokenEndpoint
 
 Right = tuple[str, str]
 """An operation on a type of resource: ("CREATE", "TOPIC")."""
 
 Lacking = Callable[..., Cluster]
-SandboxOf = Callable[[SandboxSpec], Sandbox]
 
 TOPIC_RIGHTS = ("CREATE", "DELETE", "ALTER", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
 CLUSTER_RIGHTS = ("DESCRIBE", "ALTER")
@@ -146,23 +145,10 @@ def mtls(tls_broker: Sandbox, tmp_path: Path) -> ConnectionSettings:
 
 
 @pytest.fixture(scope="session")
-def tokens() -> Iterator[TokenEndpoint]:
-    """Serve tokens to the client `ci`, who has the secret `secret`."""
-    with token_endpoint({"ci": "secret"}) as endpoint:
-        yield endpoint
-
-
-@pytest.fixture(scope="session")
-def sasl_tls_broker(
-    sandbox_of: SandboxOf, tokens: TokenEndpoint, tmp_path_factory: pytest.TempPathFactory
-) -> Sandbox:
+def sasl_tls_broker(sandbox_of: SandboxOf, token_keys: Path) -> Sandbox:
     """Start one node with every mechanism inside TLS."""
-    keys = tmp_path_factory.mktemp("keys") / "keys.json"
-    keys.write_text(tokens.keys())
-    with pytest.MonkeyPatch.context() as patched:
-        allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys.as_uri()}"
-        patched.setenv("JDK_JAVA_OPTIONS", allowed)  # brokers read keys from nowhere else
-        return sandbox_of(every_mechanism(keys))
+    with keys_allowed(token_keys):
+        return sandbox_of(every_mechanism(token_keys))
 
 
 @pytest.fixture
@@ -201,12 +187,31 @@ def _lets_in(settings: ConnectionSettings) -> bool:
 def oauth_tls(
     sasl_tls_broker: Sandbox, tokens: TokenEndpoint, tmp_path: Path
 ) -> ConnectionSettings:
-    properties = {
-        **sasl_tls_broker.properties,
-        "security.protocol": "SASL_SSL",
+    return settings_from(_by_oidc(sasl_tls_broker, "SASL_SSL", tokens), tmp_path)
+
+
+@pytest.fixture
+def oauth(
+    sasl_broker: Sandbox, tokens: TokenEndpoint, tmp_path: Path
+) -> Iterator[ConnectionSettings]:
+    """Log in by a token where passwords are taken too; its user may make topics of the tests."""
+    grant = AclBinding("TOPIC", "made-by-", "PREFIXED", "User:ci", "*", "ALL", "ALLOW")
+    with closing(WireCluster(settings_of(sasl_broker, "admin"))) as admin:
+        assert admin.create_acls([grant]) == {grant: None}
+        soon(lambda: grant in admin.acls())
+        yield settings_from(_by_oidc(sasl_broker, "SASL_PLAINTEXT", tokens), tmp_path)
+        admin.delete_acls([grant])
+
+
+def _by_oidc(sandbox: Sandbox, protocol: str, tokens: TokenEndpoint) -> dict[str, str]:
+    """Connect as the client `ci`, by a token that is fetched from the endpoint."""
+    properties = dict(sandbox.properties)
+    properties.pop("sasl.jaas.config", None)
+    return {
+        **properties,
+        "security.protocol": protocol,
         "sasl.mechanism": "OAUTHBEARER",
         "sasl.oauthbearer.token.endpoint.url": tokens.url,
         "sasl.oauthbearer.client.id": "ci",
         "sasl.oauthbearer.client.secret": "secret",
     }
-    return settings_from(properties, tmp_path)

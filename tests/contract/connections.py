@@ -13,7 +13,7 @@ from kplan.kafka.wire.driver import preflight
 from kplan.model.errors import ClusterError
 from kplan.sandbox.properties import text
 from kplan.sandbox.spec import SandboxSpec, Security
-from tests.token_endpoint import AUDIENCE, ISSUER
+from tests.brokers import by_token
 
 LOGIN = {"sasl.mechanism": "PLAIN", "sasl.username": "admin", "sasl.password": "secret"}
 
@@ -40,8 +40,7 @@ def told(settings: ConnectionSettings, *, within_s: float = 2.0) -> ClusterError
 def every_mechanism(keys: Path) -> SandboxSpec:
     """Make a node with every mechanism inside TLS, which hangs up after a second of silence.
 
-    `admin` has the password `secret`. Tokens are checked against the public keys of a file, their
-    issuer and audience (KIP-768), by Kafka's own validator.
+    `admin` has the password `secret`.
     """
     package = "org.apache.kafka.common.security"
     users = 'username="admin" password="secret" user_admin="secret"'
@@ -49,7 +48,6 @@ def every_mechanism(keys: Path) -> SandboxSpec:
         "plain": f"{package}.plain.PlainLoginModule required {users};",
         "scram-sha-256": f"{package}.scram.ScramLoginModule required;",
         "scram-sha-512": f"{package}.scram.ScramLoginModule required;",
-        "oauthbearer": f"{package}.oauthbearer.OAuthBearerLoginModule required;",
     }
     client = "listener.name.client"
     return SandboxSpec(
@@ -58,13 +56,8 @@ def every_mechanism(keys: Path) -> SandboxSpec:
             "listener.security.protocol.map": "CLIENT:SASL_SSL,CONTROLLER:SSL",
             f"{client}.ssl.client.auth": "none",
             **{f"{client}.{name}.sasl.jaas.config": login for name, login in logins.items()},
-            f"{client}.oauthbearer.sasl.server.callback.handler.class": (
-                f"{package}.oauthbearer.OAuthBearerValidatorCallbackHandler"
-            ),
-            "sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
-            "sasl.oauthbearer.expected.audience": AUDIENCE,
-            "sasl.oauthbearer.expected.issuer": ISSUER,
-            "sasl.enabled.mechanisms": ",".join(logins).upper(),
+            **by_token(client, keys),
+            "sasl.enabled.mechanisms": ",".join((*logins, "oauthbearer")).upper(),
             "sasl.mechanism.inter.broker.protocol": "PLAIN",
             "authorizer.class.name": "",
             "connections.max.idle.ms": "1000",

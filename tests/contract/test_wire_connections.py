@@ -12,8 +12,10 @@ import pytest
 from kplan.cluster.specs import AclBinding, NewTopic
 from kplan.kafka.auth import ClientCredentials, Plain, ScramSha256, ScramSha512
 from kplan.kafka.settings import ConnectionSettings, Endpoint, Tls
+from kplan.kafka.wire.direct import ControllerCluster
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.model.errors import AuthError, Unreachable, Unread
+from kplan.model.refusal import Refusal
 from kplan.sandbox.record import Sandbox
 from tests.contract.connections import settings_from, told
 
@@ -39,6 +41,27 @@ def test_our_principal_is_the_one_that_the_authorizer_sees(
             assert grant in _eventually(cluster)
         finally:
             admin.delete_acls([grant])
+
+
+def test_the_authorizer_speaks_at_controllers_too(sasl_broker: Sandbox, tmp_path: Path) -> None:
+    """K919-26: whoever has no rights has none there; so has nobody who does not log in."""
+    bob = settings_from(sasl_broker.client("bob"), tmp_path)
+    direct = _at_controllers(bob, sasl_broker)
+    grant = AclBinding("TOPIC", "orders", "LITERAL", "User:bob", "*", "READ", "ALLOW")
+    with closing(ControllerCluster(direct)) as cluster:
+        refused = cluster.create_acls([grant])[grant]
+        assert isinstance(refused, Refusal)
+        assert refused.error == "CLUSTER_AUTHORIZATION_FAILED"
+        assert "User:bob needs ALTER on CLUSTER" in refused.message
+        with pytest.raises(Unread, match="needs DESCRIBE on CLUSTER"):
+            cluster.acls()
+    assert isinstance(told(replace(direct, sasl=None)), AuthError)
+
+
+def _at_controllers(settings: ConnectionSettings, sandbox: Sandbox) -> ConnectionSettings:
+    address, _, port = sandbox.bootstrap_controllers.rpartition(":")
+    at = (Endpoint(address, int(port)),)
+    return replace(settings, bootstrap_servers=(), bootstrap_controllers=at, allows_direct=True)
 
 
 def _eventually(cluster: WireCluster) -> frozenset[AclBinding]:
@@ -70,8 +93,12 @@ def test_a_wrong_password_is_told_in_a_moment(sasl: ConnectionSettings) -> None:
         assert "wrong-secret" not in f"{error.detail} {error.hint}"
 
 
-def test_a_mechanism_that_is_not_offered_is_told_with_the_offer(sasl: ConnectionSettings) -> None:
-    error = told(replace(sasl, sasl=ClientCredentials("http://unused/", "ci", "secret")))
+def test_a_mechanism_that_is_not_offered_is_told_with_the_offer(
+    sasl: ConnectionSettings, sasl_broker: Sandbox
+) -> None:
+    """The listener of the controller takes passwords alone."""
+    by_token = replace(sasl, sasl=ClientCredentials("http://unused/", "ci", "secret"))
+    error = told(_at_controllers(by_token, sasl_broker))
     assert error.detail.endswith(
         "the SASL mechanism OAUTHBEARER. It offers: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512."
     )
@@ -83,7 +110,8 @@ def test_a_listener_that_wants_a_login_is_told_with_its_offer(
     error = told(replace(sasl, sasl=None))
     assert isinstance(error, AuthError)
     assert error.detail.endswith(
-        "wants a SASL login, and kplan has none. It offers: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512."
+        "wants a SASL login, and kplan has none. "
+        "It offers: OAUTHBEARER, PLAIN, SCRAM-SHA-256, SCRAM-SHA-512."
     )
     assert "wants a SASL login" in told(replace(sasl_tls, sasl=None)).detail
 
