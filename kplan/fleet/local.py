@@ -16,7 +16,9 @@ def local(spark: "SparkSession", rows: Sequence[Sequence[object]], schema: str) 
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
-    fields = to_arrow_schema(cast("StructType", StructType.fromDDL(schema)))
+    meant = cast("StructType", StructType.fromDDL(schema))
+    fields = to_arrow_schema(meant)
     columns = zip(*rows, strict=True) if rows else [()] * len(fields)
     arrays = [pa.array(found, each.type) for found, each in zip(columns, fields, strict=True)]
-    return spark.createDataFrame(pa.Table.from_arrays(arrays, schema=fields))
+    table = pa.Table.from_arrays(arrays, schema=fields)
+    return spark.createDataFrame(table, meant)  # Spark Connect infers nothing without rows
