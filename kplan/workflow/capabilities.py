@@ -1,11 +1,12 @@
-"""Holding a plan against what its clusters can be asked for at all (KIP-97)."""
+"""Holding a plan, or a single question, against what clusters can be asked for at all (KIP-97)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
+from kplan.cluster.port import Cluster
 from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
-from kplan.model.errors import ClusterError
+from kplan.model.errors import ClusterError, Unsupported
 from kplan.model.plan import Plan
 from kplan.workflow.clusters import Clusters
 
@@ -14,6 +15,13 @@ def with_capabilities(plan: Plan, clusters: Clusters) -> Plan:
     """Refuse a plan that takes an API that its cluster lacks, before anything is done (K117-21)."""
     found = tuple(_problems(plan, clusters))
     return replace(plan, diagnostics=in_order([*plan.diagnostics, *found])) if found else plan
+
+
+def check_served(cluster: Cluster, methods: Collection[str]) -> None:
+    """Stop before anything is sent where the cluster lacks an API (K117-21). Raises Unsupported."""
+    lacks = cluster.lacks(methods)
+    if lacks:
+        raise Unsupported(f"{'. '.join(dict.fromkeys(map(str, lacks.values())))}.")
 
 
 def _problems(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:

@@ -1,16 +1,17 @@
 """Use case: delegation tokens, by their ids; secrets are read where they are needed (KIP-48)."""
 
 from base64 import b64encode
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
 from kplan.cluster.delegation import DelegationToken, TokenOrder
 from kplan.cluster.errors import remedy
 from kplan.cluster.port import Cluster
-from kplan.model.errors import ClusterError, Unsupported, UsageError
+from kplan.model.errors import ClusterError, UsageError
 from kplan.model.refusal import Refusal
 from kplan.model.tables import Figures, FigureTable
+from kplan.workflow.capabilities import check_served
 
 _COLUMNS = ("token", "owner", "requester", "renewers", "issued", "expires", "at_most_until")
 
@@ -97,13 +98,6 @@ def token_expired(cluster: Cluster, token: str, span_ms: int) -> int:
     if isinstance(until, Refusal):
         raise ClusterError(f"Token {token} goes on: {until}", remedy(until))
     return until
-
-
-def check_served(cluster: Cluster, methods: Collection[str]) -> None:
-    """Stop before anything is sent where the cluster lacks an API (K117-21). Raises Unsupported."""
-    lacks = cluster.lacks(methods)
-    if lacks:
-        raise Unsupported(f"{'. '.join(dict.fromkeys(map(str, lacks.values())))}.")
 
 
 def moment(at_ms: int) -> str:

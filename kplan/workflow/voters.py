@@ -9,7 +9,7 @@ from kplan.cluster.specs import Verdict
 from kplan.model.errors import ClusterError, PolicyDenied, Unsupported, UsageError
 from kplan.workflow.asking import asked
 from kplan.workflow.broker_registration import check_direct
-from kplan.workflow.delegation import check_served
+from kplan.workflow.capabilities import check_served
 from kplan.workflow.project import Ports, Project
 
 LIVE_MS = 10_000
