@@ -8,9 +8,11 @@ Reading, planning and applying stand beside the same work of the raw floor, on a
 own, in turn. The exponent tells how a stage grows from the smallest to the largest size (1.0 is
 linear). Every run is a process of its own, so that peak memory is that of the job alone. Absolute
 seconds belong to the machine and the moment.
+
+The table is printed after each size, so that whoever cuts a run keeps what was measured; a part
+that could not be measured is told on stderr, where every step is, and leaves its cells empty.
 """
 
-import json
 import math
 import os
 import platform
@@ -20,11 +22,14 @@ import sys
 import tempfile
 import time
 from argparse import ArgumentParser
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from kplan.model.errors import SandboxError
 from kplan.sandbox.lifecycle import running
 from tests.bench.pairs import READING, SERVED, measured
 from tests.bench.sizes import Size, cluster_for, write_configuration
@@ -34,30 +39,27 @@ SIZES: Mapping[str, Size] = {
     "medium": Size(5_000, 10_000, 1),
     "large": Size(20_000, 50_000, 1),
 }
-"""One partition each; `large` is on two brokers, for one could not open so many files."""
+"""One partition each; `large` is on two brokers (decision 0081)."""
 
+BEGUN = time.monotonic()
 Run = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """All runs at one size: of kplan offline, of the floor, and of kplan on a broker."""
+    """All runs at one size by job: of kplan offline, of the floor, and of kplan on a broker."""
 
     size: Size
-    offline: Run
-    floor_create: Run
-    floor_read: Sequence[Run]
-    applied: Run
-    planned: Sequence[Run]
+    runs: Mapping[str, list[Run]] = field(default_factory=lambda: defaultdict(list))
 
-    @property
-    def read_s(self) -> float:
-        """The raw read floor in seconds."""
-        return float(statistics.median(each["seconds"] for each in self.floor_read))
+    def median(self, job: str, *parts: str) -> float:
+        """Give the seconds of parts of a job, the median of its runs. Raises StatisticsError."""
+        sums = [sum(each[part] for part in parts) for each in self.runs[job]]
+        return float(statistics.median(sums))
 
-    def staged(self, runs: Sequence[Run], *stages: str) -> float:
-        """Give the seconds of stages, the median of the runs."""
-        sums = [sum(each["stages"].get(stage, 0.0) for stage in stages) for each in runs]
+    def staged(self, job: str, *stages: str) -> float:
+        """Give the seconds of stages of kplan, the median of its runs. Raises StatisticsError."""
+        sums = [sum(each["stages"].get(stage, 0.0) for stage in stages) for each in self.runs[job]]
         return float(statistics.median(sums))
 
 
@@ -72,61 +74,95 @@ class Row:
 
 
 def _read(found: Measured) -> float:
-    return found.read_s
+    return found.median("floor read", "seconds")
 
 
-def _created(found: Measured) -> float:
-    return float(found.floor_create["seconds"] + found.floor_create["visible"])
+def _parsed(found: Measured) -> float:
+    return found.median("offline", "hcl2")
+
+
+def _offline(*parts: str) -> Callable[[Measured], float]:
+    return lambda found: found.median("offline", *parts)
 
 
 ROWS = (
-    Row(
-        "parse, no cache", lambda x: x.offline["parse"], lambda x: x.offline["hcl2"], "python-hcl2"
-    ),
+    Row("parse, no cache", _offline("parse"), _parsed, "python-hcl2"),
     Row(
         "evaluate",
-        lambda x: x.offline["cold"] - x.offline["parse"],
-        lambda x: x.offline["hcl2"],
+        lambda x: x.median("offline", "cold") - x.median("offline", "parse"),
+        _parsed,
         "python-hcl2",
     ),
+    Row("load, nothing changed", _offline("warm"), _parsed, "python-hcl2"),
+    Row("read", lambda x: x.staged("plan", *READING[:2]), _read, "raw read"),
+    Row("plan, nothing changes", lambda x: x.staged("plan", "Planning"), _read, "raw read"),
+    Row("plan, everything new", _offline("plan"), _read, "raw read"),
+    Row("render text", _offline("text"), _read, "raw read"),
+    Row("render JSON", _offline("json"), _read, "raw read"),
     Row(
-        "load, nothing changed",
-        lambda x: x.offline["warm"],
-        lambda x: x.offline["hcl2"],
-        "python-hcl2",
+        "apply, served",
+        lambda x: x.staged("apply", *SERVED),
+        lambda x: x.median("floor create", "seconds", "visible"),
+        "raw create",
     ),
-    Row("read", lambda x: x.staged(x.planned, *READING[:2]), _read, "raw read"),
-    Row("plan, nothing changes", lambda x: x.staged(x.planned, "Planning"), _read, "raw read"),
-    Row("plan, everything new", lambda x: x.offline["plan"], _read, "raw read"),
-    Row("render text", lambda x: x.offline["text"], _read, "raw read"),
-    Row("render JSON", lambda x: x.offline["json"], _read, "raw read"),
-    Row("apply, served", lambda x: x.staged([x.applied], *SERVED), _created, "raw create"),
     Row(
         "no-change plan, whole",
-        lambda x: statistics.median(each["seconds"] for each in x.planned),
-        lambda x: x.read_s + x.staged(x.planned, "Reading configuration"),
+        lambda x: x.median("plan", "seconds"),
+        lambda x: _read(x) + x.staged("plan", "Reading configuration"),
         "raw read + parsing",
     ),
 )
 
 
-def measure(size: Size, runs: int) -> Measured:
-    """Measure one size: offline, the floor's writes on one broker, all else on another."""
+def measure(found: Measured, runs: int) -> None:
+    """Measure one size: offline, the floor's writes on one cluster, all else on another.
+
+    Raises CalledProcessError when a job fails and SandboxError when a cluster does; what was
+    measured before stays in `found`.
+    """
+    size = found.size
     counts = (str(size.topics), str(size.acls), str(size.partitions))
-    offline = measured("offline", *counts)
-    with running(cluster_for(size)) as broker:
-        create = measured("floor", "create", broker.bootstrap_servers, *counts)
-    with running(cluster_for(size)) as broker, tempfile.TemporaryDirectory() as scratch:
+
+    def run(job: str, *words: str) -> None:
+        with told(f"{size}: {job}"):
+            found.runs[job].append(measured(*words))
+
+    run("offline", "offline", *counts)
+    with cluster(size) as at:
+        run("floor create", "floor", "create", at, *counts)
+    with cluster(size) as at, tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "estate"
         write_configuration(size, folder)
-        at = broker.bootstrap_servers
-        applied = measured("job", "apply", at, str(folder))
-        pairs = [
-            (measured("floor", "read", at, *counts), measured("job", "plan", at, str(folder)))
-            for _ in range(runs)
-        ]
-    read, planned = zip(*pairs, strict=True)
-    return Measured(size, offline, create, read, applied, planned)
+        run("apply", "job", "apply", at, str(folder))
+        for _ in range(runs):
+            run("floor read", "floor", "read", at, *counts)
+            run("plan", "job", "plan", at, str(folder))
+
+
+@contextmanager
+def cluster(size: Size) -> Iterator[str]:
+    """Run a cluster of the right shape, and give its address."""
+    with ExitStack() as stack:
+        with told(f"{size}: a cluster of {cluster_for(size).brokers}"):
+            broker = stack.enter_context(running(cluster_for(size)))
+        yield broker.bootstrap_servers
+
+
+@contextmanager
+def told(step: str) -> Iterator[None]:
+    """Say on stderr that a step begins, and how long it took."""
+    begun = time.monotonic()
+    tell(f"{step} ...")
+    try:
+        yield
+    finally:
+        tell(f"{step}: {time.monotonic() - begun:.1f} s")
+
+
+def tell(text: str) -> None:
+    """Say something on stderr, with the time since the benchmark began."""
+    minutes, seconds = divmod(int(time.monotonic() - BEGUN), 60)
+    print(f"{minutes:3}:{seconds:02} {text}", file=sys.stderr, flush=True)
 
 
 def table(found: Sequence[Measured]) -> list[str]:
@@ -137,29 +173,45 @@ def table(found: Sequence[Measured]) -> list[str]:
         f"|---|---|{'---|' * (len(sizes) + 1)}",
     ]
     for row in ROWS:
-        cells = [f"{row.mine(x):.2f} s, {row.mine(x) / row.base(x):.2f} x" for x in found]
-        exponent = _exponent([(x.size.topics + x.size.acls, row.mine(x)) for x in found])
-        lines.append(f"| {row.name} | {row.beside} | {' | '.join(cells)} | {exponent} |")
+        cells = [_cell(row, each) for each in found]
+        lines.append(
+            f"| {row.name} | {row.beside} | {' | '.join(cells)} | {_exponent(row, found)} |"
+        )
     told: Mapping[str, Callable[[Measured], str]] = {
-        "peak memory, plan": lambda x: _peak(x.planned),
-        "peak memory, apply": lambda x: _peak([x.applied]),
-        "peak memory, a block each": lambda x: _peak([x.offline]),
-        "requests of a plan": lambda x: f"{x.planned[-1]['exchanges']}",
-        "writes of an apply": lambda x: f"{x.applied['requests']}",
+        "peak memory, plan": lambda x: _most(x.runs["plan"], "peak_mb", " MB"),
+        "peak memory, apply": lambda x: _most(x.runs["apply"], "peak_mb", " MB"),
+        "peak memory, a block each": lambda x: _most(x.runs["offline"], "peak_mb", " MB"),
+        "requests of a plan": lambda x: _most(x.runs["plan"], "exchanges"),
+        "writes of an apply": lambda x: _most(x.runs["apply"], "requests"),
     }
     for name, tell in told.items():
         lines.append(f"| {name} | | {' | '.join(tell(x) for x in found)} | |")
     return lines
 
 
-def _peak(runs: Sequence[Run]) -> str:
-    return f"{max(each['peak_mb'] for each in runs):.0f} MB"
-
-
-def _exponent(points: Sequence[tuple[int, float]]) -> str:
-    (small, first), (large, last) = points[0], points[-1]
-    if small == large or min(first, last) <= 0:
+def _cell(row: Row, found: Measured) -> str:
+    try:
+        mine = row.mine(found)
+    except statistics.StatisticsError:
         return ""
+    try:
+        return f"{mine:.2f} s, {mine / row.base(found):.2f} x"
+    except statistics.StatisticsError:
+        return f"{mine:.2f} s"
+
+
+def _most(runs: Sequence[Run], figure: str, unit: str = "") -> str:
+    return f"{max(each[figure] for each in runs):.0f}{unit}" if runs else ""
+
+
+def _exponent(row: Row, found: Sequence[Measured]) -> str:
+    points = []
+    for each in found:
+        with suppress(statistics.StatisticsError):
+            points.append((each.size.topics + each.size.acls, row.mine(each)))
+    if len(points) < 2 or points[0][1] <= 0:
+        return ""
+    (small, first), (large, last) = points[0], points[-1]
     return f"{math.log(last / first) / math.log(large / small):.2f}"
 
 
@@ -199,23 +251,24 @@ def _command(words: Sequence[str]) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Measure the sizes asked for, and print the table; raw figures go to stderr."""
+    """Measure the sizes asked for, the smallest first, and print the table after each."""
     parser = ArgumentParser(prog="python -m tests.bench")
     parser.add_argument("--size", choices=tuple(SIZES), action="append")
     parser.add_argument("--runs", type=int, default=3)
     asked = parser.parse_args()
-    lines = start_up()
-    found = []
-    for name in asked.size or SIZES:
+    with told("start-up"):
+        lines = start_up()
+    print("\n".join(lines), flush=True)
+    found: list[Measured] = []
+    for name in (name for name in SIZES if name in (asked.size or SIZES)):
+        found.append(Measured(SIZES[name]))
         try:
-            found.append(measure(SIZES[name], asked.runs))
-        except subprocess.CalledProcessError as failure:  # what was measured before is shown
-            print(f"{name}: not measured, {failure}", file=sys.stderr)
-            continue
-        print(json.dumps({name: [found[-1].offline, found[-1].floor_create]}), file=sys.stderr)
-    load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
-    print(f"{platform.platform()}, {os.cpu_count()} processors, load {load}\n")
-    print("\n".join([*lines, "", *(table(found) if found else ())]))
+            measure(found[-1], asked.runs)
+        except (subprocess.CalledProcessError, SandboxError) as failure:
+            tell(f"{SIZES[name]}: not measured to the end, {failure}")
+        load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
+        print(f"\n{platform.platform()}, {os.cpu_count()} processors, load {load}\n")
+        print("\n".join(table(found)), flush=True)
 
 
 if __name__ == "__main__":
