@@ -6,7 +6,7 @@ length that prefixes of its cluster have, so that Spark can hash instead of comp
 with everything.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from kplan.fleet.rows import CLUSTER
@@ -99,8 +99,8 @@ def verdicts(
     found = looking.join(held, _SPEAKING, "left").where(is_first | F.col("permission").isNotNull())
     is_meant = F.col("acl_host").isin(ANY_HOST, F.col("host"))
     says = {
-        "denied": (F.col("permission") == "DENY") & is_meant & _denies(),
-        "granted": (F.col("permission") == "ALLOW") & is_meant & _grants(),
+        "denied": (F.col("permission") == "DENY") & is_meant & _denies(F.col("operation")),
+        "granted": (F.col("permission") == "ALLOW") & is_meant & _grants(F.col("operation")),
         "known": F.col("permission") == _ANYBODY,
     }
     weighed = found.groupBy(*REQUEST, "is_super", "is_open").agg(
@@ -133,7 +133,8 @@ def matching(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
     looking = _looking(requests.select(*REQUEST), acls, who)
     found = looking.join(_held(acls, ["identity"]), _SPEAKING, "left")
     is_meant = F.col("acl_host").isin(ANY_HOST, F.col("host"))
-    return found.where(is_meant & (_grants() | _denies())).select(*REQUEST, "identity")
+    speaks = _grants(F.col("operation")) | _denies(F.col("operation"))
+    return found.where(is_meant & speaks).select(*REQUEST, "identity")
 
 
 def standing_on(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
@@ -225,19 +226,19 @@ def own_key() -> "Column":
     return F.concat_ws(":", "pattern_type", "resource_name").alias("key")
 
 
-def _denies() -> "Column":
+def _denies(asked: "Column") -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
-    return F.col("acl_operation").isin("ALL", F.col("operation"))
+    return F.col("acl_operation").isin("ALL", asked)
 
 
-def _grants() -> "Column":
+def _grants(asked: "Column") -> "Column":
     from pyspark.sql import functions as F  # noqa: N812
 
     implied = F.expr("false")
     for operation, by in IMPLIED_BY.items():
-        implied |= (F.col("operation") == operation) & F.col("acl_operation").isin(*sorted(by))
-    return _denies() | implied
+        implied |= (asked == operation) & F.col("acl_operation").isin(*sorted(by))
+    return _denies(asked) | implied
 
 
 def word(name: "Column") -> "Column":
@@ -293,22 +294,77 @@ def who_can(
 def access_of(objects: "DataFrame", principal: str) -> "DataFrame":
     """List what a principal may do to the topics of every cluster, from any host.
 
-    Out: cluster, topic, operations (in alphabetical order).
+    A topic looks for ACLs once, not once for each operation: what each pattern says is a set of
+    operations, and these are added up (decision 0088). Out: cluster, topic, operations (in
+    alphabetical order).
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    operations = F.array(*(F.lit(each) for each in OPERATIONS["TOPIC"]))
-    asked = objects.where(F.col("kind") == "kafka_topic").select(
+    rules = rules_of(objects).select(
         "cluster",
-        F.lit(principal).alias("principal"),
-        F.lit(ANY_HOST).alias("host"),
-        F.explode(operations).alias("operation"),
-        F.lit("TOPIC").alias("resource_type"),
-        F.col("identity").alias("resource_name"),
+        F.array_contains("super_users", principal).alias("is_super"),
+        F.col("allow_everyone").alias("is_open"),
     )
-    found = decisions(asked, acls_of(objects), rules_of(objects)).where("is_allowed")
+    said = _said(acls_of(objects), rules, principal)
+    topics = objects.where(F.col("kind") == "kafka_topic").select(
+        "cluster", F.lit("TOPIC").alias("resource_type"), F.col("identity").alias("resource_name")
+    )
+    found = (
+        _keyed(topics, said)
+        .join(said.drop(*_PLACE[1:]), ["cluster", "key"], "left")
+        .join(F.broadcast(rules), "cluster", "left")
+        .where("granted is not null or is_super or is_open")
+        .groupBy("cluster", "resource_name", "is_super", "is_open")
+        .agg(F.bit_or("granted").alias("granted"), F.bit_or("denied").alias("denied"))
+    )
+    everything = F.col("is_super") | (F.col("is_open") & F.col("granted").isNull())
+    allowed = F.when(everything, F.lit(-1)).otherwise(
+        F.col("granted").bitwiseAND(F.bitwise_not("denied"))
+    )
+    names = [F.when(allowed.bitwiseAND(F.lit(bit)) != 0, F.lit(name)) for name, bit in _BITS]
     return (
-        found.groupBy("cluster", F.col("resource_name").alias("topic"))
-        .agg(F.concat_ws(", ", F.sort_array(F.collect_set("operation"))).alias("operations"))
+        found.select(
+            "cluster",
+            F.col("resource_name").alias("topic"),
+            F.concat_ws(", ", *names).alias("operations"),
+        )
+        .where("operations <> ''")
         .orderBy("cluster", "topic")
     )
+
+
+_BITS = [(name, 1 << at) for at, name in enumerate(sorted(OPERATIONS["TOPIC"]))]
+
+
+def _said(acls: "DataFrame", rules: "DataFrame", principal: str) -> "DataFrame":
+    """Add up what the ACLs on each pattern of topics say to a principal, as bits of operations.
+
+    Of a cluster that allows what has no ACLs those for others are there, too, and say nothing. Out:
+    cluster, resource_type, resource_name, pattern_type, key, granted, denied.
+    """
+    from pyspark.sql import functions as F  # noqa: N812
+
+    is_meant = F.col("principal").isin(principal, EVERYONE) & (F.col("host") == ANY_HOST)
+    on_topics = acls.where(F.col("resource_type") == "TOPIC")
+    concerned = on_topics.join(F.broadcast(rules), "cluster", "left").where(
+        is_meant | F.col("is_open")
+    )
+    bits = {
+        "granted": _bits(is_meant & (F.col("permission") == "ALLOW"), _grants),
+        "denied": _bits(is_meant & (F.col("permission") == "DENY"), _denies),
+    }
+    return (
+        concerned.withColumnRenamed("operation", "acl_operation")
+        .groupBy(*_PLACE, "pattern_type", own_key())
+        .agg(*(F.bit_or(each).alias(name) for name, each in bits.items()))
+    )
+
+
+def _bits(speaks: "Column", of: "Callable[[Column], Column]") -> "Column":
+    """Give the operations of which an ACL speaks, one bit each."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    found = F.lit(0)
+    for name, bit in _BITS:
+        found = found.bitwiseOR(F.when(of(F.lit(name)), F.lit(bit)).otherwise(F.lit(0)))
+    return F.when(speaks, found).otherwise(F.lit(0))

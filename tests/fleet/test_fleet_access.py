@@ -26,7 +26,7 @@ from kplan.fleet.topics import line_of
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change
-from kplan.policy.access import Acls, Request, Rules
+from kplan.policy.access import OPERATIONS, Acls, Request, Rules
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -180,6 +180,36 @@ def test_what_a_principal_may_do_in_any_cluster(objects: Make) -> None:
         ("eu", "orders", "DESCRIBE, READ"),
         ("us", "orders", "DESCRIBE, WRITE"),
     ]
+
+
+def test_the_access_of_a_principal_is_what_the_authorizer_of_each_cluster_says(
+    objects: Make,
+) -> None:
+    """Also of super users, and of clusters that allow what has no ACLs."""
+    dice = random.Random(11)
+    names = ("a", "abc", "*x", "orders.eu", "zzz")
+    rows: list[Row] = []
+    oracles: dict[str, Acls] = {}
+    for number in range(12):
+        cluster, is_open = f"c{number}", number % 3 == 0
+        held = random_acls(dice, dice.randint(0, 9))
+        rows += [about(cluster, everyone=str(is_open).lower()), *(row(a, cluster) for a in held)]
+        rows += [topic(each, cluster) for each in names]
+        rules = Rules(frozenset({"User:root"}), allow_everyone=is_open)
+        oracles[cluster] = Acls((binding(each) for each in held), rules)
+    found = objects(rows)
+    for who in ("User:a", "User:root", "Team:x"):
+        allowed = {
+            (cluster, name): [
+                operation
+                for operation in sorted(OPERATIONS["TOPIC"])
+                if oracle.verdict(Request(who, "*", operation, "TOPIC", name)).is_allowed
+            ]
+            for cluster, oracle in oracles.items()
+            for name in names
+        }
+        expected = [(*place, ", ".join(each)) for place, each in sorted(allowed.items()) if each]
+        assert listed(access_of(found, who), "cluster", "topic", "operations") == expected
 
 
 def logged(at: str, who: str, verdict: str, what: str, count: int = 1) -> str:
