@@ -16,7 +16,8 @@ from kplan.cli.session import Session
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.plan.ignore import Ignored, ignored_by
 from kplan.report import views
-from kplan.report.report import Format, Report, Setting, written
+from kplan.report.format import Format
+from kplan.report.report import Report, Setting, written
 from kplan.report.reports import drift_report, problems_report
 from kplan.workflow.drift import Drifted, drift
 

@@ -145,8 +145,8 @@ def told(
     """
     from kplan.cli.problems import timestamp  # noqa: PLC0415 - see above
     from kplan.report import views  # noqa: PLC0415
+    from kplan.report.format import ANSWERS  # noqa: PLC0415
     from kplan.report.parts import figures_report  # noqa: PLC0415
-    from kplan.report.report import ANSWERS  # noqa: PLC0415
 
     spark, run, inputs = given
     reports = reporting(session, "fleet", run.report, is_json=run.json, formats=ANSWERS)

@@ -18,14 +18,17 @@ def tell(
 
     `sources` maps file to its text, so that lines can be shown.
     """
-    from kplan.report import views  # noqa: PLC0415 - jinja2 is slow to load
+    found = tuple(diagnostics)
+    if not found:
+        return
+    from kplan.report import views  # noqa: PLC0415 - slow to load, and often there are none
 
     files = sources or {}
     if is_stream:
         at = timestamp()
-        terminal.data("".join(views.diagnostic_line(each, files, at) for each in diagnostics))
+        terminal.data("".join(views.diagnostic_line(each, files, at) for each in found))
     else:
-        terminal.talk(views.diagnostics_text(diagnostics, files, terminal.talk_look))
+        terminal.talk(views.diagnostics_text(found, files, terminal.talk_look))
 
 
 def timestamp() -> str:

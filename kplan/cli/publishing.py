@@ -8,8 +8,9 @@ from pathlib import Path
 from kplan.cli import service
 from kplan.cli.session import Session
 from kplan.cli.target import Target
+from kplan.report.format import Format
 from kplan.report.formats.markdown import LIMITS
-from kplan.report.report import Format, Report, Setting, written
+from kplan.report.report import Report, Setting, written
 from kplan.state.atomic import real_path, write_beside
 
 _MODE = 0o666

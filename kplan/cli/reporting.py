@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kplan.cli.environment import is_ci
 from kplan.cli.exits import Exit
 from kplan.cli.problems import timestamp
 from kplan.cli.session import Session
@@ -14,7 +15,8 @@ from kplan.cli.target import Target
 from kplan.model.errors import ConfigError, KplanError, UsageError
 
 if TYPE_CHECKING:
-    from kplan.report.report import Format, Report
+    from kplan.report.format import Format
+    from kplan.report.report import Report
 
 SHORT: Mapping[str, str] = {"md": "markdown", "txt": "text", "xml": "junit"}
 _STDOUT = "-"
@@ -32,6 +34,11 @@ class Reporting:
     def takes_stdout(self) -> bool:
         """Whether a report takes the place of the text on stdout."""
         return any(each.path is None for each in self.targets)
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether anybody asked for a report: a file, or the CI service of this job."""
+        return bool(self.targets) or is_ci(self.session.environ)
 
     @contextmanager
     def of_failures(self) -> Iterator[None]:
@@ -51,6 +58,8 @@ class Reporting:
 
         That is `code`, unless all went well but the writing.
         """
+        if not self.is_heard:
+            return code
         from kplan.cli import publishing  # noqa: PLC0415 - help needs it not
 
         is_written = publishing.published(self.session, self.targets, report)
@@ -86,7 +95,7 @@ def reporting(
 
 def format_named(option: str, name: str) -> str:
     """Give the whole name of a format. Raises UsageError."""
-    from kplan.report.report import Format  # noqa: PLC0415 - help needs it not
+    from kplan.report.format import Format  # noqa: PLC0415 - help needs it not
 
     found = SHORT.get(name, name)
     if found not in list(Format):

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from typer.main import get_command
 from kplan.cli import exits, logs
 from kplan.cli.app import GROUPS, OPTIONS, VERBS, application
 from kplan.cli.arguments import Flag, Flags, from_environment, rewritten, verb_path
+from kplan.cli.as_declared import spared
 from kplan.cli.environment import unknown_variables
 from kplan.cli.exits import Exit
 from kplan.cli.problems import tell
@@ -106,7 +107,7 @@ def command_line(args: Sequence[str], environ: Mapping[str, str]) -> CommandLine
     """
     before, path, rest = verb_path(args, OPTIONS, frozenset(GROUPS))
     name = " ".join(path)
-    root = get_command(application(name.__eq__, [name] if name in VERBS else VERBS))
+    root = spared(get_command(application(name.__eq__, _near(path))))
     ahead = rewritten(before, OPTIONS)
     given = rewritten([*from_environment(environ, path), *rest], _flags(root, path))
     every = (*ahead, *path, *given)
@@ -168,6 +169,15 @@ def _enter(folder: str) -> None:
         os.chdir(folder)
     except OSError as error:
         raise UsageError(f"-chdir={folder}: {error.strerror}.") from None
+
+
+def _near(path: tuple[str, ...]) -> Iterable[str]:
+    """Give the verbs that help, or an error, may name: typer takes its time for each."""
+    if (name := " ".join(path)) in VERBS:
+        return (name,)
+    if path and path[0] in GROUPS:
+        return [each for each in VERBS if each.startswith(f"{path[0]} ")]
+    return {each.partition(" ")[0]: each for each in VERBS}.values()  # a group shows with any
 
 
 def _flags(command: Any, path: tuple[str, ...]) -> Flags:  # noqa: ANN401 - as in CommandLine

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kplan.cli.environment import is_ci, is_on
+from kplan.report.format import Format
 from kplan.report.formats.markdown import LIMITS
-from kplan.report.report import Format
 
 _TOPS = (
     "GITHUB_WORKSPACE",

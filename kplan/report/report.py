@@ -6,11 +6,11 @@ made before a format asks for it.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 from kplan.report.case import Case
 from kplan.report.data import Data
 from kplan.report.document import Document
+from kplan.report.format import Format
 from kplan.report.formats.annotations import azure_lines, github_lines
 from kplan.report.formats.html import html
 from kplan.report.formats.json_text import json_text, ndjson_text
@@ -22,30 +22,6 @@ from kplan.report.formats.slack import slack_data
 from kplan.report.formats.text import text
 from kplan.report.gauge import Gauge
 from kplan.report.look import PLAIN, Look
-
-
-class Format(StrEnum):
-    """How a report is written. GITLAB counts for a merge request; GITHUB and AZURE annotate."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    HTML = "html"
-    JSON = "json"
-    NDJSON = "ndjson"
-    JUNIT = "junit"
-    SARIF = "sarif"
-    GITLAB = "gitlab"
-    GITHUB = "github"
-    AZURE = "azure"
-    PROMETHEUS = "prometheus"
-    SLACK = "slack"
-
-
-EVERY = frozenset(Format)
-COUNTLESS = EVERY - {Format.GITLAB}
-"""The formats of what changes no objects: GitLab's report counts nothing else."""
-ANSWERS = frozenset({Format.TEXT, Format.MARKDOWN, Format.HTML, Format.JSON, Format.NDJSON})
-"""The formats of an answer to a question: there is nothing in it to gate or to point at."""
 
 
 @dataclass(frozen=True, slots=True)

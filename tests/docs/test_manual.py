@@ -15,7 +15,7 @@ from kplan.cli.exits import Exit
 from kplan.config.inputs import Inputs
 from kplan.config.load import load
 from kplan.kinds import KINDS
-from kplan.report.report import Format
+from kplan.report.format import Format
 from tests.docs.test_pipelines import parse
 from tests.unit.cli.memory_desk import Desk, desk_at
 

@@ -19,7 +19,7 @@ from pre_commit.clientlib import load_manifest
 from kplan.cli.app import VERBS
 from kplan.cli.environment import unknown_variables
 from kplan.cli.run import command_line
-from kplan.report.report import Format
+from kplan.report.format import Format
 from tests.schemas import Schema
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kplan.report.report import Format, Report, Setting, written
+from kplan.report.format import Format
+from kplan.report.report import Report, Setting, written
 from kplan.report.reports import plan_report, problems_report
 from tests.golden.case import CASES, NOW, told
 from tests.golden.test_golden import COUNTS, NAMES, NOTHING

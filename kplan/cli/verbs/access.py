@@ -98,10 +98,10 @@ def _told(
     from kplan.cli import wiring  # noqa: PLC0415 - as above
     from kplan.cli.problems import timestamp  # noqa: PLC0415
     from kplan.report.documents import access as documents  # noqa: PLC0415
+    from kplan.report.format import ANSWERS  # noqa: PLC0415
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
     from kplan.report.formats.text import text  # noqa: PLC0415
     from kplan.report.parts import answer_report  # noqa: PLC0415
-    from kplan.report.report import ANSWERS  # noqa: PLC0415
     from kplan.workflow.access_queries import access  # noqa: PLC0415
 
     reports = reporting(session, "access", ask.report, is_json=ask.json, formats=ANSWERS)

@@ -28,7 +28,7 @@ def lint(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.problems import tell, timestamp  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
-    from kplan.report.report import COUNTLESS  # noqa: PLC0415
+    from kplan.report.format import COUNTLESS  # noqa: PLC0415
     from kplan.report.reports import problems_report  # noqa: PLC0415
     from kplan.workflow.lint import linted  # noqa: PLC0415
 

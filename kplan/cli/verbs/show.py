@@ -14,7 +14,7 @@ from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
     from kplan.model.plan import Plan
-    from kplan.report.report import Format
+    from kplan.report.format import Format
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,8 @@ def _written(session: Session, plan: "Plan", how: HowOptions) -> str:
     from kplan.cli import showing  # noqa: PLC0415 - as above
     from kplan.cli.publishing import setting  # noqa: PLC0415
     from kplan.cli.reporting import format_named  # noqa: PLC0415
-    from kplan.report.report import Format, written  # noqa: PLC0415
+    from kplan.report.format import Format  # noqa: PLC0415
+    from kplan.report.report import written  # noqa: PLC0415
     from kplan.report.reports import plan_report  # noqa: PLC0415
 
     format_ = Format(format_named("-format", how.format))
@@ -105,8 +106,9 @@ def _written(session: Session, plan: "Plan", how: HowOptions) -> str:
 def _part(session: Session, plan: "Plan", name: str, format_: "Format") -> str:
     from kplan.cli.publishing import setting  # noqa: PLC0415 - as above
     from kplan.cli.reporting import sensible  # noqa: PLC0415
+    from kplan.report.format import COUNTLESS  # noqa: PLC0415
     from kplan.report.parts import Part, part_report  # noqa: PLC0415
-    from kplan.report.report import COUNTLESS, written  # noqa: PLC0415
+    from kplan.report.report import written  # noqa: PLC0415
 
     if name not in list(Part):
         raise UsageError(f"-only knows no part {name!r}.", f"There are {', '.join(Part)}.")

@@ -30,19 +30,24 @@ def validate(session: Session, inputs: InputOptions, answer: ValidationOptions) 
     All *.tf and *.hcl files of the folder are read; nothing is asked of any network.
     """
     from kplan.cli.wiring import project  # noqa: PLC0415 - help needs none of these
-    from kplan.report.report import COUNTLESS  # noqa: PLC0415
-    from kplan.report.reports import problems_report  # noqa: PLC0415
-    from kplan.report.views import validation_json  # noqa: PLC0415
+    from kplan.report.format import COUNTLESS  # noqa: PLC0415
     from kplan.workflow.validate import validate as validated  # noqa: PLC0415
 
     reports = reporting(session, "validate", answer.report, is_json=answer.json, formats=COUNTLESS)
     found = validated(project(session, StateOptions(), inputs))
     has_failed = has_errors(found.diagnostics)
     if answer.json:
+        from kplan.report.views import validation_json  # noqa: PLC0415
+
         session.terminal.data(validation_json(found.diagnostics, found.sources))
     else:
         tell(found.diagnostics, session.terminal, sources=found.sources)
         is_silent = has_failed or reports.takes_stdout
         session.terminal.data("" if is_silent else "Success! The configuration is valid.")
+    code = Exit.ERROR if has_failed else Exit.DONE
+    if not reports.is_heard:
+        return code
+    from kplan.report.reports import problems_report  # noqa: PLC0415
+
     told = problems_report("kplan validate", found.diagnostics, found.sources, timestamp())
-    return reports.write(told, Exit.ERROR if has_failed else Exit.DONE)
+    return reports.write(told, code)

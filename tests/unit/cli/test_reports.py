@@ -12,8 +12,8 @@ import pytest
 from kplan.cli import publishing, service
 from kplan.cli.run import run
 from kplan.cluster.specs import ConfigAlteration
+from kplan.report.format import Format
 from kplan.report.formats.markdown import LIMITS
-from kplan.report.report import Format
 from tests.sites import MAIN
 from tests.unit.cli.memory_desk import Desk, desk_at
 

@@ -3,9 +3,10 @@
 import pytest
 
 from kplan.model.tables import Figures, FigureTable
+from kplan.report.format import ANSWERS, Format
 from kplan.report.look import PLAIN
 from kplan.report.parts import figures_report
-from kplan.report.report import ANSWERS, Format, Setting, written
+from kplan.report.report import Setting, written
 from kplan.report.views import figures_json, figures_page, figures_text
 
 LINEAGE = {

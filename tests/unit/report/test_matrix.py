@@ -22,8 +22,9 @@ from kplan.model.tables import Figures, FigureTable
 from kplan.policy.blast import with_impacts
 from kplan.report.documents.access import holders_data, holders_document
 from kplan.report.documents.drift import Coverage
+from kplan.report.format import ANSWERS, COUNTLESS, EVERY, Format
 from kplan.report.parts import Part, answer_report, figures_report, part_report
-from kplan.report.report import ANSWERS, COUNTLESS, EVERY, Format, Report, Setting, written
+from kplan.report.report import Report, Setting, written
 from kplan.report.reports import apply_report, drift_report, plan_report, problems_report
 from tests.schemas import Schema
 from tests.unit.report.test_reports_for_tools import (

@@ -15,8 +15,9 @@ from kplan.model.testing import Grade
 from kplan.policy.risk import with_risks
 from kplan.report.case import Case, Finding, Level
 from kplan.report.documents.drift import Coverage
+from kplan.report.format import Format
 from kplan.report.formats.sarif import LIMIT, sarif_data
-from kplan.report.report import Format, Report, Setting, written
+from kplan.report.report import Report, Setting, written
 from kplan.report.reports import apply_report, drift_report, plan_report, problems_report
 from tests.schemas import Schema
 from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
