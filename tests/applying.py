@@ -38,15 +38,17 @@ class Memory:
 
     sent: list[tuple[str, int]] = field(default_factory=list)
     finished_: list[Outcome] = field(default_factory=list)
+    told: list[int] = field(default_factory=list)
     moves: list[tuple[int, int]] = field(default_factory=list)
 
     def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Remember the request."""
         self.sent.append((batch.step.name, len(changes)))
 
-    def finished(self, outcome: Outcome) -> None:
-        """Remember the outcome."""
-        self.finished_.append(outcome)
+    def finished(self, outcomes: Sequence[Outcome]) -> None:
+        """Remember the outcomes, and how many came at a time."""
+        self.told.append(len(outcomes))
+        self.finished_ += outcomes
 
     def settling(self, waiting: int, total: int) -> None:
         """Hear it."""

@@ -32,9 +32,7 @@ def carry_out(plan: Plan, means: Means) -> tuple[Outcome, ...]:
         if means.pace.waits_for_visibility and not means.is_stopped():
             wait_until_visible(ledger, means, deadline)
         outcomes = ledger.outcomes()
-        for outcome in outcomes:
-            if outcome.status is Status.SKIPPED:
-                watcher.finished(outcome)
+        watcher.finished([each for each in outcomes if each.status is Status.SKIPPED])
     return outcomes
 
 

@@ -30,11 +30,11 @@ class InTurn:
                 raise Abandoned
             self._watcher.sending(batch, changes)
 
-    def finished(self, outcome: Outcome) -> None:
-        """Tell what became of one change."""
+    def finished(self, outcomes: Sequence[Outcome]) -> None:
+        """Tell what became of changes."""
         with self._turn:
             if not self._is_over:
-                self._watcher.finished(outcome)
+                self._watcher.finished(outcomes)
 
     def settling(self, waiting: int, total: int) -> None:
         """Tell how many applied changes are not served by every broker yet."""

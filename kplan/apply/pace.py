@@ -68,8 +68,8 @@ class Watcher(Protocol):
         """Hear of changes that are about to be sent; a journal writes its intent here."""
         ...
 
-    def finished(self, outcome: Outcome) -> None:
-        """Hear what became of one change."""
+    def finished(self, outcomes: Sequence[Outcome]) -> None:
+        """Hear what became of changes: all that one answer, or one look at the cluster, told."""
         ...
 
     def settling(self, waiting: int, total: int) -> None:

@@ -17,7 +17,7 @@ from kplan.cluster.errors import (
 )
 from kplan.cluster.specs import Verdict
 from kplan.model.errors import ClusterError
-from kplan.model.outcome import Status
+from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Batch, Change
 from kplan.model.refusal import Refusal, UnderWay
 from kplan.model.resource import Identity
@@ -27,11 +27,15 @@ Chunk = tuple[Change, ...]
 
 @dataclass(slots=True)
 class Answers:
-    """The items of one request, sorted by what is to be done with them next."""
+    """The items of one request, sorted by what is to be done with them next.
+
+    Nothing is to be done for those of the `told`: these are their outcomes.
+    """
 
     again: list[Change] = field(default_factory=list)
     smaller: list[tuple[Change, Refusal]] = field(default_factory=list)
     doubtful: list[tuple[Change, Refusal]] = field(default_factory=list)
+    told: list[Outcome] = field(default_factory=list)
     pause_s: float = 0.0
 
 
@@ -66,9 +70,10 @@ def send(batch: Batch, ledger: Ledger, means: Means, deadline: float) -> None:
 
 def _out_of_time(changes: Chunk, ledger: Ledger, means: Means) -> None:
     """Fail what was put off until the time was over; what was not sent yet stays so."""
-    for change in changes:
-        if (refused := ledger.line(change).refusal) is not None:
-            _failed(change, refused, ledger, means)
+    refusals = ((each, ledger.line(each).refusal) for each in changes)
+    means.watcher.finished(
+        [_failed(each, why, ledger, means) for each, why in refusals if why is not None]
+    )
 
 
 def _goes_on(changes: Chunk, ledger: Ledger) -> bool:
@@ -93,9 +98,10 @@ def _ask(batch: Batch, changes: Chunk, ledger: Ledger, means: Means) -> Answers:
         if change.identity not in verdicts:
             found.doubtful.append((change, client_refusal(CLIENT_TIMED_OUT, "No answer came.")))
         elif (refused := verdicts[change.identity]) is None:
-            _done(change, ledger, means)
+            _done(change, found, ledger, means)
         else:
             _sort(change, refused, found, ledger, means)
+    means.watcher.finished(found.told)
     return found
 
 
@@ -128,10 +134,9 @@ def _proof(changes: Chunk, ledger: Ledger) -> Refusal | None:
 
 def _all_failed(queue: deque[Chunk], proof: Refusal, ledger: Ledger, means: Means) -> None:
     """Fail all items whose last answer was the one that the proof got alone."""
-    for change in (each for chunk in queue for each in chunk):
-        line = ledger.line(change)
-        if line.is_open and line.refusal == proof:
-            _failed(change, proof, ledger, means)
+    lines = (ledger.line(change) for chunk in queue for change in chunk)
+    alike = [each.change for each in lines if each.is_open and each.refusal == proof]
+    means.watcher.finished([_failed(each, proof, ledger, means) for each in alike])
 
 
 def _sort(change: Change, refused: Refusal, found: Answers, ledger: Ledger, means: Means) -> None:
@@ -150,9 +155,9 @@ def _sort(change: Change, refused: Refusal, found: Answers, ledger: Ledger, mean
         case Handling.IN_DOUBT | Handling.COMPARE | Handling.STALE:
             found.doubtful.append((change, refused))
         case Handling.CONVERGED:
-            _done(change, ledger, means, note=refused.message)
+            _done(change, found, ledger, means, note=refused.message)
         case _:
-            _failed(change, refused, ledger, means)
+            found.told.append(_failed(change, refused, ledger, means))
 
 
 def _halves(
@@ -161,19 +166,18 @@ def _halves(
     if not refused:
         return []
     if len(changes) == 1:
-        _failed(*refused[0], ledger, means)
+        means.watcher.finished([_failed(*refused[0], ledger, means)])
         return []
     rest = tuple(change for change, _ in refused)
     middle = max(1, len(rest) // 2)
     return [half for half in (rest[:middle], rest[middle:]) if half]
 
 
-def _done(change: Change, ledger: Ledger, means: Means, note: str = "") -> None:
+def _done(change: Change, found: Answers, ledger: Ledger, means: Means, note: str = "") -> None:
     line = ledger.close(change, means.clock.now(), note=note)
     if is_last(line):
-        means.watcher.finished(line.outcome())
+        found.told.append(line.outcome())
 
 
-def _failed(change: Change, refused: Refusal, ledger: Ledger, means: Means) -> None:
-    line = ledger.fail(change, means.clock.now(), Status.FAILED, refused)
-    means.watcher.finished(line.outcome())
+def _failed(change: Change, refused: Refusal, ledger: Ledger, means: Means) -> Outcome:
+    return ledger.fail(change, means.clock.now(), Status.FAILED, refused).outcome()

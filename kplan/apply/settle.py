@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from kplan.apply.ledger import Ledger, is_last, with_hint
+from kplan.apply.ledger import Ledger, Line, is_last, with_hint
 from kplan.apply.pace import Means
 from kplan.cluster.errors import Handling, handling
 from kplan.model.errors import ClusterError
-from kplan.model.outcome import Status
+from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Batch, Change
 from kplan.model.refusal import Refusal
 from kplan.model.snapshot import Reading
@@ -28,14 +28,15 @@ def settle(
     while open_:
         reading = _read(batch, open_, means)
         if reading is not None:
-            open_ = [each for each in open_ if not _decided(batch, each, reading, ledger, means)]
+            seen = [(each, _decided(batch, each, reading, ledger, means)) for each in open_]
+            open_ = [each for each, line in seen if line is None]
+            lines = [line for _, line in seen if line is not None]
+            means.watcher.finished([each.outcome() for each in lines if is_last(each)])
         if not open_ or means.clock.now() >= until or means.is_stopped():
             break
         attempt += 1
         means.rest(means.pace.pause(attempt, means.jitter))
-    return tuple(
-        change for change, refused in open_ if not _given_up(change, refused, ledger, means)
-    )
+    return _worth_another(open_, ledger, means)
 
 
 def _read(batch: Batch, doubts: Sequence[Doubt], means: Means) -> Reading | None:
@@ -45,13 +46,13 @@ def _read(batch: Batch, doubts: Sequence[Doubt], means: Means) -> Reading | None
         return None  # nobody answers now: look again until the time is over
 
 
-def _decided(batch: Batch, doubt: Doubt, reading: Reading, ledger: Ledger, means: Means) -> bool:
+def _decided(
+    batch: Batch, doubt: Doubt, reading: Reading, ledger: Ledger, means: Means
+) -> Line | None:
+    """Give the line of an item whose fate the reading shows."""
     change, refused = doubt
     if means.kind(batch.kind).is_done(batch.step, change, reading):
-        line = ledger.close(change, means.clock.now(), note=_note(change, refused))
-        if is_last(line):
-            means.watcher.finished(line.outcome())
-        return True
+        return ledger.close(change, means.clock.now(), note=_note(change, refused))
     how = handling(refused)
     is_there = change.identity in reading.objects
     waits = how is Handling.IN_DOUBT or (
@@ -60,10 +61,8 @@ def _decided(batch: Batch, doubt: Doubt, reading: Reading, ledger: Ledger, means
         and (is_there is not _expects(refused) or _is_going(change, refused, reading))
     )
     if waits:
-        return False
-    line = ledger.fail(change, means.clock.now(), Status.FAILED, _told(change, refused, reading))
-    means.watcher.finished(line.outcome())
-    return True
+        return None
+    return ledger.fail(change, means.clock.now(), Status.FAILED, _told(change, refused, reading))
 
 
 def _expects(refused: Refusal) -> bool:
@@ -96,12 +95,15 @@ def _told(change: Change, refused: Refusal, reading: Reading) -> Refusal:
     return refused
 
 
-def _given_up(change: Change, refused: Refusal, ledger: Ledger, means: Means) -> bool:
+def _worth_another(doubts: Sequence[Doubt], ledger: Ledger, means: Means) -> tuple[Change, ...]:
     """Send once more what did not come about; after that it stays unknown."""
-    line = ledger.line(change)
-    if line.tries == 1 and not means.is_stopped():
-        return False
-    status = Status.UNKNOWN if handling(refused) is Handling.IN_DOUBT else Status.FAILED
-    ledger.fail(change, means.clock.now(), status, refused)
-    means.watcher.finished(line.outcome())
-    return True
+    again: list[Change] = []
+    given_up: list[Outcome] = []
+    for change, refused in doubts:
+        if ledger.line(change).tries == 1 and not means.is_stopped():
+            again.append(change)
+        else:
+            status = Status.UNKNOWN if handling(refused) is Handling.IN_DOUBT else Status.FAILED
+            given_up.append(ledger.fail(change, means.clock.now(), status, refused).outcome())
+    means.watcher.finished(given_up)
+    return tuple(again)

@@ -45,13 +45,13 @@ class ApplyWatcher:
         if self._is_large:
             self._progress.note(f"Sending {len(changes)} changes: {batch.kind} {batch.step.name}")
 
-    def finished(self, outcome: Outcome) -> None:
-        """Hear what became of one change."""
-        if outcome.status is Status.SKIPPED:
-            return
-        self._progress.advance()
-        if outcome.status is not Status.APPLIED or not self._is_large:
-            self._progress.note(outcome_line(outcome, self._look))
+    def finished(self, outcomes: Sequence[Outcome]) -> None:
+        """Hear what became of changes."""
+        sent = [each for each in outcomes if each.status is not Status.SKIPPED]
+        self._progress.advance(len(sent))
+        for each in sent:
+            if each.status is not Status.APPLIED or not self._is_large:
+                self._progress.note(outcome_line(each, self._look))
 
     def settling(self, waiting: int, total: int) -> None:
         """Hear how many applied changes are not served by every broker yet."""
@@ -83,10 +83,11 @@ class StreamWatcher(ApplyWatcher):
         at = timestamp()
         self._terminal.data("".join(start_line(each, at) for each in changes))
 
-    def finished(self, outcome: Outcome) -> None:
-        """Hear what became of one change."""
-        self._progress.advance()
-        self._terminal.data(outcome_stream(outcome, timestamp()))
+    def finished(self, outcomes: Sequence[Outcome]) -> None:
+        """Hear what became of changes."""
+        self._progress.advance(len(outcomes))
+        at = timestamp()
+        self._terminal.data("".join(outcome_stream(each, at) for each in outcomes))
 
 
 _STAGES: Mapping[str, str] = {

@@ -101,21 +101,38 @@ def document(value: object) -> dict[str, object]:
 
 def stored_document(value: object) -> dict[str, object]:
     """Write what files may hold of a value: no secrets, but what kplan keeps to itself."""
-    names, later, kept = _stored(cast("Hashable", type(value)))
-    found = {name: _plain(getattr(value, name)) for name in names}
-    for name in later:
+    stored = _stored(cast("Hashable", type(value)))
+    found = {name: getattr(value, name) for name in stored.names}
+    for name in stored.holders:
+        found[name] = _plain(found[name])
+    for name in stored.later:
         if found[name] is None:
             del found[name]
-    for name in kept:
+    for name in stored.kept:
         if held := _plain(getattr(value, name)):
             found[name] = held
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """The attributes that files hold: those that hold others, may be left out, or are kplan's."""
+
+    names: tuple[str, ...]
+    holders: tuple[str, ...]
+    later: tuple[str, ...]
+    kept: tuple[str, ...]
+
+
 @cache
-def _stored(key: Hashable) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-    """Name the attributes that files hold, those that may be left out, and what kplan keeps."""
-    return _open(key), _later(key), _kept(key)
+def _stored(key: Hashable) -> _Stored:
+    names = _open(key)
+    atoms = {each.name for each in _fields_of(key) if each.attribute.type in _ATOM_TYPES}
+    holders = tuple(name for name in names if name not in atoms)
+    return _Stored(names, holders, _later(key), _kept(key))
+
+
+_ATOM_TYPES = frozenset(("string", "number", "bool"))
 
 
 @cache

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,8 +29,8 @@ from kplan.state.version import kplan_version
 class Sink(Protocol):
     """Where the lines of a journal go."""
 
-    def add(self, line: bytes) -> None:
-        """Take a line. It may be lost when this process dies before the next `sync`."""
+    def add(self, lines: bytes) -> None:
+        """Take lines. They may be lost when this process dies before the next `sync`."""
         ...
 
     def sync(self) -> None:
@@ -49,7 +50,7 @@ class JournalWriter:
         self._sink = sink
         self._chain = chain
         self._numbers = numbers
-        self._sent: set[tuple[str, int]] = set()
+        self._sent: defaultdict[str, set[int]] = defaultdict(set)
         self._turn = threading.Lock()
 
     def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
@@ -63,19 +64,20 @@ class JournalWriter:
         """
         step = batch.step.name
         with self._turn:
-            sent = [self._numbers[each.key] for each in changes]
-            news = [each for each in sent if (step, each) not in self._sent]
+            known = self._sent[step]
+            sent = (self._numbers[each.key] for each in changes)
+            news = [each for each in sent if each not in known]
             if news:
                 line = {"sent": news, "step": step, "at": utc_now()}
                 self._sink.add(self._chain.line(line))
             self._sink.sync()
-            self._sent.update((step, each) for each in news)
+            known.update(news)
 
-    def finished(self, outcome: Outcome) -> None:
-        """Note what became of one change; it is durable before the next request goes out."""
-        number = self._numbers[outcome.change.key]
+    def finished(self, outcomes: Sequence[Outcome]) -> None:
+        """Note what became of changes; it is durable before the next request goes out."""
+        told = [outcome_line(self._numbers[each.change.key], each) for each in outcomes]
         with self._turn:
-            self._sink.add(self._chain.line(outcome_line(number, outcome)))
+            self._sink.add(b"".join([self._chain.line(each) for each in told]))
 
     def settling(self, waiting: int, total: int) -> None:
         """Note nothing: what is not visible yet is marked in the state."""
@@ -138,8 +140,8 @@ class _FileSink:
         self._unwritten = b""
         self._size = os.fstat(descriptor).st_size
 
-    def add(self, line: bytes) -> None:
-        self._unwritten += line
+    def add(self, lines: bytes) -> None:
+        self._unwritten += lines
         with contextlib.suppress(OSError):  # `sync` tries again
             self._flush()
 

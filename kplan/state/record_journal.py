@@ -48,9 +48,9 @@ class RecordSink:
         self._pieces = pieces
         self._waiting = b""
 
-    def add(self, line: bytes) -> None:
-        """Keep a line for the next write."""
-        self._waiting += line
+    def add(self, lines: bytes) -> None:
+        """Keep lines for the next write."""
+        self._waiting += lines
 
     def sync(self) -> None:
         """Write what was added.

@@ -83,8 +83,7 @@ def apply_saved(
             return Applied(made, (), made.state, is_approved=False)
         done = carried_out(project, found, made, options, outside)
         refused = tuple(_refused(change, why) for change, why in stale if change.touches_cluster)
-        for outcome in refused:
-            hands.watcher.finished(outcome)
+        hands.watcher.finished(refused)
         return replace(done, outcomes=(*done.outcomes, *refused))
 
 

@@ -20,10 +20,10 @@ class Both:
         self.first.sending(batch, changes)
         self.second.sending(batch, changes)
 
-    def finished(self, outcome: Outcome) -> None:
-        """Tell both what became of a change."""
-        self.first.finished(outcome)
-        self.second.finished(outcome)
+    def finished(self, outcomes: Sequence[Outcome]) -> None:
+        """Tell both what became of changes."""
+        self.first.finished(outcomes)
+        self.second.finished(outcomes)
 
     def settling(self, waiting: int, total: int) -> None:
         """Tell both how many changes are not visible yet."""

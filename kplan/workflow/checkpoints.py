@@ -39,9 +39,9 @@ class Checkpoints:
     def moving(self, left: int, total: int) -> None:
         """Hear it."""
 
-    def finished(self, outcome: Outcome) -> None:
-        """Take the outcome in, and write the state when the last time was long ago."""
-        self._outcomes.append(outcome)
+    def finished(self, outcomes: Sequence[Outcome]) -> None:
+        """Take the outcomes in, and write the state when the last time was long ago."""
+        self._outcomes += outcomes
         if self._clock.now() - self._written_at < EVERY_S:
             return
         state = self.after(self._outcomes, dict(self._made.state.outputs))

@@ -192,8 +192,7 @@ def refused_outcomes(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
         for change in plan.changes
         if change.key in said
     )
-    for outcome in outcomes:
-        watcher.finished(outcome)
+    watcher.finished(outcomes)
     return outcomes
 
 

@@ -55,8 +55,8 @@ class Silence:
     def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Hear of a request."""
 
-    def finished(self, outcome: Outcome) -> None:
-        """Hear of an outcome."""
+    def finished(self, outcomes: Sequence[Outcome]) -> None:
+        """Hear of outcomes."""
 
     def settling(self, waiting: int, total: int) -> None:
         """Hear of what is not visible yet."""

@@ -60,10 +60,11 @@ class Stages:
         del batch, changes
         self.requests += 1
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, outcomes: Sequence[Outcome]) -> None:
         """Stop at the first failure: a benchmark of failures says nothing."""
-        if outcome.status is not Status.APPLIED:
-            raise AssertionError(outcome)
+        for each in outcomes:
+            if each.status is not Status.APPLIED:
+                raise AssertionError(each)
 
     def moving(self, left: int, total: int) -> None:
         """Hear it."""

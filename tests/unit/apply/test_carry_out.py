@@ -43,6 +43,14 @@ def test_everything_of_a_kind_goes_in_one_request() -> None:
     assert on.memory.sent == [("create_acls", 1), ("create_topics", 3)]
 
 
+def test_what_one_answer_tells_is_heard_at_once() -> None:
+    """A journal writes once a request, and not once a topic."""
+    on = bench()
+    on.cluster.refuse("INVALID_CONFIG", on="b", call="create_topics")
+    on.apply(on.plan([*topics("a", "b", "c"), resource("kafka_acl.r", acl(name="a"))]))
+    assert [each for each in on.memory.told if each] == [1, 3]
+
+
 def test_one_refused_item_never_stops_its_neighbours() -> None:
     """K4-25."""
     on = bench()

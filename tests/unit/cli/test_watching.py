@@ -57,7 +57,7 @@ def test_every_change_of_a_small_batch_has_a_line() -> None:
     watcher, sent = ApplyWatcher(told, Signals(), PLAIN), batch(2)
     watcher.sending(sent, sent.changes)
     for each in sent.changes:
-        watcher.finished(Outcome(each, Status.APPLIED))
+        watcher.finished([Outcome(each, Status.APPLIED)])
     assert [line.partition(":")[0] for line in told.lines] == [
         'kafka_topic.events["t0"]',
         'kafka_topic.events["t1"]',
@@ -70,8 +70,8 @@ def test_a_large_batch_has_one_line_and_one_for_each_failure() -> None:
     watcher, sent = ApplyWatcher(told, Signals(), PLAIN), batch(MOST_LINES + 1)
     watcher.sending(sent, sent.changes)
     for each in sent.changes[1:]:
-        watcher.finished(Outcome(each, Status.APPLIED))
-    watcher.finished(Outcome(sent.changes[0], Status.FAILED, Refusal("INVALID_CONFIG", 40)))
+        watcher.finished([Outcome(each, Status.APPLIED)])
+    watcher.finished([Outcome(sent.changes[0], Status.FAILED, Refusal("INVALID_CONFIG", 40))])
     assert told.lines == [
         "Sending 201 changes: kafka_topic create_topics",
         told.lines[-1],
@@ -87,7 +87,7 @@ def test_the_last_and_smaller_request_of_many_is_told_as_the_others_are() -> Non
     for sent in (batch(MOST_LINES + 1), batch(3)):
         watcher.sending(sent, sent.changes)
         for each in sent.changes:
-            watcher.finished(Outcome(each, Status.APPLIED))
+            watcher.finished([Outcome(each, Status.APPLIED)])
     assert told.lines == [
         "Sending 201 changes: kafka_topic create_topics",
         "Sending 3 changes: kafka_topic create_topics",
@@ -96,7 +96,7 @@ def test_the_last_and_smaller_request_of_many_is_told_as_the_others_are() -> Non
 
 def test_what_was_not_attempted_is_left_to_the_final_table() -> None:
     told = Told()
-    ApplyWatcher(told, Signals(), PLAIN).finished(Outcome(change("a"), Status.SKIPPED))
+    ApplyWatcher(told, Signals(), PLAIN).finished([Outcome(change("a"), Status.SKIPPED)])
     assert (told.lines, told.done) == ([], 0)
 
 
@@ -113,7 +113,7 @@ def test_a_stream_holds_the_start_and_the_end_of_every_change() -> None:
     told, sent = Told(), batch(1)
     watcher = StreamWatcher(told, Signals(), Terminal({}, stdout=out))
     watcher.sending(sent, sent.changes)
-    watcher.finished(Outcome(sent.changes[0], Status.APPLIED))
+    watcher.finished([Outcome(sent.changes[0], Status.APPLIED)])
     types = [json.loads(line)["type"] for line in out.getvalue().splitlines()]
     assert types == ["apply_start", "apply_complete", "apply_item"]
     assert (told.lines, told.done) == ([], 1)

@@ -51,6 +51,6 @@ def apply_for_ever(path: Path, acknowledge: Connection, size: int) -> None:
         for change in changes:
             journal.sending(made.batches[0], [change])
             acknowledge.send(("sent", change.identity))
-            journal.finished(applied(change))
+            journal.finished([applied(change)])
             acknowledge.send(("done", change.identity))
         time.sleep(60)

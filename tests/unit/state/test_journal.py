@@ -46,10 +46,30 @@ def write_example(path: Path) -> None:
         batch = plan(A, B, C).batches[0]
         journal.sending(batch, [A, B, C])
         for outcome in (applied(A), FAILED, UNKNOWN):
-            journal.finished(outcome)
+            journal.finished([outcome])
         journal.settling(1, 3)
         journal.writes(42)
         journal.end()
+
+
+def test_the_outcomes_of_one_answer_are_written_at_once_and_read_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writes: list[bytes] = []
+    write = os.write
+
+    def noted(descriptor: int, data: bytes) -> int:
+        writes.append(data)
+        return write(descriptor, data)
+
+    path = tmp_path / "state.json"
+    with recording(path, plan(A, B, C)) as journal:
+        journal.sending(plan(A, B, C).batches[0], [A, B, C])
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", noted)
+            journal.finished([applied(A), FAILED, UNKNOWN])
+    assert len(writes) == 1
+    assert read(path).outcomes == (applied(A), FAILED, UNKNOWN)
 
 
 def test_without_an_interrupted_apply_there_is_no_journal(tmp_path: Path) -> None:
@@ -103,7 +123,7 @@ def test_intent_is_on_the_disk_before_anything_is_sent(
     monkeypatch.setattr(os, "fdatasync", note)
     with recording(path, plan(A, B)) as journal:
         journal.sending(plan(A).batches[0], [A])
-        journal.finished(applied(A))
+        journal.finished([applied(A)])
         journal.sending(plan(B).batches[0], [B])
     assert [data.count(b'"sent"') for data in synced] == [1, 2]
     assert [data.count(b'"item"') for data in synced] == [0, 1]
@@ -153,7 +173,7 @@ def test_folding_knows_deletes_replacements_and_moves(tmp_path: Path) -> None:
     with recording(path, plan(*changes)) as journal:
         journal.sending(plan(*changes).batches[0], changes)
         for change in changes:
-            journal.finished(Outcome(change, Status.APPLIED, attempts=1))
+            journal.finished([Outcome(change, Status.APPLIED, attempts=1)])
     after, _ = fold(state(held, gone, moved), read(path))
     assert {str(place): each.identity for place, each in after.owned.items()} == {
         "kafka_acl.billing": kind.identify(new),
@@ -185,7 +205,7 @@ def test_the_first_apply_ever_can_be_folded_into_a_state_that_was_never_written(
     path = tmp_path / "state.json"
     with recording(path, plan(A, serial=0)) as journal:
         journal.sending(plan(A).batches[0], [A])
-        journal.finished(applied(A))
+        journal.finished([applied(A)])
     after, _ = fold(new_state("made up a moment ago"), read(path))
     assert after.lineage == LINEAGE
     assert list(after.owned) == [A.address]
@@ -315,7 +335,7 @@ def apply_all(journal: JournalWriter, changes: tuple[Change, ...], per_batch: in
         chunk = changes[start : start + per_batch]
         journal.sending(plan(*chunk).batches[0], chunk)
         for change in chunk:
-            journal.finished(applied(change))
+            journal.finished([applied(change)])
     journal.end()
 
 
@@ -341,7 +361,7 @@ def test_a_full_disk_stops_the_apply_before_it_sends_and_keeps_the_journal_whole
     with recording(path, plan(A, B)) as journal:
         journal.sending(plan(A).batches[0], [A])
         with files_limited_to(journal_path(path).stat().st_size + 10):
-            journal.finished(applied(A))  # what is known is not lost: it is written later
+            journal.finished([applied(A)])  # what is known is not lost: it is written later
             with pytest.raises(StateError, match="Nothing more was sent"):
                 journal.sending(plan(B).batches[0], [B])
         assert read(path).unsettled == {A.key}

@@ -398,7 +398,7 @@ def test_nothing_is_sent_while_the_journal_cannot_be_written_and_nothing_of_it_i
     with store.recording(plan(a, b)) as journal:
         journal.sending(plan(a, b).batches[0], [a])
         records.is_away = True
-        journal.finished(applied(a))
+        journal.finished([applied(a)])
         with pytest.raises(StateError, match="Nothing more was sent") as told:
             journal.sending(plan(a, b).batches[0], [b])
         assert "kplan apply -resume" in told.value.hint
@@ -422,7 +422,7 @@ def test_a_long_journal_is_cut_into_pieces_and_put_together_again() -> None:
         for start in range(0, 3000, 500):
             journal.sending(made.batches[0], changes[start : start + 500])
             for each in changes[start : start + 500]:
-                journal.finished(applied(each))
+                journal.finished([applied(each)])
     names = [name for name in kept(records) if name.startswith("journal/")]
     assert len(names) > 7
     assert max(len(each) for each in kept(records).values()) <= PART_BYTES
@@ -442,7 +442,7 @@ def test_outcomes_are_written_with_the_next_intent() -> None:
     with store.recording(plan(a, b)) as journal:
         before = len(records.kept.writes)
         journal.sending(plan(a, b).batches[0], [a])
-        journal.finished(applied(a))
+        journal.finished([applied(a)])
         journal.sending(plan(a, b).batches[0], [b])
         assert len(records.kept.writes) == before + 2
 

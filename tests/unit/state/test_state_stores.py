@@ -177,7 +177,7 @@ def test_a_journal_tells_the_next_run_what_was_sent_and_what_became_of_it(
     store.write(state())
     with store.recording(made) as journal:
         journal.sending(made.batches[0], [a, b])
-        journal.finished(applied(a))
+        journal.finished([applied(a)])
         journal.sending(made.batches[0], [c])
         journal.writes(42)
     found = again().journal()
