@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kplan.cluster.delegation import DelegationToken, TokenOrder
@@ -104,6 +103,7 @@ class KafkaCluster:
         self._settings = settings
         self._wire = WireCluster(settings)
         self._confluent: ConfluentCluster | None = None
+        self._is_limited = False
         self._lock = threading.Lock()
 
     def describe(self) -> ClusterDescription:
@@ -140,7 +140,7 @@ class KafkaCluster:
 
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
         """Create topics."""
-        if self._is_limited:
+        if self._may_be_limited():
             return self._wire.create_topics(specs, is_strict=True)
         found = self._writer().create_topics(specs)
         return named("create_topics", found, self._wire.principal)
@@ -149,7 +149,7 @@ class KafkaCluster:
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
     ) -> Mapping[str, Verdict]:
         """Grow topics."""
-        if self._is_limited:
+        if self._may_be_limited():
             return self._wire.create_partitions(specs, validate_only=validate_only)
         found = self._writer().create_partitions(specs, validate_only=validate_only)
         return named("create_partitions", found, self._wire.principal)
@@ -301,10 +301,10 @@ class KafkaCluster:
         if self._confluent is not None:
             self._confluent.close()
 
-    @cached_property
-    def _is_limited(self) -> bool:
-        """Whether a quota on changes may hold for us; asked once, before the first of them."""
-        return self._wire.is_limited()
+    def _may_be_limited(self) -> bool:
+        """Whether a quota on changes may hold for us; until one does, it may come any moment."""
+        self._is_limited = self._is_limited or self._wire.may_be_limited()
+        return self._is_limited
 
     def _begin(self) -> None:
         with suppress(ClusterError):  # the first write tells what is wrong

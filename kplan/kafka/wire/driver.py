@@ -125,9 +125,9 @@ class WireCluster:
     def expect_writes(self) -> None:
         """Do nothing: the connections are open already."""
 
-    def is_limited(self) -> bool:
+    def may_be_limited(self) -> bool:
         """Whether a quota on changes of topics may hold for us (KIP-599)."""
-        return mutation_quota.is_limited(self._gateway, self._settings.client_id)
+        return mutation_quota.may_be_limited(self._gateway, self._settings.client_id)
 
     def create_topics(
         self, specs: Sequence[NewTopic], *, is_strict: bool = False

@@ -12,11 +12,12 @@ KEY = "controller_mutation_rate"
 _EXACT, _DEFAULT = 0, 1
 
 
-def is_limited(gateway: Gateway, client_id: str) -> bool:
+def may_be_limited(gateway: Gateway, client_id: str) -> bool:
     """Look for such a quota of our user, of our client id, and of all that have none of their own.
 
-    Where quotas cannot be read, or the cluster has no such API, the answer is no. Who we are may
-    not be known (a broker may rename us); then any such quota counts.
+    Where we may not read quotas there may be one. Where the cluster has no such API, or does not
+    answer, the answer is no. Who we are may not be known (a broker may rename us); then any such
+    quota counts.
     """
     try:
         return any(_has_rate(gateway, *each) for each in _filters(gateway.principal, client_id))
@@ -41,4 +42,5 @@ def _has_rate(gateway: Gateway, parts: list[Mapping[str, Any]], is_strict: bool)
     answer: Message = gateway.ask(
         messages.DESCRIBE_QUOTAS, request(components=components, strict=is_strict)
     )
-    return any(value.key == KEY for entry in answer.entries or () for value in entry.values)
+    rates = (value for entry in answer.entries or () for value in entry.values)
+    return bool(answer.error_code) or any(each.key == KEY for each in rates)

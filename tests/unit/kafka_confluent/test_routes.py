@@ -27,7 +27,7 @@ def recorder(calls: list[tuple[Driver, str]], driver: Driver) -> SimpleNamespace
         return called
 
     named = {name: method(name) for name in [*METHODS, "close"]}
-    return SimpleNamespace(**named, principal="User:me", is_limited=lambda: False)
+    return SimpleNamespace(**named, principal="User:me", may_be_limited=lambda: False)
 
 
 def wait_for(is_so: Callable[[], bool]) -> None:
@@ -46,12 +46,25 @@ def test_where_a_quota_may_hold_creates_go_by_the_wire_driver_and_strictly() -> 
 
     cluster = KafkaCluster(NOBODY)
     cluster._wire = SimpleNamespace(  # type: ignore[assignment] # notes calls
-        is_limited=lambda: True, create_topics=strictly, create_partitions=strictly
+        may_be_limited=lambda: True, create_topics=strictly, create_partitions=strictly
     )
     cluster.create_topics([])
     cluster.create_partitions([], validate_only=True)
     assert asked == [{"is_strict": True}, {"validate_only": True}]
     assert cluster._confluent is None
+
+
+def test_a_quota_that_comes_between_two_creates_is_met_by_the_second() -> None:
+    """It is asked for before each of them until there is one."""
+    calls: list[tuple[Driver, str]] = []
+    told = iter((False, True))
+    cluster = KafkaCluster(NOBODY)
+    cluster._wire = recorder(calls, Driver.WIRE)  # type: ignore[assignment] # notes calls
+    cluster._wire.may_be_limited = lambda: next(told)  # type: ignore[method-assign]
+    cluster._confluent = recorder(calls, Driver.CONFLUENT)  # type: ignore[assignment]
+    for _ in range(3):
+        cluster.create_topics([])
+    assert [driver for driver, _ in calls] == [Driver.CONFLUENT, Driver.WIRE, Driver.WIRE]
 
 
 def test_a_write_that_is_expected_finds_librdkafka_loaded() -> None:
