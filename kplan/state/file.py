@@ -7,6 +7,7 @@ from pathlib import Path
 from kplan.model.errors import StalePlan, StateCorrupt, StateError, WrongCluster
 from kplan.model.plan import BasedOn
 from kplan.model.state import State
+from kplan.model.version import VERSION
 from kplan.state.atomic import real_path, write_atomically
 from kplan.state.backup import backups, keep_backup, prune
 from kplan.state.codec import (
@@ -19,7 +20,6 @@ from kplan.state.codec import (
     moved_to,
 )
 from kplan.state.spare import unwritten
-from kplan.state.version import kplan_version
 
 _BYTES_PER_CHANGE = 4096
 _BYTES_AT_LEAST = 65536
@@ -68,7 +68,7 @@ def write_state(path: Path, state: State) -> None:
             `errored.state` in another folder, which the hint names.
 
     """
-    write_document(path, encode_state(state, kplan_version()), heading_of(state))
+    write_document(path, encode_state(state, VERSION), heading_of(state))
 
 
 def write_document(path: Path, data: bytes, heading: Heading) -> None:
@@ -104,7 +104,7 @@ def retire(path: Path, moved_to_place: str) -> None:
     serial = decode_heading(_read(path) or b"").serial
     try:
         keep_backup(target, str(serial))
-        write_atomically(target, encode_moved(moved_to_place, kplan_version()))
+        write_atomically(target, encode_moved(moved_to_place, VERSION))
     except OSError as failure:
         raise StateError(f"{target} cannot be written: {failure.strerror}.") from failure
 

@@ -13,6 +13,7 @@ from typing import Protocol
 from kplan.model.errors import StateError
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Batch, Change, Key, Plan
+from kplan.model.version import VERSION
 from kplan.state.atomic import write_atomically
 from kplan.state.holder import utc_now
 from kplan.state.journal import (
@@ -23,7 +24,6 @@ from kplan.state.journal import (
     outcome_line,
 )
 from kplan.state.lines import Chain
-from kplan.state.version import kplan_version
 
 
 class Sink(Protocol):
@@ -203,7 +203,7 @@ def _head(plan: Plan, nonce: str) -> JournalHead:
         lineage=plan.based_on.lineage,
         from_serial=plan.based_on.serial,
         cluster_id=plan.based_on.cluster_id,
-        kplan_version=kplan_version(),
+        kplan_version=VERSION,
         at=utc_now(),
         clusters=plan.based_on.clusters,
         nonce=nonce,

@@ -17,11 +17,11 @@ from typing import Any
 
 from kplan.model.errors import KplanError, StalePlan
 from kplan.model.plan import Plan
+from kplan.model.version import VERSION
 from kplan.state.atomic import real_path, write_atomically
 from kplan.state.journal import Journal
 from kplan.state.plain import fields_of, from_plain
 from kplan.state.plan_codec import decode_plan, encode_plan
-from kplan.state.version import kplan_version
 
 FORMAT = 2
 """That of a plan for several clusters; for the connection without alias alone it is 1."""
@@ -77,7 +77,7 @@ def meta_of(
         expires_at=expires_at,
         nonce=nonce,
         checksum=plan.checksum,
-        kplan_version=kplan_version(),
+        kplan_version=VERSION,
         variables=variables or {},
         clusters=plan.based_on.clusters,
     )

@@ -9,6 +9,7 @@ from kplan.model.errors import ClusterError, StateCorrupt, StateError
 from kplan.model.history import Version
 from kplan.model.plan import Plan
 from kplan.model.state import State
+from kplan.model.version import VERSION
 from kplan.state import record_documents as documents
 from kplan.state.codec import Heading, decode_heading, decode_state, encode_state, heading_of
 from kplan.state.desk import Desk, Step
@@ -27,7 +28,6 @@ from kplan.state.record_journal import (
 )
 from kplan.state.record_lock import RecordLock
 from kplan.state.spare import unwritten
-from kplan.state.version import kplan_version
 from kplan.state.waiting import LockStatus
 
 _NOT_READ = object()
@@ -62,7 +62,7 @@ class RecordStore:
 
     def write(self, state: State) -> None:
         """Write the state; one that cannot be written is kept in a file, which the hint names."""
-        data = encode_state(state, kplan_version())
+        data = encode_state(state, VERSION)
         try:
             self._replace(data, heading_of(state), documents.current)
         except ClusterError as failure:
@@ -181,7 +181,7 @@ class RecordStore:
                 if previous.sha256 == digest:
                     return {}
                 check_follows(previous.heading, heading, self.place)
-            return documents.written(data, heading, view, at=utc_now(), by=kplan_version())
+            return documents.written(data, heading, view, at=utc_now(), by=VERSION)
 
         self._change(step)
 

@@ -1,6 +1,8 @@
 """Sending what a plan says, with every intent and outcome on disk before the state is written."""
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from kplan.apply.carry import carry_out
@@ -55,7 +57,7 @@ def carried_out(
     project.store.check_room(_sendings(made.plan))
     made = absorbed(project, found, made, ports)
     nonce = made.saved.nonce if made.saved else ""
-    with project.store.recording(made.plan, nonce) as journal:
+    with _planned_left_alone(), project.store.recording(made.plan, nonce) as journal:
         ports.progress.stage("Applying", _sendings(made.plan))
 
         def write(state: State) -> None:
@@ -78,6 +80,16 @@ def carried_out(
     if not done.is_resumable:
         project.store.discard_journal()
     return done
+
+
+@contextmanager
+def _planned_left_alone() -> Iterator[None]:
+    """Keep the garbage collector from what was read and planned: it is needed to the end."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def _means(

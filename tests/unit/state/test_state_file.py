@@ -2,7 +2,7 @@
 
 import contextlib
 import errno
-import importlib.metadata
+import json
 import os
 import random
 import subprocess
@@ -15,6 +15,7 @@ import pytest
 from kplan.model.errors import StalePlan, StateCorrupt, StateError, WrongCluster
 from kplan.model.plan import BasedOn
 from kplan.model.state import State
+from kplan.model.version import VERSION
 from kplan.state.atomic import sync_folder, write_atomically
 from kplan.state.backup import KEEP, backups
 from kplan.state.file import (
@@ -26,7 +27,6 @@ from kplan.state.file import (
     write_state,
 )
 from kplan.state.sealed import seal
-from kplan.state.version import kplan_version
 from tests.unit.state.state_builders import LINEAGE, many, owned, state
 from tests.unit.state.state_faults import files_limited_to, small_disk
 from tests.unit.state.state_processes import PROCESSES, write_for_ever
@@ -239,14 +239,11 @@ def test_a_folder_that_knows_no_fsync_is_not_an_error_but_a_broken_one_is(
         sync_folder(tmp_path)
 
 
-def test_a_source_tree_that_was_never_installed_has_version_0(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def absent(name: str) -> str:
-        raise importlib.metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(importlib.metadata, "version", absent)
-    assert kplan_version() == "0"
+def test_a_state_names_the_version_that_wrote_it(tmp_path: Path) -> None:
+    """Known without a search for what is installed, which takes longer than writing a state."""
+    path = tmp_path / "state.json"
+    write_state(path, state())
+    assert json.loads(path.read_bytes())["kplan_version"] == VERSION
 
 
 def test_a_full_disk_leaves_the_previous_state_and_the_new_one_elsewhere(

@@ -12,12 +12,12 @@ from kplan.model.address import Address
 from kplan.model.errors import StateError, StateLocked
 from kplan.model.history import Differences
 from kplan.model.outcome import Status
+from kplan.model.version import VERSION
 from kplan.state.codec import encode_state
 from kplan.state.file_store import FileStore
 from kplan.state.holder import Holder, this_run
 from kplan.state.record_store import RecordStore
 from kplan.state.store import StateStore
-from kplan.state.version import kplan_version
 from kplan.state.waiting import LockStatus
 from tests.unit.state.state_builders import applied, creation, many, owned, plan, state
 
@@ -58,7 +58,7 @@ def test_what_is_written_is_read_by_the_next_run(store: StateStore, again: Open)
     with at_once(store, this_run("apply")):
         store.write(held)
     assert again().read() == held
-    assert again().document() == encode_state(held, kplan_version())
+    assert again().document() == encode_state(held, VERSION)
 
 
 def test_earlier_states_are_kept_and_told(store: StateStore, again: Open) -> None:
@@ -111,7 +111,7 @@ def test_only_a_later_state_of_the_same_lineage_takes_its_place(
     store.write(state(owned()))
     with pytest.raises(StateError, match=why) as told:
         store.write(later)  # type: ignore[arg-type] # a parameter
-    assert (tmp_path / "errored.state").read_bytes() == encode_state(later, kplan_version())  # type: ignore[arg-type]
+    assert (tmp_path / "errored.state").read_bytes() == encode_state(later, VERSION)  # type: ignore[arg-type]
     assert str(tmp_path / "errored.state") in told.value.hint
     assert store.read() == state(owned())
 
