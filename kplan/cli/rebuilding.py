@@ -55,7 +55,7 @@ def rebuilt(session: Session, wish: Wish) -> int:
         project = wiring.project(session, wish.states, wish.inputs)
         is_written = rebuild(project, ports, approve)
     if is_written:
-        session.terminal.data(f"The state {project.store.place} is written.")
+        session.terminal.data(f"The state in {project.store.place} is written.")
     is_declined = seen[0].adopted and not is_written and not wish.dry_run
     return Exit.ERROR if is_declined else Exit.DONE
 

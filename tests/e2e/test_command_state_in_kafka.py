@@ -59,7 +59,7 @@ def test_the_main_job_without_a_disk(remote: Place) -> None:
         'kafka_topic.t["b"]',
     ]
     assert json.loads(remote.run("drift", "-json"))["unmanaged"].get("kafka_topic", 0) >= 0
-    assert remote.run("lock", "status") == f"The state {where} is not locked.\n"
+    assert remote.run("lock", "status") == f"The state in {where} is not locked.\n"
     assert json.loads(remote.run("output", "-json"))["count"]["value"] == 2
     remote.run("state", "rm", "kafka_acl.reader")
     assert "would own 3 objects" in remote.run("state", "restore", "-dry-run", "1")

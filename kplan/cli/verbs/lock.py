@@ -27,10 +27,10 @@ def status(
         session.terminal.data(json.dumps({**facts, "holder": holder}, indent=2))
     elif found.is_held:
         who = f"by {found.holder}. Lock id: {found.holder.id}" if found.holder else "by somebody"
-        session.terminal.data(f"The state {place} is locked {who}.")
+        session.terminal.data(f"The state in {place} is locked {who}.")
     elif found.is_dead:
         told = f"The run that held it is dead: {found.holder}. The next run takes it over."
-        session.terminal.data(f"The state {place} is not locked. {told}")
+        session.terminal.data(f"The state in {place} is not locked. {told}")
     else:
-        session.terminal.data(f"The state {place} is not locked.")
+        session.terminal.data(f"The state in {place} is not locked.")
     return Exit.DONE

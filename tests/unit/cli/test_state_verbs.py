@@ -75,7 +75,7 @@ def test_a_lost_state_is_rebuilt_after_a_yes_only(desk: Desk) -> None:
     assert "3 objects to own." in desk.types("state", "rebuild", "-dry-run")
     assert not STATE.exists()
     assert "cannot be approved" in desk.fails("state", "rebuild")
-    assert f"The state {STATE} is written." in desk.types("state", "rebuild", "-auto-approve")
+    assert f"The state in {STATE} is written." in desk.types("state", "rebuild", "-auto-approve")
     state = read_state(STATE)
     assert state is not None
     assert [str(each.address) for each in state.owned.values()] == [
@@ -94,7 +94,7 @@ def test_a_damaged_state_is_named_before_it_is_replaced(desk: Desk) -> None:
 
 
 def test_the_lock_tells_who_holds_it(desk: Desk) -> None:
-    assert desk.types("lock", "status") == f"The state {STATE} is not locked.\n"
+    assert desk.types("lock", "status") == f"The state in {STATE} is not locked.\n"
     run = this_run("apply")
     with locked(STATE, run, 0, lambda _: None):
         assert f"is locked by apply by {run.who}" in desk.types("lock", "status")
