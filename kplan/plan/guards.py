@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, Change
-from kplan.plan.request import PlanRequest
+from kplan.plan.request import PlanRequest, names_of
 
 
 def guards(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnostic]:
@@ -19,11 +19,11 @@ def guards(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnost
                 "Declare it with prevent_destroy = false, apply, and then remove it.",
                 change,
             )
-    if not request.resources and request.state.owned and not request.is_destroy:
+    if not request.resources and not request.is_destroy and (lost := _lost(request)):
         yield _error(
             "KP235",
-            f"The configuration declares no resource, and the state owns "
-            f"{len(request.state.owned)}; this looks like a lost configuration.",
+            f"The configuration declares no resource, and the state owns {lost}; "
+            "this looks like a lost configuration.",
             "Run kplan destroy to delete everything, or check the folder.",
         )
     deletes = sum(1 for each in changes if each.action is Action.DELETE or each.is_recreated)
@@ -36,6 +36,12 @@ def guards(request: PlanRequest, changes: Sequence[Change]) -> Iterator[Diagnost
             f"{deletes} objects would be deleted, and at most {most}{why} may be.",
             "Look at what is to be destroyed; a higher -max-deletes lets it through.",
         )
+
+
+def _lost(request: PlanRequest) -> int:
+    """Count what is owned and nothing is said of, not even that it stays on the cluster."""
+    removed = set(request.removed)
+    return sum(1 for each in request.state.owned if not names_of(each) & removed)
 
 
 _GUARDED_FROM, _MOST_PERCENT, _MOST = 10, 30, 10

@@ -113,7 +113,7 @@ def decode_holder(data: bytes) -> Holder | None:
         found = json.loads(data)
         names = {each.name for each in fields(Holder)}
         return Holder(**{name: found[name] for name in names & found.keys()})
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, RecursionError, TypeError, ValueError):
         return None
 
 

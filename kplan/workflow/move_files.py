@@ -72,7 +72,7 @@ def _listed(path: Path) -> list[object]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as failure:
         raise UsageError(f"{path} cannot be read: {failure.strerror}.") from None
-    except ValueError as failure:
+    except (ValueError, RecursionError) as failure:
         raise UsageError(f"{path} is no JSON: {failure}.") from None
     rows = document.get("partitions") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not rows:

@@ -60,7 +60,7 @@ def claims(
 def _document(path: Path, data: bytes) -> Mapping[str, Any]:
     try:
         found = json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or "terraform_version" not in found:
         raise UsageError(

@@ -150,6 +150,7 @@ def test_what_moves_is_taken_back(desk: Desk) -> None:
     ("text", "told"),
     [
         ("nothing", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
         ("[]", 'has no list "partitions"'),
         ('{"partitions": []}', 'has no list "partitions"'),
         ('{"partitions": [3]}', "is no object"),

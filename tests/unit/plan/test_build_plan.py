@@ -232,6 +232,17 @@ def test_an_empty_configuration_is_refused_and_never_means_delete_all() -> None:
     assert not plan.is_applyable
 
 
+def test_the_last_of_a_configuration_may_be_said_to_stay_on_the_cluster() -> None:
+    """A removed block speaks of what it lets go of: nothing is lost."""
+    orders, other = owned(ORDERS, topic(), ID), owned("kafka_acl.a", acl())
+    live = snapshot([(topic(), ID)], [acl()])
+    plan = plan_of([], state(orders, other), live, removed=(ORDERS, "kafka_acl.a"))
+    assert codes(plan) == []
+    assert [each.action for each in plan.changes] == [Action.FORGET, Action.FORGET]
+    half = plan_of([], state(orders, other), live, removed=(ORDERS,))
+    assert codes(half) == ["KP235"]
+
+
 def test_destroy_deletes_all_that_is_owned_and_nothing_else() -> None:
     plan = plan_of(
         [],

@@ -370,6 +370,11 @@ def test_a_holder_is_read_as_written_and_later_fields_are_ignored() -> None:
     assert holder.host == socket.gethostname()
 
 
+@pytest.mark.parametrize("text", ["", "[]", "nothing", "[" * 100_000])
+def test_what_is_no_note_of_a_holder_names_none(text: str) -> None:
+    assert decode_holder(text.encode()) is None
+
+
 def test_a_user_without_a_name_is_named_by_number(monkeypatch: pytest.MonkeyPatch) -> None:
     def nameless() -> str:
         raise KeyError

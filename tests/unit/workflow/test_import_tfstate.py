@@ -95,6 +95,7 @@ def test_no_secret_is_copied(site: Site) -> None:
     [
         ("", "is no state of Terraform"),
         ("[]", "is no state of Terraform"),
+        ("[" * 100_000, "is no state of Terraform"),
         ('{"format": 1}', "is no state of Terraform"),
         ('{"version": 3, "terraform_version": "0.11.14"}', "has the format 3; kplan reads 4"),
     ],
