@@ -144,7 +144,7 @@ def mtls(tls_broker: Sandbox, tmp_path: Path) -> ConnectionSettings:
     return settings_from(tls_broker.properties, tmp_path)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def sasl_tls_broker(sandbox_of: SandboxOf, token_keys: Path) -> Sandbox:
     """Start one node with every mechanism inside TLS."""
     with keys_allowed(token_keys):

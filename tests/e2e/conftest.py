@@ -21,13 +21,18 @@ def place(tmp_path: Path, broker: Sandbox) -> Iterator[Place]:
 
 
 @pytest.fixture(scope="session")
-def proxied_broker(sandbox_of: SandboxOf) -> Iterator[Proxy]:
-    """Run one node whose advertised address is the proxy's: all that kplan asks goes through it."""
+def one_proxy() -> Iterator[Proxy]:
     with proxied() as proxy:
-        settings = {"advertised.listeners": f"CLIENT://{proxy.servers}"}
-        sandbox = sandbox_of(SandboxSpec(server_properties=settings))
-        proxy.upstream = int(sandbox.bootstrap_servers.rpartition(":")[2])
         yield proxy
+
+
+@pytest.fixture(scope="module")
+def proxied_broker(one_proxy: Proxy, sandbox_of: SandboxOf) -> Proxy:
+    """Run one node whose advertised address is the proxy's: all that kplan asks goes through it."""
+    settings = {"advertised.listeners": f"CLIENT://{one_proxy.servers}"}
+    sandbox = sandbox_of(SandboxSpec(server_properties=settings))
+    one_proxy.upstream = int(sandbox.bootstrap_servers.rpartition(":")[2])
+    return one_proxy
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ resource "kafka_user_scram_credential" "app" {
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def older_broker(sandbox_of: SandboxOf) -> Sandbox:
     """Start Kafka 3.9 with the metadata of 3.4, and TLS without certificates of clients."""
     return sandbox_of(
