@@ -1,11 +1,13 @@
 """One page that needs nothing else: no network, no server, no second file.
 
-Everything can be read without its script, which only filters. What it quotes is escaped, and the
-page forbids the browser to load or run anything but its own style and script.
+Everything can be read without its script, which filters, and colours long pages. What it quotes is
+escaped, and the page forbids the browser to load or run anything but its own style and script.
 """
 
 import base64
 import hashlib
+import json
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -17,6 +19,7 @@ from kplan.report.document import (
     Document,
     Heading,
     Item,
+    Line,
     Mark,
     Paragraph,
     Problem,
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 
 _TEMPLATES = Path(__file__).parent.parent / "templates"
 _OPEN_ITEMS = 20
+_FEW_ITEMS = 500
+"""Up to so many changes every line is marked up; more take a browser too many elements."""
 _MARKS: tuple[tuple[Mark, str], ...] = (
     (Mark.REMOVE, "Destroy"),
     (Mark.REPLACE, "Replace"),
@@ -45,6 +50,7 @@ _MARKS: tuple[tuple[Mark, str], ...] = (
     (Mark.FORGET, "Forget"),
     (Mark.NONE, "Move or take over"),
 )
+_SIGNED = re.compile(r" *(-/\+|\+/-|[-+~.!]) ")
 Part = tuple[str, Sequence[Block]]
 
 
@@ -52,6 +58,7 @@ def html(document: Document) -> str:
     """Write a document as a page; an empty one is ""."""
     if not document.blocks:
         return ""
+    items = sum(isinstance(each, Item) for each in document.blocks)
     used = {mark for each in document.blocks for mark in _filtered_by(each)}
     return _template().render(
         document=document,
@@ -61,7 +68,8 @@ def html(document: Document) -> str:
         charts=[chart(each) for each in document.tallies],
         parts=list(_parts(document.blocks)),
         marks=[(mark, word) for mark, word in _MARKS if mark in used],
-        is_short=sum(isinstance(each, Item) for each in document.blocks) <= _OPEN_ITEMS,
+        is_short=items <= _OPEN_ITEMS,
+        is_few=items <= _FEW_ITEMS,
     )
 
 
@@ -122,6 +130,7 @@ def _template() -> "Template":
         "clean": clean,
         "word": lambda mark: MARK_WORDS[mark],
         "room": _room,
+        "bare": _bare,
         "kind": lambda mark: mark.name.lower(),
         "calm": lambda tone: "" if tone is Tone.PLAIN else tone.value,
     }
@@ -136,6 +145,7 @@ def _template() -> "Template":
             "style_hash": _hash(style),
             "script_hash": _hash(script),
             "version": VERSION,
+            "signs": json.dumps({each: (each.name.lower(), MARK_WORDS[each]) for each in Mark}),
             "chart": {"width": WIDTH, "left": LEFT, "bar": BAR},
         },
     )
@@ -145,6 +155,22 @@ def _room(row: Row) -> str:
     """Give the blanks before the mark of a row, so that its text starts at its column."""
     width = len(row.mark.value) + 1 if row.mark is not Mark.NONE else 0
     return " " * max(0, row.column - width)
+
+
+def _bare(item: Item) -> str:
+    """Give the lines of a change as text alone; the script marks up what comes into sight.
+
+    "" where a line would be taken for marked that is not.
+    """
+    rows = (*(Row(each, column=0) for each in item.comments), *item.rows, *item.remarks)
+    if any(row.mark is Mark.NONE and _SIGNED.match(_said(row.text)) for row in rows):
+        return ""
+    lines = [_room(row) + f"{row.mark} " * bool(row.mark) + _said(row.text) for row in rows]
+    return "\n".join([*lines, ""])
+
+
+def _said(line: Line) -> str:
+    return clean("".join(each.text for each in line))
 
 
 def _hash(text: str) -> str:

@@ -30,6 +30,28 @@
   form.addEventListener("input", filter);
   form.addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("beforeprint", () => all(true));
+  const signs = JSON.parse(document.querySelector("main").dataset.signs);
+  const row = (text) => {
+    const [, room, sign = "", rest] = /^( *)(?:(-\/\+|\+\/-|[-+~.!]) )?(.*)$/.exec(text);
+    const [kind, word] = signs[sign];
+    const made = document.createElement("span");
+    made.className = `row ${kind}`;
+    made.append(room);
+    for (const [name, said] of sign ? [[`m ${kind}`, sign], ["sr", word]] : []) {
+      const part = document.createElement("span");
+      part.className = name;
+      part.ariaHidden = name === "sr" ? null : "true";
+      part.append(said);
+      made.append(part);
+    }
+    made.append(sign && " ", rest);
+    return made;
+  };
+  const sight = new IntersectionObserver((seen) => seen.filter((each) => each.isIntersecting).forEach(({ target }) => {
+    sight.unobserve(target);
+    target.replaceChildren(...target.textContent.split("\n").slice(0, -1).flatMap((text) => [row(text), "\n"]));
+  }), { rootMargin: "50%" });
+  document.querySelectorAll("pre.bare").forEach((each) => sight.observe(each));
   form.hidden = false;
   filter();
 })();
