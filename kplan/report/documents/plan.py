@@ -87,7 +87,7 @@ def _headers(plan: Plan) -> Block:
         about = [based_on.cluster_id] * (_cluster_name(plan) != based_on.cluster_id)
         return Heading(line(strong(_header(plan.cluster, _cluster_name(plan), about)), state))
     told = [
-        strong(_header(found, f"{connection_name(key)}: {found['id']}", []))
+        strong(_header(found, f"{connection_name(key)}: {found.get('id', 'unknown')}", []))
         for key, found in plan.clusters.items()
     ]
     lines = [*(line(each) for each in told[:-1]), line(told[-1], state)]
