@@ -16,6 +16,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from kplan.apply.pace import Pace
 from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration, Inputs
 from kplan.kafka.cluster import open_cluster
@@ -30,6 +31,8 @@ from kplan.workflow.plan import Planned, plan
 from kplan.workflow.project import PlanOptions, Ports, Project
 
 WAITING = "Waiting until visible"
+PATIENCE_S = 1_200.0
+"""How long the wait may take; the floor waits no longer."""
 KEEPING = {
     FileStore: ("write", "discard_journal"),
     JournalWriter: ("sending", "finished", "writes", "end"),
@@ -165,8 +168,9 @@ def main() -> None:
         found = plan(project, PlanOptions(), ports)
         assert not found.plan.has_changes, "the plan was to be empty"
     else:
-        options = PlanOptions(is_destroy=job == "destroy")
-        apply(project, options, ports, Hands(_approve, stages))
+        options = PlanOptions(is_destroy=job == "destroy", pace=Pace(visible_s=PATIENCE_S))
+        done = apply(project, options, ports, Hands(_approve, stages))
+        assert all(each.is_verified for each in done.outcomes), "the brokers never served it"
     end = time.monotonic()
     print(
         json.dumps(
