@@ -5,6 +5,7 @@ its host is ever shown.
 """
 
 from http.client import HTTPException
+from threading import Thread
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
@@ -19,7 +20,10 @@ TIMEOUT_S = 10.0
 def check(option: str, url: str) -> None:
     """Refuse what is no address of a web server. Raises UsageError."""
     if url and not _is_address(url):
-        raise UsageError(f"{option} takes an address that begins with http:// or https://.")
+        raise UsageError(
+            f"{option} takes an address that begins with http:// or https://.",
+            "It holds no blanks, no user and no password.",
+        )
 
 
 def _is_address(url: str) -> bool:
@@ -28,7 +32,8 @@ def _is_address(url: str) -> bool:
         _ = parts.port  # whether it is a number is looked at when it is asked for
     except ValueError:
         return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    is_plain = url.isprintable() and " " not in url and "@" not in parts.netloc
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and is_plain
 
 
 def notify(terminal: Terminal, url: str, message: str) -> bool:
@@ -51,13 +56,26 @@ _TEXT = {**_AGENT, "Content-Type": "text/plain; version=0.0.4; charset=utf-8"}
 
 
 def _sent(terminal: Terminal, what: str, request: Request) -> bool:
+    failures: list[str] = []
+    sending = Thread(target=_send, args=(request, failures), daemon=True)
+    sending.start()
+    sending.join(TIMEOUT_S)  # a socket's own bound begins anew with every byte that comes
+    if sending.is_alive():
+        failures = [_why(TimeoutError())]
+    for why in failures:
+        terminal.talk(f"Warning: {request.host} did not take the {what}: {why}.")
+    return not failures
+
+
+def _send(request: Request, failures: list[str]) -> None:
     try:
-        with urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310 - as above
-            answer.read()
+        with urlopen(request, timeout=TIMEOUT_S):  # noqa: S310 - as above
+            pass  # what it says beside the status does not matter
+    except HTTPError as failure:
+        with failure:  # its answer is open
+            failures.append(_why(failure))
     except (OSError, HTTPException, ValueError) as failure:
-        terminal.talk(f"Warning: {request.host} did not take the {what}: {_why(failure)}.")
-        return False
-    return True
+        failures.append(_why(failure))
 
 
 def _why(failure: Exception) -> str:
