@@ -1,11 +1,11 @@
 """As much of GitHub's REST API as the action asks for, on this machine."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from tests.listening import Asked, listening
 
 REPOSITORY = "shop/kafka"
 TOKEN = "secret-token"
@@ -52,26 +52,12 @@ def serving() -> Iterator[Forge]:
     """Serve a forge at its `url`; every request has to carry the token."""
     forge = Forge()
 
-    class Answering(BaseHTTPRequestHandler):
-        def _answer(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(length) or b"{}")
-            assert self.headers["Authorization"] == f"Bearer {TOKEN}"
-            is_refused = forge.is_forbidden and self.command != "GET"
-            found = {} if is_refused else forge.answer(self.command, self.path, body)
-            self.send_response(403 if is_refused else 200)
-            self.end_headers()
-            self.wfile.write(json.dumps(found).encode())
+    def answered(asked: Asked) -> tuple[int, str]:
+        assert asked.authorization == f"Bearer {TOKEN}"
+        if forge.is_forbidden and asked.method != "GET":
+            return 403, "{}"
+        found = forge.answer(asked.method, asked.path, json.loads(asked.body or "{}"))
+        return 200, json.dumps(found)
 
-        do_GET = do_POST = do_PATCH = _answer  # noqa: N815 - the names the server looks for
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its signature
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        forge.url = f"http://127.0.0.1:{server.server_port}"
+    with listening(answered) as forge.url:
         yield forge
-        server.shutdown()
-        thread.join()

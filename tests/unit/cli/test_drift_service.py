@@ -2,9 +2,7 @@
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from kplan.cli.run import run
 from kplan.cluster.specs import ConfigAlteration, NewTopic
 from kplan.model.errors import Unreachable
+from tests.listening import Asked, listening
 from tests.unit.cli.memory_desk import Desk, desk_at, interrupt
 
 Capture = pytest.CaptureFixture[str]
@@ -32,25 +31,12 @@ class Listener:
 def listener() -> Iterator[Listener]:
     heard = Listener()
 
-    class Answering(BaseHTTPRequestHandler):
-        def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            heard.heard.append((self.command, self.path, body))
-            self.send_response(heard.code)
-            self.end_headers()
+    def answered(asked: Asked) -> tuple[int, str]:
+        heard.heard.append((asked.method, asked.path, asked.body))
+        return heard.code, ""
 
-        do_POST = do_PUT = _answer  # noqa: N815 - the names the server looks for
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its signature
-            """Say nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Answering) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        heard.url = f"http://127.0.0.1:{server.server_port}"
+    with listening(answered) as heard.url:
         yield heard
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
