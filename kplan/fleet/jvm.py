@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from kplan.fleet.archive import KEEPS_IN_S, archive_of
 from kplan.model.errors import FleetError, UsageError
 from kplan.sandbox.java import OLDEST, Java, version_of
 
@@ -47,13 +48,13 @@ _OPENED = (
 
 
 _LATE = (
-    "-XX:Tier4InvocationThreshold=50000",
-    "-XX:Tier4MinInvocationThreshold=6000",
-    "-XX:Tier4CompileThreshold=150000",
-    "-XX:Tier4BackEdgeThreshold=400000",
+    "-XX:Tier4InvocationThreshold=500000",
+    "-XX:Tier4MinInvocationThreshold=60000",
+    "-XX:Tier4CompileThreshold=1500000",
+    "-XX:Tier4BackEdgeThreshold=4000000",
 )
-"""Ten times as often as usual is code run before it is compiled for long use: most commands are
-short, and a third of their work would be compiling."""
+"""A hundred times as often as usual is code run before it is compiled for long use: most commands
+are short, and a fifth of their work would be that. What looks at millions of rows comes there."""
 
 
 def find_java(environ: Mapping[str, str]) -> Path:
@@ -89,7 +90,9 @@ def gateway(
     """
     with tempfile.TemporaryDirectory(prefix="kplan-spark-") as folder:
         told, log = Path(folder, "gateway"), Path(folder, "spark.log")
-        command = launch_line(java, spark_home, options, environ)
+        archive = archive_of(java, spark_home, _folders(environ))
+        launcher, *rest = launch_line(java, spark_home, options, environ)
+        command = [launcher, *(archive.options() if archive else ()), *rest]
         with log.open("wb") as output:
             process = subprocess.Popen(  # noqa: S603
                 command,
@@ -103,10 +106,14 @@ def gateway(
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
+        grace_s = ENDS_IN_S
         try:
             yield _await(process, told, log)
+            grace_s = KEEPS_IN_S
         finally:
-            _end(process)
+            _end(process, grace_s)
+            if archive is not None:
+                archive.keep(process.returncode)
 
 
 def launch_line(
@@ -117,7 +124,6 @@ def launch_line(
     work: Sequence[str] = ("pyspark-shell",),
 ) -> list[str]:
     """Give the command that has Spark do some work, as spark-submit takes it."""
-    folders = [environ[name] for name in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR") if environ.get(name)]
     settings = dict(options)
     master = settings.pop("spark.master")
     heap = settings.get("spark.driver.memory", "1g")
@@ -137,13 +143,17 @@ def launch_line(
         *(f"--add-opens={each}=ALL-UNNAMED" for each in _OPENED),
         *own,  # spark-submit would take them over to this line, too
         "-cp",
-        os.pathsep.join([*folders, str(spark_home / "jars" / "*")]),
+        os.pathsep.join([*_folders(environ), str(spark_home / "jars" / "*")]),
         "org.apache.spark.deploy.SparkSubmit",
         "--master",
         master,
         *(word for key, value in settings.items() for word in ("--conf", f"{key}={value}")),
         *work,
     ]
+
+
+def _folders(environ: Mapping[str, str]) -> list[str]:
+    return [environ[name] for name in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR") if environ.get(name)]
 
 
 def _await(process: "subprocess.Popen[bytes]", told: Path, log: Path) -> tuple[int, str]:
@@ -164,12 +174,12 @@ def _await(process: "subprocess.Popen[bytes]", told: Path, log: Path) -> tuple[i
     raise FleetError("Spark did not start. Its last words:\n" + "\n".join(said[-_LAST_LINES:]))
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: "subprocess.Popen[bytes]", grace_s: float) -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
         with suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=ENDS_IN_S)
+            process.wait(timeout=grace_s)
     finally:  # also when a second signal comes
         if process.poll() is None:
             process.kill()
