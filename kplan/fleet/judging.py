@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from kplan.fleet.clusterwise import by_cluster
+from kplan.fleet.clusterwise import by_cluster, only
 from kplan.fleet.rows import Row, snapshot_of
 from kplan.kinds import KINDS
 from kplan.model.address import Address
@@ -40,10 +40,16 @@ class Judges:
     problems: Mapping[str, str] = field(default_factory=dict)
     today: date = date.max
 
+    def of(self, cluster: str) -> "Judges":
+        """Give what there is of one cluster."""
+        owned, problems = only(cluster, self.owned), only(cluster, self.problems)
+        return Judges(only(cluster, self.policies), owned, problems, self.today)
+
 
 def violations(objects: "DataFrame", judges: Judges) -> "DataFrame":
     """Put everything that is live to the policies as if it were to be created: VIOLATIONS."""
-    return by_cluster(objects, VIOLATIONS, lambda rows: list(judged(rows, judges)))
+    names = sorted({*judges.policies, *judges.problems})
+    return by_cluster(objects, VIOLATIONS, judged, {each: judges.of(each) for each in names})
 
 
 def judged(rows: Sequence[Row], judges: Judges) -> Iterator[dict[str, Any]]:

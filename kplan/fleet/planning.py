@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from kplan.fleet.clusterwise import by_cluster
+from kplan.fleet.clusterwise import by_cluster, only
 from kplan.fleet.doubts import asked_by, concerned, with_doubts
 from kplan.fleet.local import local
 from kplan.fleet.rows import CLUSTER, Row, snapshot_of
@@ -48,6 +48,10 @@ class Wanted:
     problems: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def of(self, cluster: str) -> "Wanted":
+        """Give what there is of one cluster."""
+        return Wanted(only(cluster, self.requests), only(cluster, self.problems))
+
 
 def plans(objects: "DataFrame", wanted: Wanted) -> "DataFrame":
     """Plan every cluster that has a configuration; the columns are FINDINGS.
@@ -57,8 +61,8 @@ def plans(objects: "DataFrame", wanted: Wanted) -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    found = by_cluster(objects, FINDINGS, lambda rows: findings(rows, wanted))
     names = sorted({*wanted.requests, *wanted.problems})
+    found = by_cluster(objects, FINDINGS, findings, {each: wanted.of(each) for each in names})
     if not names:
         return found
     told = {"finding": "problem", "reason": "The run does not know this cluster; take a new one."}
