@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import from_document, schema_fields
+from kplan.kinds.schema import SchemaField, from_document, schema_fields
 from kplan.model.address import Address, instance_key
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity
@@ -46,7 +46,11 @@ def claims(
     by_name = {kind.name: kind for kind in kinds}
     found: list[Claim] = []
     others: list[Unclaimed] = []
-    for place, kind, attributes in _instances(document):
+    try:
+        instances = tuple(_instances(document))
+    except (AttributeError, TypeError) as fault:
+        raise UsageError(f"{path} is damaged: {fault}.") from None
+    for place, kind, attributes in instances:
         if kind not in by_name:
             others.append(Unclaimed(place, f"kplan does not know {kind}"))
             continue
@@ -92,9 +96,32 @@ def _instances(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[
 def _claim(place: str, kind: ResourceKind, attributes: Mapping[str, Any]) -> Claim:
     """Take the attributes that kplan has too, but for secrets; null is the same as absent."""
     known = {
-        each.name: "" if each.attribute.is_sensitive else attributes[each.name]
+        each.name: "" if each.attribute.is_sensitive else _fitting(each, attributes[each.name])
         for each in schema_fields(kind.schema)
         if attributes.get(each.name) is not None
     }
     value = kind.normal(from_document(kind.schema, known))
     return Claim(Address.parse(place), kind.identify(value), value)
+
+
+def _fitting(field: SchemaField, held: object) -> object:
+    """Give the value of an attribute; raises TypeError where it is none of its type."""
+    if not _fits(field.attribute.type, held):
+        raise TypeError(repr(field.name))
+    return held
+
+
+def _fits(type_: str, held: object) -> bool:
+    """Whether it is of the type, in HCL's notation; quotas are numbers in maps there."""
+    outer, _, inner = type_.removesuffix(")").partition("(")
+    match outer, held:
+        case "map", dict():
+            return all(isinstance(each, str | int | float) for each in held.values())
+        case (("list" | "set"), list()):
+            return all(_fits(inner, each) for each in held)
+        case "bool", _:
+            return isinstance(held, bool)
+        case "number", _:
+            return isinstance(held, int | float) and not isinstance(held, bool)
+        case _:
+            return outer == "string" and isinstance(held, str)

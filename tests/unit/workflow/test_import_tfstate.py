@@ -74,6 +74,30 @@ def test_every_entry_that_is_left_out_is_told(site: Site) -> None:
     ]
 
 
+ODD: list[tuple[str, object]] = [("name", 5), ("name", {}), ("config", "x"), ("partitions", "3")]
+
+
+@pytest.mark.parametrize(("name", "value"), ODD)
+def test_an_entry_with_a_value_of_another_type_is_told_and_left_out(
+    site: Site, name: str, value: object
+) -> None:
+    document = json.loads(TFSTATE.read_bytes())
+    entry = next(each for each in document["resources"] if each["name"] == "t")
+    entry["instances"][0]["attributes"][name] = value
+    left_out = taken_over(site, json.dumps(document).encode()).left_out
+    told = {each.address: each.reason for each in left_out}
+    assert told['kafka_topic.t["orders"]'] == f"its entry lacks or misplaces {name!r}"
+
+
+@pytest.mark.parametrize(
+    "resources", [5, [5], [{"mode": "managed", "instances": [5]}]], ids=["all", "one", "instance"]
+)
+def test_a_damaged_state_of_terraform_is_an_error(site: Site, resources: object) -> None:
+    document = {**json.loads(TFSTATE.read_bytes()), "resources": resources}
+    with pytest.raises(UsageError, match="is damaged"):
+        taken_over(site, json.dumps(document).encode())
+
+
 def test_what_is_gone_or_hidden_is_not_owned(site: Site) -> None:
     site.cluster.hide("orders")
     other = Site(site.folder, MemoryCluster())
