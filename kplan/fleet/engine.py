@@ -37,6 +37,15 @@ _PYTHON = "spark.pyspark.python"
 _PORT = 15002
 """Of Spark Connect, where none is named."""
 ANSWERS_IN_S = 10.0
+COMPILES_FROM = 4 << 20
+"""Bytes to read from which code made for one query, a second or so of work, is worth it."""
+_SUITS = "spark.kplan.suits"
+"""Whether a session may be told to make such code."""
+_READY_MADE = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+_MADE = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 _ADDRESSES = "Name it with -remote or -master, or in a spark block of fleet.hcl."
 _SECRET = "(?i)secret|password|token|access[.]?key|jaas|keystore[.]key"  # noqa: S105 - none itself
 
@@ -91,6 +100,20 @@ def session(engine: Engine, told: Told | None = None) -> Iterator["SparkSession"
                 folder = stack.enter_context(TemporaryDirectory(prefix="kplan-package-"))
                 ship(spark, Path(folder), is_remote=bool(engine.remote))
             yield spark
+
+
+def suited(read: "DataFrame") -> "DataFrame":
+    """Have Spark make code for its queries from now on where `read` is enough for that to pay.
+
+    A Spark on this machine begins without. Elsewhere, and where the user says, it is left alone.
+    """
+    conf = read.sparkSession.conf
+    if conf.get(_SUITS, "false") == "true":
+        plan = read._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - nothing public tells
+        if int(plan.stats().sizeInBytes()) >= COMPILES_FROM:
+            for name, value in _MADE.items():
+                conf.set(name, value)
+    return read
 
 
 def _hush() -> None:
@@ -181,6 +204,8 @@ def _options(engine: Engine) -> dict[str, str]:
         # What fits is hashed, and not sorted.
         "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64m",
     }
+    if not _READY_MADE.keys() & engine.conf.keys():
+        here |= {**_READY_MADE, _SUITS: "true"}
     return {
         "spark.app.name": "kplan",
         "spark.ui.enabled": "false",

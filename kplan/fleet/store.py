@@ -12,14 +12,14 @@ read, so that a store may lie in HDFS or an object store as well as in a folder.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from kplan.fleet.audit import TABLE, malformed, usage
 from kplan.fleet.delta import DELTA_LAKE
-from kplan.fleet.engine import first_line
+from kplan.fleet.engine import first_line, suited
 from kplan.fleet.local import local
 from kplan.fleet.rows import FORMAT
 from kplan.fleet.tables import PARQUET, RUNS, tables
@@ -28,9 +28,9 @@ from kplan.model.errors import FleetError
 from kplan.model.version import VERSION
 
 if TYPE_CHECKING:
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import AnalysisException
     from pyspark.sql import DataFrame, Row, SparkSession
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +85,8 @@ class Store:
             FleetError: one of them was written by a later version.
 
         """
-        from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - heavy
-        from pyspark.errors import AnalysisException
-
-        try:
-            rows = self._tables.runs().collect()
-        except (AnalysisException, Py4JJavaError) as failure:  # the folder is not there yet
-            _check_known(failure)
-            return ()
-        found = sorted(map(_run, rows), key=_age)
+        rows = _there(lambda: self._tables.runs().collect())
+        found = sorted(map(_run, rows or ()), key=_age)
         for each in found:
             if each.format > FORMAT:
                 raise FleetError(
@@ -118,7 +111,7 @@ class Store:
 
     def objects(self, run: Run) -> "DataFrame":
         """Give the rows of one run."""
-        return self._tables.objects([run.attempt]).drop("attempt")
+        return suited(self._tables.objects([run.attempt])).drop("attempt")
 
     def all_objects(self, runs: Sequence[Run]) -> "DataFrame":
         """Give the rows of several runs, with `run` and `at` before them."""
@@ -129,7 +122,7 @@ class Store:
             [(each.attempt, each.run, each.at) for each in runs],
             "attempt string, run string, at string",
         )
-        found = self._tables.objects([each.attempt for each in runs])
+        found = suited(self._tables.objects([each.attempt for each in runs]))
         return found.join(F.broadcast(known), "attempt")
 
     def append_audit(self, taken: "DataFrame") -> None:
@@ -139,7 +132,7 @@ class Store:
         """
         from pyspark.sql import functions as F  # noqa: N812
 
-        held = taken.cache()
+        held = suited(taken).cache()
         try:
             for name, found in (("audit", usage(held)), ("malformed", malformed(held))):
                 self._tables.replace(name, found.withColumn("file", F.md5("source")))
@@ -164,18 +157,18 @@ class Store:
 
     def ends(self, cluster: str) -> dict[str, int]:
         """Tell how far the topics of a cluster were read, by partition (`Span.source`)."""
-        from pyspark.errors import AnalysisException
+        from pyspark.sql import functions as F  # noqa: N812
 
-        try:
-            found = self._tables.kept("offsets", f"{ENDS}, file string")
-            rows = found.where(found["cluster"] == cluster).select("source", "end").collect()
-        except AnalysisException:  # no topic was ever read
-            return {}
-        return {row["source"]: row["end"] for row in rows}
+        own, columns = F.col("cluster") == cluster, ("source", "end")
+        kept = f"{ENDS}, file string"
+        rows = _there(
+            lambda: self._tables.kept("offsets", kept).where(own).select(*columns).collect()
+        )
+        return {row["source"]: row["end"] for row in rows or ()}
 
     def audit(self) -> "DataFrame":
         """Give the sums of all logs kept; raises FleetError where there are none."""
-        return self._kept("audit", f"{TABLE}, file string")
+        return suited(self._kept("audit", f"{TABLE}, file string"))
 
     def malformed(self) -> "DataFrame":
         """Give the lines of the logs that are none of the authorizer's; raises as `audit`."""
@@ -183,18 +176,17 @@ class Store:
         return found.drop("file").orderBy("cluster", "source", "line")
 
     def _kept(self, name: str, schema: str) -> "DataFrame":
-        from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - heavy
-        from pyspark.errors import AnalysisException
-
-        try:
+        def read() -> "DataFrame":
             found = self._tables.kept(name, schema)
             _ = found.schema  # Spark Connect looks no sooner than it must
-        except (AnalysisException, Py4JJavaError) as failure:
-            _check_known(failure)
+            return found
+
+        found = _there(read)
+        if found is None:
             raise FleetError(
                 f"No authorizer log is kept in {self.root} yet.",
                 'Name logs in fleet.hcl (audit = ["..."]), then: kplan fleet audit ingest',
-            ) from failure
+            )
         return found
 
     def vacuum(self, keep: timedelta, now: datetime) -> int:
@@ -210,21 +202,28 @@ class Store:
         return self._tables.remove(kept, {each.attempt for each in attempts}, now)
 
 
-def _check_known(failure: "AnalysisException | Py4JJavaError") -> None:
-    """Refuse a Spark that does not know the form of the tables: it would see none.
+def _there(read: Callable[[], Found]) -> Found | None:
+    """Read a table; None is that it is not there yet.
 
-    Any other failure than that of a table which is not there goes on.
+    Raises:
+        FleetError: the Spark at work does not know its form, and would see none.
+
     """
-    if "DATA_SOURCE_NOT_FOUND" in str(failure):
-        raise FleetError(
-            "The Spark at work knows no Delta tables.",
-            "A Connect server is started with them: --packages io.delta:delta-spark_4.2_2.13:"
-            f"{DELTA_LAKE} and its settings, as https://docs.delta.io tells.",
-        ) from failure
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - heavy
     from pyspark.errors import AnalysisException
 
-    if not isinstance(failure, AnalysisException):
-        raise failure
+    try:
+        return read()
+    except (AnalysisException, Py4JJavaError) as failure:
+        if "DATA_SOURCE_NOT_FOUND" in str(failure):
+            raise FleetError(
+                "The Spark at work knows no Delta tables.",
+                "A Connect server is started with them: --packages io.delta:delta-spark_4.2_2.13:"
+                f"{DELTA_LAKE} and its settings, as https://docs.delta.io tells.",
+            ) from failure
+        if not isinstance(failure, AnalysisException):
+            raise
+        return None
 
 
 def _run(row: "Row") -> Run:

@@ -20,6 +20,7 @@ import pytest
 from kplan.cluster.memory import MemoryCluster
 from kplan.config.inputs import Inputs
 from kplan.fleet.access import REQUEST, matching
+from kplan.fleet.engine import suited
 from kplan.fleet.local import local
 from kplan.fleet.tables import RUNS
 from kplan.fleet.topics import ENDS
@@ -250,3 +251,27 @@ def test_acls_are_hashed_however_few_the_requests_seem(
     assert "BuildRight" in plan
     assert "BuildLeft" not in plan
     assert found.count() == 3
+
+
+def test_code_is_made_for_queries_only_where_there_is_enough_to_read(
+    at_work: AtWork, spark: "SparkSession"
+) -> None:
+    """And never in a session that the user has set up (decision 0089)."""
+    if at_work.name == CONNECT:
+        pytest.skip("Connect does not show the plans of Spark")
+    made = "spark.sql.codegen.wholeStage"
+    few, many = spark.range(9), spark.range(10_000_000)
+    names = (made, "spark.sql.codegen.factoryMode")
+    before = {name: str(spark.conf.get(name)) for name in names}
+    suited(many)
+    assert spark.conf.get(made) == "false"
+    spark.conf.set("spark.kplan.suits", "true")
+    try:
+        suited(few)
+        assert spark.conf.get(made) == "false"
+        suited(many)
+        assert spark.conf.get(made) == "true"
+    finally:
+        spark.conf.unset("spark.kplan.suits")
+        for name, value in before.items():
+            spark.conf.set(name, value)
