@@ -23,12 +23,13 @@ from typing import TYPE_CHECKING, Any
 from kplan.fleet import history, inventory, shown
 from kplan.fleet.access import access_of, acls_of, matching, who_can
 from kplan.fleet.audit import malformed, parsed, usage
-from kplan.fleet.engine import Engine, session
+from kplan.fleet.engine import Engine, session, suited
 from kplan.fleet.lint import findings
 from kplan.fleet.local import local
+from kplan.fleet.planning import plans
 from kplan.fleet.replay import replayed
 from kplan.fleet.rows import OBJECTS
-from tests.bench.fleet_made import log_lines, objects, requests
+from tests.bench.fleet_made import log_lines, objects, requests, wanted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -91,8 +92,8 @@ class Bench:
         return self.read(name)
 
     def read(self, name: str) -> "DataFrame":
-        """Read what was made."""
-        return self.spark.read.parquet(str(self.scratch / name))
+        """Read what was made, as a store does."""
+        return suited(self.spark.read.parquet(str(self.scratch / name)))
 
     def computed(self, found: "DataFrame") -> Took:
         """Compute every row and keep none."""
@@ -276,9 +277,10 @@ def _fleet(bench: Bench, size: Size) -> None:
         took = bench.took(partial(_stored, rows, bench.scratch / name))
         print(f"  {'made, written:':<18}{took}", flush=True)
     before, now = (
-        bench.spark.read.schema(OBJECTS).parquet(str(bench.scratch / name))
+        suited(bench.spark.read.schema(OBJECTS).parquet(str(bench.scratch / name)))
         for name in ("before", "now")
     )
+    declared = wanted(size.clusters, size.each)
     jobs = {
         "inventory": inventory.inventory(now),
         "largest": inventory.largest(now, 10),
@@ -286,6 +288,7 @@ def _fleet(bench: Bench, size: Size) -> None:
         "of": access_of(now, "User:7"),
         "changes": history.changes(before, now),
         "lint": findings(now),
+        "plan and drift": plans(now, declared),
     }
     for name, job in jobs.items():
         _stage(name)

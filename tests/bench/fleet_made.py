@@ -3,7 +3,14 @@
 from typing import TYPE_CHECKING
 
 from kplan.fleet.local import local
+from kplan.fleet.planning import Wanted
 from kplan.fleet.rows import OBJECTS
+from kplan.kinds.topic import Topic
+from kplan.model.address import Address
+from kplan.model.resource import Identity, Resource
+from kplan.model.source import SourceRange
+from kplan.model.state import State
+from kplan.plan.request import PlanRequest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -20,13 +27,20 @@ def objects(
     With each day of `age` a thousandth of the topics has had its retention changed.
     """
     held = spark.range(clusters).selectExpr("concat('c', id) as cluster")
-    made_topics = spark.range(topics).selectExpr(
-        "'kafka_topic' as kind",
-        f"concat('team', id % {TEAMS}, '.topic.', id) as identity",
-        "'' as uid",
-        "cast(null as string) as value",
-        "map('partitions', '3', 'replication_factor', '3', 'config.retention.ms', "
-        f"if(id % 1000 < {age}, '1000', '86400000')) as attributes",
+    retention = f"if(id % 1000 < {age}, '1000', '86400000') as retention"
+    made_topics = (
+        spark.range(topics)
+        .selectExpr("id", retention)
+        .selectExpr(
+            "'kafka_topic' as kind",
+            f"concat('team', id % {TEAMS}, '.topic.', id) as identity",
+            "'' as uid",
+            "to_json(named_struct('config', map('retention.ms', retention), 'name', "
+            f"concat('team', id % {TEAMS}, '.topic.', id), 'partitions', 3, "
+            "'replication_factor', 3)) as value",
+            "map('partitions', '3', 'replication_factor', '3', 'config.retention.ms', retention) "
+            "as attributes",
+        )
     )
     drawn = f"abs(xxhash64(id, {SEED}))"
     pattern = "if(id % 3 = 0, 'Prefixed', 'Literal')"
@@ -51,6 +65,21 @@ def objects(
         OBJECTS.removeprefix("cluster string, "),
     )
     return held.crossJoin(made_topics.unionByName(made_acls).unionByName(about))
+
+
+def wanted(clusters: int, topics: int) -> Wanted:
+    """Declare every topic of every cluster as it was made."""
+    place = SourceRange("main.tf", 1, 1, 1, 1)
+    meant = [
+        Topic(f"team{n % TEAMS}.topic.{n}", 3, 3, config={"retention.ms": "86400000"})
+        for n in range(topics)
+    ]
+    resources = tuple(
+        Resource(Address("kafka_topic", f"t{n}"), Identity(each.name), each, place)
+        for n, each in enumerate(meant)
+    )
+    request = PlanRequest(resources, {}, State("bench"))
+    return Wanted({f"c{n}": request for n in range(clusters)})
 
 
 def requests(spark: "SparkSession", topics: int) -> "DataFrame":
