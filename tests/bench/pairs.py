@@ -58,8 +58,12 @@ def rows(name: str, floor: Figures, kplan: Figures) -> None:
     row(f"{name}, served", floor, kplan, SERVED)
     parts(kplan)
     share = statistics.median(each["kept"] / each["seconds"] for each in kplan)
+    worked = statistics.median(each["kept_worked"] / each["seconds"] for each in kplan)
     kept = statistics.median(each["kept"] for each in kplan)
-    print(f"    journal and state: {kept:.3f} s, {share:.1%} of the apply")
+    print(
+        f"    journal and state: {kept:.3f} s, {share:.1%} of the apply;"
+        f" {worked:.1%} without waits for disk, threads and the broker's processors"
+    )
 
 
 def parts(kplan: Figures) -> None:
