@@ -19,7 +19,7 @@ from tests.token_endpoint import AUDIENCE, ISSUER, TokenEndpoint, token_endpoint
 SandboxOf = Callable[[SandboxSpec], Sandbox]
 
 
-NODES_KEPT = 7
+NODES_KEPT = 2
 """Nodes that stay up when a file of tests is done: an idle one takes 3 % of a core and 400 MB."""
 
 
