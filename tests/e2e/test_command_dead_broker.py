@@ -122,6 +122,10 @@ def registered(place: Place) -> dict[int, bool]:
     return {each.broker_id: each.is_fenced for each in answer.brokers}
 
 
+NOBODY = -1
+"""The leader of a partition that has none."""
+
+
 def test_an_unclean_election_brings_a_leader_back_and_tells_what_is_lost(
     place: Place, cluster: Sandbox
 ) -> None:
@@ -145,6 +149,7 @@ def test_an_unclean_election_brings_a_leader_back_and_tells_what_is_lost(
             kill(cluster.folder, 1)
             restart(cluster.folder, 2)
             place.env["KPLAN_BOOTSTRAP_SERVERS"] = cluster.bootstrap_servers
+            until(lambda: (stands() or (1,))[0] == NOBODY, within_s=40)
             _elect(place)
         finally:
             restart(cluster.folder, 1)
