@@ -102,54 +102,68 @@ class Wall:
 
 @dataclass(slots=True)
 class Kept:
-    """The seconds of all calls that keep state or journal.
+    """All calls that keep state or journal: name, seconds, and those that the processor worked.
 
-    On the clock they hold the waits for disk, other threads and a broker on the same processors.
+    The seconds hold waits for disk, other threads and a broker on the same processors.
     """
 
-    clock: float = 0.0
-    processor: float = 0.0
+    calls: list[tuple[str, float, float]] = field(default_factory=list)
+
+    @property
+    def clock(self) -> float:
+        """Give the seconds of all."""
+        return sum(seconds for _, seconds, _ in self.calls)
+
+    @property
+    def processor(self) -> float:
+        """Give those that the processor worked."""
+        return sum(worked for _, _, worked in self.calls)
 
     @contextmanager
-    def noted(self) -> Iterator[None]:
-        """Add those of a block."""
+    def noted(self, name: str) -> Iterator[None]:
+        """Add a call; threads may do so at the same time."""
         begun, worked = time.monotonic(), time.thread_time()
         try:
             yield
         finally:
-            self.clock += time.monotonic() - begun
-            self.processor += time.thread_time() - worked
+            self.calls.append((name, time.monotonic() - begun, time.thread_time() - worked))
 
 
-def measured(kept: Kept, stages: Stages) -> None:
-    """Note the seconds of every call that keeps state or journal."""
+def measured(kept: Kept) -> None:
+    """Note every call that keeps state or journal."""
 
-    def timed(call: Callable[..., Any]) -> Callable[..., Any]:
+    def timed(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(call)
         def calling(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever it is called with
-            with kept.noted():
+            with kept.noted(name):
                 return call(*given, **named)
 
         return calling
 
-    begin, end = FileStore.recording, JournalWriter.end
+    begin = FileStore.recording
+
+    @contextmanager
+    def recording(store: FileStore, plan: Plan, nonce: str = "") -> Iterator[JournalWriter]:
+        with ExitStack() as stack:
+            with kept.noted("recording"):
+                journal = stack.enter_context(begin(store, plan, nonce))
+            yield journal
+
+    FileStore.recording = recording  # type: ignore[assignment, method-assign]
+    for owner, names in KEEPING.items():
+        for name in names:
+            setattr(owner, name, timed(name, getattr(owner, name)))
+
+
+def staged(stages: Stages) -> None:
+    """Have the last stage begin where the journal ends."""
+    end = JournalWriter.end
 
     def ended(journal: JournalWriter) -> None:
         stages.stage("Writing the state")
         end(journal)
 
-    @contextmanager
-    def recording(store: FileStore, plan: Plan, nonce: str = "") -> Iterator[JournalWriter]:
-        with ExitStack() as stack:
-            with kept.noted():
-                journal = stack.enter_context(begin(store, plan, nonce))
-            yield journal
-
     JournalWriter.end = ended  # type: ignore[assignment, method-assign]
-    FileStore.recording = recording  # type: ignore[assignment, method-assign]
-    for owner, names in KEEPING.items():
-        for name in names:
-            setattr(owner, name, timed(getattr(owner, name)))
 
 
 def counted(asked: list[int]) -> None:
@@ -169,7 +183,8 @@ def main() -> None:
     counted(asked)
     kept = Kept()
     stages = Stages()
-    measured(kept, stages)
+    staged(stages)
+    measured(kept)
     job, bootstrap, folder = sys.argv[1:]
     environ = {**os.environ, "KPLAN_BOOTSTRAP_SERVERS": bootstrap}
     project = Project(Path(folder), Path(folder) / "state" / "kplan.json", Inputs(environ=environ))
