@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kplan.sandbox.artifacts import cache_folder
+from kplan.sandbox.java import FIRST_WITH_AOT
 
-FIRST_WITH_AOT = 25
 KEEPS_IN_S = 180.0
 """What the first Java may take to make it, when its work is done."""
 LEFT_S = 3600.0

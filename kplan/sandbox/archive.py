@@ -6,13 +6,13 @@ from pathlib import Path
 
 from kplan.model.errors import SandboxError
 from kplan.sandbox.artifacts import locked
+from kplan.sandbox.java import FIRST_WITH_AOT
 from kplan.sandbox.kit import Kit
 from kplan.sandbox.launch import ended_on_failure, launch
 from kplan.sandbox.process import end
 from kplan.sandbox.spec import SandboxSpec, Security
 from kplan.sandbox.step import Progress, Stage, Step, silent
 
-OLDEST_JAVA = 25
 TRAINING_S = 120.0
 
 
@@ -22,7 +22,7 @@ def with_archive(kit: Kit, kafka: Path, version: str, progress: Progress) -> Kit
     A broker is started once for it and ended again. Where that does not work, Kafka starts without
     an archive, and it is not tried again: the archive is a matter of speed only.
     """
-    if kit.java.major < OLDEST_JAVA:
+    if kit.java.major < FIRST_WITH_AOT:
         return kit
     file = kafka / f"java-{kit.java.version}.aot"
     if not file.exists():

@@ -10,6 +10,8 @@ from pathlib import Path
 from kplan.model.errors import SandboxError
 
 OLDEST = 17
+FIRST_WITH_AOT = 25
+"""From this one on Java keeps what it has loaded and linked in a cache (JEP 514)."""
 
 
 @dataclass(frozen=True, slots=True)
