@@ -50,7 +50,7 @@ _MARKS: tuple[tuple[Mark, str], ...] = (
     (Mark.FORGET, "Forget"),
     (Mark.NONE, "Move or take over"),
 )
-_SIGNED = re.compile(r" *(-/\+|\+/-|[-+~.!]) ")
+_SIGNED = re.compile(f" *({'|'.join(re.escape(mark) for mark in Mark if mark)}) ")
 Part = tuple[str, Sequence[Block]]
 
 
