@@ -6,6 +6,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import (
     AclBinding,
@@ -23,6 +25,12 @@ from kplan.sandbox.record import Sandbox, properties_file
 
 Name = TypeVar("Name", bound=Hashable)
 VISIBLE_S = 30.0
+NOT_YET = (
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.NOT_COORDINATOR,
+)
+"""How a broker answers that has not yet read the part of `__consumer_offsets` of a group."""
 
 
 def settings_of(sandbox: Sandbox, user: str) -> ConnectionSettings:
@@ -64,6 +72,21 @@ def soon(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end, "not visible in time"
         time.sleep(0.05)
+
+
+def committed(consumer: Consumer, topic: str, offset: int) -> None:
+    """Commit for partition 0, again while the coordinator of the group is new."""
+
+    def is_taken() -> bool:
+        try:
+            consumer.commit(offsets=[TopicPartition(topic, 0, offset)], asynchronous=False)
+        except KafkaException as refused:
+            if refused.args[0].code() not in NOT_YET:
+                raise
+            return False
+        return True
+
+    soon(is_taken)
 
 
 def made(cluster: Cluster, *specs: NewTopic) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer
 
 from kplan.cluster.groups import GroupDescription, GroupMember, ListedGroup
 from kplan.cluster.memory import MemoryCluster
@@ -14,7 +14,7 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.specs import NewTopic
 from kplan.model.refusal import Refusal
 from kplan.sandbox.record import Sandbox
-from tests.contract.clusters import made, soon
+from tests.contract.clusters import committed, made, soon
 
 PROTOCOLS = ("classic", "consumer")
 BROKER = 1
@@ -55,13 +55,13 @@ def read(cluster: Cluster, prefix: str, request: pytest.FixtureRequest) -> Itera
             )
             stack.callback(consumer.close)
             if protocol == "idle":
-                consumer.commit(offsets=[TopicPartition(topic, 0, 2)], asynchronous=False)
+                committed(consumer, topic, 2)
             else:
                 consumer.subscribe([topic])
                 consumers.append(consumer)
         for consumer in consumers:
             soon(partial(_has_joined, consumer))
-            consumer.commit(offsets=[TopicPartition(topic, 0, 2)], asynchronous=False)
+            committed(consumer, topic, 2)
         yield topic
 
 

@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, Producer
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.port import Cluster
@@ -12,7 +12,7 @@ from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
 from kplan.model.errors import Unread
 from kplan.model.refusal import Refusal
 from kplan.sandbox.record import Sandbox
-from tests.contract.clusters import made
+from tests.contract.clusters import committed, made
 from tests.contract.conftest import Lacking
 
 RECORDS = 5
@@ -35,7 +35,7 @@ def used(cluster: Cluster, prefix: str, request: pytest.FixtureRequest) -> str:
         producer.produce(topic, f"value {each}", partition=0)
     assert producer.flush(20) == 0
     consumer = Consumer({**servers, "group.id": f"{prefix}group", "enable.auto.commit": False})
-    consumer.commit(offsets=[TopicPartition(topic, 0, 2)], asynchronous=False)
+    committed(consumer, topic, 2)
     consumer.close()
     return topic
 
