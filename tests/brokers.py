@@ -1,11 +1,14 @@
-"""Real Kafka clusters for tests: a shape is started when first asked for, and kept for a while.
+"""Real Kafka clusters for tests: a shape is started when first asked for, and kept while used.
 
 `sandbox_of` starts any other shape; a test that kills or pauses nodes should start its own with
 `kplan.sandbox.lifecycle.running`.
 """
 
+import math
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -19,45 +22,57 @@ from tests.token_endpoint import AUDIENCE, ISSUER, TokenEndpoint, token_endpoint
 SandboxOf = Callable[[SandboxSpec], Sandbox]
 
 
-NODES_KEPT = 2
-"""Nodes that stay up when a file of tests is done: an idle one takes 3 % of a core and 400 MB."""
+IDLE_S = 120
+"""How long a shape stays up unused: by then it cost as much of a processor as its start does."""
+
+
+@dataclass(slots=True)
+class _Started:
+    sandbox: Sandbox
+    stack: ExitStack
+    used: float
 
 
 class Shapes:
-    """The sandboxes of a session, the last used ones last."""
+    """The sandboxes of a session."""
 
     def __init__(self) -> None:
-        self._started: list[tuple[Sandbox, ExitStack]] = []
+        self._started: list[_Started] = []
 
     def take(self, spec: SandboxSpec) -> Sandbox:
         """Return the sandbox of a shape, started unless it is up."""
-        up = next((each for each in self._started if each[0].spec == spec), None)
+        up = next((each for each in self._started if each.sandbox.spec == spec), None)
         if up is None:
             stack = ExitStack()
-            up = (stack.enter_context(running(spec)), stack)
-        else:
-            self._started.remove(up)
-        self._started.append(up)
-        return up[0]
+            up = _Started(stack.enter_context(running(spec)), stack, 0)
+            self._started.append(up)
+        up.used = time.monotonic()
+        return up.sandbox
 
-    def keep(self, nodes: int) -> None:
-        """Stop those not used for longest, until no more than so many nodes are up."""
-        while self._started and sum(len(sandbox.nodes) for sandbox, _ in self._started) > nodes:
-            self._started.pop(0)[1].close()
+    def stop_idle(self, since: float, idle_s: float = IDLE_S) -> None:
+        """Stop what is unused for so long; what was taken after `since` was used until now."""
+        now = time.monotonic()
+        for each in list(self._started):
+            if each.used >= since:
+                each.used = now
+            elif now - each.used >= idle_s:
+                self._started.remove(each)
+                each.stack.close()
 
 
 @pytest.fixture(scope="session")
 def shapes() -> Iterator[Shapes]:
     shapes = Shapes()
     yield shapes
-    shapes.keep(0)
+    shapes.stop_idle(math.inf, 0)
 
 
 @pytest.fixture(scope="module")
 def sandbox_of(shapes: Shapes) -> Iterator[SandboxOf]:
     """Return the sandbox of a shape; none of them is stopped before the file of tests is done."""
+    began = time.monotonic()
     yield shapes.take
-    shapes.keep(NODES_KEPT)
+    shapes.stop_idle(began)
 
 
 @pytest.fixture(scope="module")
