@@ -11,6 +11,26 @@ from tests.brokers import SandboxOf
 from tests.e2e.places import Place
 from tests.e2e.proxy import Proxy, proxied
 
+EARLY = (
+    "test_command_moves.py",  # on three brokers, as much of the contract suite before it
+    "test_command_three_brokers.py",
+    "test_command_state_in_kafka.py",  # the longest
+    "test_command_struck.py",
+    "test_github_workflows.py",
+    "test_tutorial.py",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files: the last one to begin decides when all processes are done."""
+    rank = {name: number for number, name in enumerate(EARLY)}
+    ours = Path(__file__).parent
+
+    def order(item: pytest.Item) -> tuple[bool, int]:
+        return item.path.parent == ours, rank.get(item.path.name, len(rank))
+
+    items.sort(key=order)
+
 
 @pytest.fixture
 def place(tmp_path: Path, broker: Sandbox) -> Iterator[Place]:
