@@ -10,7 +10,8 @@ from typing import IO
 
 from tests.e2e import warmed
 
-COMMAND_S = 120
+COMMAND_S = 240
+"""By when a command must have ended, so that one that hangs fails its own test."""
 KPLAN = (sys.executable, "-m", "kplan.cli.main")
 
 
