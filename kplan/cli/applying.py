@@ -99,13 +99,13 @@ def _approved(session: Session, wish: Wish, shown: Progress, made: Planned) -> b
     """
     with shown.hidden():
         _show(session, wish, made)
-    if wish.expected_checksum and made.plan.checksum != wish.expected_checksum:
+    if wish.expected_checksum not in {None, made.plan.checksum}:
         raise StalePlan(
             f"The plan has the checksum {made.plan.checksum}, and {wish.expected_checksum} "
             "was expected: something changed since that plan was reviewed.",
             "Review the plan above, and expect its checksum.",
         )
-    if wish.expected_checksum or wish.auto_approve:
+    if wish.expected_checksum is not None or wish.auto_approve:
         return True
     if wish.saved and not (wish.inputs.input and session.terminal.can_ask):
         raise StalePlan(

@@ -1,5 +1,6 @@
 """What is asked of apply and destroy, and what cannot be asked at once."""
 
+import re
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from kplan.model.errors import UsageError
 if TYPE_CHECKING:
     from kplan.kinds.moving import MovePace
 
+_SUM = re.compile(r"[0-9a-f]{4}(-[0-9a-f]{4}){3}")
 ON_STALE = ("abort", "skip", "replan")
 
 
@@ -40,7 +42,7 @@ class Wish:
     is_resume: bool = False
     saved: Path | None = None
     on_stale: str = ON_STALE[0]
-    expected_checksum: str = ""
+    expected_checksum: str | None = None
     waits: bool = True
     move_pace: "MovePace | None" = None
     deadline: str = ""
@@ -53,12 +55,15 @@ class Wish:
     @property
     def needs_approval(self) -> bool:
         """Whether somebody has to say yes to what is planned now."""
-        return not (self.is_resume or self.saved or self.auto_approve or self.expected_checksum)
+        is_expected = self.expected_checksum is not None
+        return not (self.is_resume or self.saved or self.auto_approve or is_expected)
 
     def check(self) -> None:
         """Refuse what contradicts itself. Raises UsageError."""
-        narrows = self.is_destroy or bool(
-            self.planning.target or self.planning.replace or self.expected_checksum
+        narrows = (
+            self.is_destroy
+            or bool(self.planning.target or self.planning.replace)
+            or self.expected_checksum is not None
         )
         if self.is_resume and (self.saved or narrows):
             raise UsageError(
@@ -70,16 +75,24 @@ class Wish:
                 "A saved plan is carried out as it is: leave -destroy, -target, -replace and "
                 "-expect-checksum out."
             )
-        if self.total_s is not None and self.total_s <= 0:
-            raise UsageError("-deadline must be greater than 0.")
-        if self.on_stale not in ON_STALE:
-            known = ", ".join(ON_STALE)
-            raise UsageError(f"-on-stale={self.on_stale} is none of {known}.")
+        self._check_values()
         if self.on_stale != ON_STALE[0] and not self.saved:
             raise UsageError("-on-stale goes with a saved plan; without one kplan plans anew.")
         if (self.answer.json or self.answer.is_silent) and self.needs_approval:
             option = "-json" if self.answer.json else "A report on stdout"
             raise UsageError(f"{option} needs a saved plan or -auto-approve: it cannot ask.")
+
+    def _check_values(self) -> None:
+        if self.expected_checksum is not None and not _SUM.fullmatch(self.expected_checksum):
+            raise UsageError(
+                f"-expect-checksum={self.expected_checksum} is no checksum of a plan.",
+                "It stands in the last line of the plan, as 5c2e-91ab-07fe-1d3c.",
+            )
+        if self.total_s is not None and self.total_s <= 0:
+            raise UsageError("-deadline must be greater than 0.")
+        if self.on_stale not in ON_STALE:
+            known = ", ".join(ON_STALE)
+            raise UsageError(f"-on-stale={self.on_stale} is none of {known}.")
 
     def again(self, *, is_resumable: bool) -> str:
         """Write the command that goes on; values of variables may be secret and are left out."""

@@ -42,13 +42,13 @@ class WhatOptions(MoveOptions):
         ),
     ] = "abort"
     expect_checksum: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--expect-checksum",
             metavar="SUM",
             help="Plan, and carry the plan out, without asking, only if it has this checksum.",
         ),
-    ] = ""
+    ] = None
     wait: Annotated[
         bool,
         typer.Option("--wait/--no-wait", help="Wait until every broker serves what was applied."),

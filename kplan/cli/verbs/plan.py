@@ -14,6 +14,7 @@ from kplan.cli.progress import progress
 from kplan.cli.reporting import check_writable, reporting
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,8 @@ def plan(
     from kplan.workflow.plan import plan as planned  # noqa: PLC0415
 
     ttl = timedelta(seconds=span_s("-plan-ttl", what.plan_ttl))
+    if not ttl:
+        raise UsageError("-plan-ttl must be greater than 0.")
     if what.out:
         check_writable(f"-out={what.out}", Path(what.out))
     options = wiring.plan_options(planning, is_destroy=what.destroy)

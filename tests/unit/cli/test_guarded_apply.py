@@ -66,8 +66,9 @@ def test_replan_goes_on_alone_only_with_the_same_actions(desk: Desk) -> None:
 
 def test_a_plan_is_good_for_as_long_as_it_says(desk: Desk) -> None:
     desk.write(NEXT)
-    desk.types("plan", "-out=p.kplan", "-plan-ttl=0s")
+    desk.types("plan", "-out=p.kplan", "-plan-ttl=0.000001s")
     assert "was good until" in desk.fails("apply", "p.kplan")
+    assert "must be greater than 0" in desk.fails("plan", "-plan-ttl=0s")
     assert "-plan-ttl=soon is no span of time" in desk.fails("plan", "-plan-ttl=soon")
 
 
@@ -120,6 +121,15 @@ def test_another_plan_than_the_reviewed_one_is_shown_and_not_applied(desk: Desk)
     err = desk.fails("apply", f"-expect-checksum={reviewed}", "-detailed-exitcode", code=6)
     assert f"{reviewed} was expected" in err
     desk.write(NEXT)
+    assert "to change" in desk.types("plan")
+
+
+@pytest.mark.parametrize("given", ["", "nonsense", "5c2e-91ab"])
+def test_what_is_no_checksum_approves_nothing(desk: Desk, given: str) -> None:
+    """A pipeline whose variable is unset says `-expect-checksum=`: that is no approval."""
+    desk.write(NEXT)
+    err = desk.fails("apply", "-auto-approve", f"-expect-checksum={given}")
+    assert f"-expect-checksum={given} is no checksum of a plan." in err
     assert "to change" in desk.types("plan")
 
 
