@@ -89,7 +89,7 @@ def write_document(path: Path, data: bytes, heading: Heading) -> None:
         reason = f"{target} cannot be written: {failure.strerror}; it is what it was before."
         raise unwritten(StateError(reason), data, target) from failure
     except StateError as conflict:
-        raise unwritten(conflict, data, target) from conflict
+        raise unwritten(conflict, data) from conflict
     prune(target)
 
 
@@ -109,6 +109,11 @@ def retire(path: Path, moved_to_place: str) -> None:
         raise StateError(f"{target} cannot be written: {failure.strerror}.") from failure
 
 
+def moved_from(path: Path) -> str:
+    """Tell where the state was moved to that stood here, "" where it was not."""
+    return moved_to(_read(path) or b"")
+
+
 def unretire(path: Path) -> None:
     """Remove the note that a state was moved away, if there is one: it comes back.
 
@@ -116,7 +121,7 @@ def unretire(path: Path) -> None:
         StateError: the note cannot be removed.
 
     """
-    if moved_to(_read(path) or b""):
+    if moved_from(path):
         try:
             real_path(path).unlink()
         except OSError as failure:

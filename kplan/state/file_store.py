@@ -49,6 +49,10 @@ class FileStore:
         """Put a note in the place of the file, which is kept among the backups."""
         file.retire(self.path, to)
 
+    def moved_to(self) -> str:
+        """Read the note in the place of the file."""
+        return file.moved_from(self.path)
+
     @contextmanager
     def held(
         self, holder: Holder | None, timeout_s: float, waiting: Callable[[Holder], None]
@@ -80,9 +84,11 @@ class FileStore:
         """Check the free space of the disk."""
         file.check_free_space(self.path, changes)
 
-    def recording(self, plan: Plan, nonce: str = "") -> AbstractContextManager[JournalWriter]:
-        """Keep a journal beside the file."""
-        return recording(self.path, plan, nonce)
+    def recording(
+        self, plan: Plan, nonce: str = "", holder: Holder | None = None
+    ) -> AbstractContextManager[JournalWriter]:
+        """Keep a journal beside the file, as long as the lock is ours."""
+        return recording(self.path, plan, nonce, holder)
 
     def discard_journal(self) -> None:
         """Remove the journal beside the file."""

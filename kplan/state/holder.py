@@ -82,6 +82,12 @@ def is_dead(holder: Holder) -> bool:
     return start is None or bool(start and holder.started and start != holder.started)
 
 
+def is_running(holder: Holder) -> bool:
+    """Whether the run is provably not over: it runs on this machine."""
+    is_here = (holder.host, holder.boot_id) == (socket.gethostname(), _boot_id())
+    return is_here and not is_dead(holder)
+
+
 def alive(holder: Holder) -> Holder:
     """Give the holder with a heartbeat of now."""
     return replace(holder, heartbeat=utc_now())

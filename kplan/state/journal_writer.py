@@ -4,7 +4,7 @@ import contextlib
 import os
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from kplan.model.outcome import Outcome
 from kplan.model.plan import Batch, Change, Key, Plan
 from kplan.model.version import VERSION
 from kplan.state.atomic import write_atomically
-from kplan.state.holder import utc_now
+from kplan.state.holder import Holder, utc_now
 from kplan.state.journal import (
     JournalHead,
     change_line,
@@ -24,6 +24,7 @@ from kplan.state.journal import (
     outcome_line,
 )
 from kplan.state.lines import Chain
+from kplan.state.lock import check_held
 
 
 class Sink(Protocol):
@@ -133,10 +134,11 @@ def interrupted(where: str) -> StateError:
 
 
 class _FileSink:
-    """Appends to a file."""
+    """Appends to a file, for as long as `check` lets it."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, check: Callable[[], None]) -> None:
         self._descriptor = descriptor
+        self._check = check
         self._unwritten = b""
         self._size = os.fstat(descriptor).st_size
 
@@ -146,6 +148,7 @@ class _FileSink:
             self._flush()
 
     def sync(self) -> None:
+        self._check()
         try:
             self._flush()
             os.fdatasync(self._descriptor)
@@ -169,16 +172,26 @@ class _FileSink:
 
 
 @contextmanager
-def recording(path: Path, plan: Plan, nonce: str = "") -> Iterator[JournalWriter]:
+def recording(
+    path: Path, plan: Plan, nonce: str = "", holder: Holder | None = None
+) -> Iterator[JournalWriter]:
     """Keep a journal of the plan beside the state at `path`; the file stays when this ends.
 
     It begins with every change of the plan's batches, written as a whole or not at all. The caller
-    holds the lock, and calls `discard_journal` when all of it is in the state.
+    holds the lock, as `holder` if there is one, and calls `discard_journal` when all of it is in
+    the state.
 
     Raises:
+        StateLocked: the lock was taken away from `holder`; so does the writer, before a request.
         StateError: there is one already, or it cannot be written.
 
     """
+
+    def check() -> None:
+        if holder is not None:
+            check_held(path, holder)
+
+    check()
     file = journal_path(path)
     if file.exists():
         raise interrupted(str(file))
@@ -192,7 +205,7 @@ def recording(path: Path, plan: Plan, nonce: str = "") -> Iterator[JournalWriter
             f"The journal {file} cannot be written: {failure.strerror}. Nothing was sent."
         ) from failure
     try:
-        yield first.writer(_FileSink(descriptor))
+        yield first.writer(_FileSink(descriptor, check))
     finally:
         os.close(descriptor)
 

@@ -16,7 +16,16 @@ from pathlib import Path
 from kplan.model.errors import StateError
 from kplan.state.atomic import real_path, write_atomically, write_beside
 from kplan.state.holder import Holder, alive, decode_holder, encode_holder, is_dead
-from kplan.state.waiting import HEARTBEAT_S, Lock, LockStatus, Taken, acquired, beating, taken_by
+from kplan.state.waiting import (
+    HEARTBEAT_S,
+    Lock,
+    LockStatus,
+    Taken,
+    acquired,
+    beating,
+    lost,
+    taken_by,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,18 @@ def locked(
         _release(path, holder, held.descriptor)
 
 
+def check_held(path: Path, holder: Holder) -> None:
+    """Check that `holder` still holds the lock of the state at `path`.
+
+    Raises:
+        StateLocked: somebody took it away.
+
+    """
+    found, _ = _note(path)
+    if found is None or found.id != holder.id:
+        raise lost(found)
+
+
 def lock_status(path: Path) -> LockStatus:
     """Tell who holds the lock of the state at `path`, without waiting or changing anything."""
     holder, is_noted = _note(path)
@@ -64,6 +85,8 @@ def force_unlock(path: Path, id: str) -> Holder:  # noqa: A002 - the word on the
     """
     holder, is_noted = _note(path)
     if holder is None:
+        if not is_noted and _is_free(lock_path(path)):
+            raise StateError("The state is not locked.")
         way = f"Remove {note_path(path)} if no run is left." if is_noted else ""
         raise StateError("The state is not locked by any run that can be named.", way)
     if holder.id != id:

@@ -100,9 +100,9 @@ def current(view: View) -> Manifest | None:
     return _manifest(view[CURRENT])
 
 
-def is_moved(view: View) -> bool:
-    """Whether the state was moved away."""
-    return bool(moved_to(view.get(CURRENT, b"")))
+def moved_from(view: View) -> str:
+    """Tell where the state was moved to, "" where it was not."""
+    return moved_to(view.get(CURRENT, b""))
 
 
 def serials(view: View) -> list[int]:

@@ -13,7 +13,7 @@ from kplan.model.errors import ClusterError, StateError, StateLocked
 from kplan.state.desk import Desk
 from kplan.state.holder import Holder, alive, decode_holder, encode_holder, is_dead, silent_s
 from kplan.state.record_documents import Changes, View
-from kplan.state.waiting import HEARTBEAT_S, LockStatus, Taken, acquired, beating, taken_by
+from kplan.state.waiting import HEARTBEAT_S, LockStatus, Taken, acquired, beating, lost, taken_by
 
 LOCK = "lock"
 SILENT_S = 3 * HEARTBEAT_S
@@ -78,7 +78,7 @@ class RecordLock:
         if LOCK not in view and not self._is_written:
             return {LOCK: encode_holder(alive(holder))}
         if not _is_of(view, holder):
-            raise _lost(view)
+            raise lost(decode_holder(view.get(LOCK, b"")))
         return {}
 
     def written(self) -> None:
@@ -105,6 +105,8 @@ class RecordLock:
 
         def step(view: View) -> Changes:
             holder = decode_holder(view[LOCK]) if LOCK in view else None
+            if LOCK not in view:
+                raise StateError("The state is not locked.")
             if holder is None:
                 raise StateError("The state is not locked by any run that can be named.")
             if holder.id != id:
@@ -178,12 +180,3 @@ def _taken(view: View) -> Taken | None:
         left = SILENT_S - silent_s(holder)
         return taken_by(holder, f" Its process is gone: the lock is free in {left:.0f} s.")
     return taken_by(holder)
-
-
-def _lost(view: View) -> StateLocked:
-    holder = decode_holder(view.get(LOCK, b""))
-    now = f"it is held by {holder}" if holder else "nobody holds it"
-    return StateLocked(
-        f"The lock was taken away from this run; {now}.",
-        "Somebody ran kplan force-unlock. See what stands now: kplan plan",
-    )

@@ -76,12 +76,16 @@ class RecordStore:
         self._replace(
             document,
             decode_heading(document),
-            lambda view: None if documents.is_moved(view) else documents.current(view),
+            lambda view: None if documents.moved_from(view) else documents.current(view),
         )
 
     def retire(self, to: str) -> None:
         """Put a note in the place of the state, which is kept among those before it."""
         self._change(lambda _: documents.retired(to))
+
+    def moved_to(self) -> str:
+        """Read the note in the place of the state."""
+        return documents.moved_from(self._desk.read() or {})
 
     @contextmanager
     def held(
@@ -124,7 +128,12 @@ class RecordStore:
         """Check nothing: a cluster does not tell how much room there is."""
 
     @contextmanager
-    def recording(self, plan: Plan, nonce: str = "") -> Iterator[JournalWriter]:
+    def recording(
+        self,
+        plan: Plan,
+        nonce: str = "",
+        holder: Holder | None = None,  # noqa: ARG002 - every record is written under the lock
+    ) -> Iterator[JournalWriter]:
         """Keep a journal."""
         first = beginning(plan, nonce)
         changes = begun(first.lines)

@@ -48,6 +48,10 @@ class StateStore(Protocol):
         """Leave a note that the state was moved: nobody takes its absence for no state."""
         ...
 
+    def moved_to(self) -> str:
+        """Tell where the state was moved to, "" where it was not."""
+        ...
+
     def held(
         self, holder: Holder | None, timeout_s: float, waiting: Callable[[Holder], None]
     ) -> AbstractContextManager[None]:
@@ -77,8 +81,13 @@ class StateStore(Protocol):
         """Check that there is room for the journal and the state of an apply; raises StateError."""
         ...
 
-    def recording(self, plan: Plan, nonce: str = "") -> AbstractContextManager[JournalWriter]:
-        """Keep a journal of the plan, a saved one if it has a nonce; it stays when this ends."""
+    def recording(
+        self, plan: Plan, nonce: str = "", holder: Holder | None = None
+    ) -> AbstractContextManager[JournalWriter]:
+        """Keep a journal of the plan, a saved one if it has a nonce; it stays when this ends.
+
+        Nothing is written any more once `holder` has lost the lock. Raises StateLocked.
+        """
         ...
 
     def discard_journal(self) -> None:

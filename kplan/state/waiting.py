@@ -54,6 +54,15 @@ def taken_by(holder: Holder, note: str = "") -> Taken:
     )
 
 
+def lost(now: Holder | None) -> StateLocked:
+    """Refuse to go on in a run whose lock was taken away; `now` holds it since."""
+    whose = f"it is held by {now}" if now else "nobody holds it"
+    return StateLocked(
+        f"The lock was taken away from this run; {whose}.",
+        "Somebody ran kplan force-unlock. See what stands now: kplan plan",
+    )
+
+
 def acquired(
     attempt: Callable[[], Held | Taken], timeout_s: float, waiting: Callable[[Holder], None]
 ) -> Held:

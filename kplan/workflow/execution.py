@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 
 from kplan.apply.carry import carry_out
@@ -10,6 +10,7 @@ from kplan.apply.pace import Means, Watcher
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
+from kplan.state.journal_writer import JournalWriter
 from kplan.state.plan_file import saved_plan_of
 from kplan.workflow.both import Both
 from kplan.workflow.checkpoints import Checkpoints
@@ -56,8 +57,7 @@ def carried_out(
     ports, hands = outside
     project.store.check_room(_sendings(made.plan))
     made = absorbed(project, found, made, ports)
-    nonce = made.saved.nonce if made.saved else ""
-    with _planned_left_alone(), project.store.recording(made.plan, nonce) as journal:
+    with _planned_left_alone(), _journal(project, made, ports) as journal:
         ports.progress.stage("Applying", _sendings(made.plan))
 
         def write(state: State) -> None:
@@ -80,6 +80,13 @@ def carried_out(
     if not done.is_resumable:
         project.store.discard_journal()
     return done
+
+
+def _journal(
+    project: Project, made: Planned, ports: Ports
+) -> AbstractContextManager[JournalWriter]:
+    nonce = made.saved.nonce if made.saved else ""
+    return project.store.recording(made.plan, nonce, ports.holder)
 
 
 @contextmanager

@@ -22,7 +22,8 @@ class Migrated:
 def migrate(source: StateStore, target: StateStore, ports: Ports) -> Migrated:
     """Move the state, byte by byte; where it was a note says where it is.
 
-    The earlier states stay where they are. A move that was killed is finished by moving again.
+    The earlier states stay where they are. A move that was killed is finished by moving again, and
+    one that was done is left as it is.
 
     Raises:
         UsageError: there is no state to move.
@@ -39,11 +40,13 @@ def migrate(source: StateStore, target: StateStore, ports: Ports) -> Migrated:
     ):
         _check_no_journal(source)
         _check_no_journal(target)
-        document = source.document()
+        document = target.document() if source.moved_to() == target.place else None
         if document is None:
-            raise UsageError(f"There is no state in {source.place} to move.")
-        target.put(document)
-        source.retire(target.place)
+            document = source.document()
+            if document is None:
+                raise UsageError(f"There is no state in {source.place} to move.")
+            target.put(document)
+            source.retire(target.place)
     return Migrated(decode_state(document), source.place, target.place)
 
 

@@ -12,6 +12,7 @@ from kplan.kinds import KINDS
 from kplan.model.diagnostic import has_errors, in_order
 from kplan.model.errors import ConfigError, StateError
 from kplan.model.state import State
+from kplan.report.documents.units import counted
 from kplan.state.file import new_state
 from kplan.state.holder import Holder
 from kplan.state.journal import Journal, fold
@@ -144,7 +145,7 @@ def lock(project: Project, ports: Ports) -> Iterator[None]:
 
 def _interrupted(journal: Journal, unsettled: int) -> str:
     return (
-        f"An apply of {len(journal.changes)} changes was interrupted: "
-        f"{len(journal.outcomes)} are known, {unsettled} are being looked up, "
-        f"{len(journal.not_sent)} were not sent."
+        f"An apply of {counted(len(journal.changes), 'change')} was interrupted; "
+        f"known: {len(journal.outcomes)}, being looked up: {unsettled}, "
+        f"not sent: {len(journal.not_sent)}."
     )

@@ -23,12 +23,18 @@ def force_unlock(
 ) -> int:
     """Remove the lock that a dead run left behind.
 
-    Give the id that the error told; a lock with another id stays. A run that is alive loses its
-    lock, so make sure that it is dead.
+    Give the id that the error told; a lock with another id stays. A run that is alive stops before
+    its next request, but not what it has sent: make sure that it is dead.
     """
-    from kplan.cli.wiring import project  # noqa: PLC0415 - help needs it not
+    from kplan.cli.wiring import project  # noqa: PLC0415 - help needs none of these
+    from kplan.state.holder import is_running  # noqa: PLC0415
 
     del force
     holder = project(session, states, inputs).store.force_unlock(lock_id)
     session.terminal.data(f"The lock is removed. It was held by {holder}.")
+    if is_running(holder):
+        session.terminal.talk(
+            "That run is alive. It stops before its next request, and leaves its journal: "
+            "kplan apply -resume"
+        )
     return Exit.DONE

@@ -169,8 +169,10 @@ def test_a_state_written_meanwhile_is_not_written_over_and_ours_is_not_lost(
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "there" / "state.json"
     write_state(path, state(owned("theirs"), serial=42))
-    with pytest.raises(StateError, match="written meanwhile: it is at serial 42"):
+    with pytest.raises(StateError, match="written meanwhile: it is at serial 42") as told:
         write_state(path, state(owned("ours"), serial=42))
+    assert "kplan apply -resume" in told.value.hint
+    assert "cp " not in told.value.hint
     assert read_state(path) == state(owned("theirs"), serial=42)
     assert read_state(tmp_path / "errored.state") == state(owned("ours"), serial=42)
 

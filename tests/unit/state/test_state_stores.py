@@ -169,6 +169,24 @@ def test_force_unlock_takes_the_lock_that_is_named(store: StateStore, again: Ope
         again().force_unlock(holder.id)
 
 
+def test_a_run_whose_lock_was_taken_away_sends_nothing_more(store: StateStore, again: Open) -> None:
+    a, b = creation("a"), creation("b")
+    made = plan(a, b)
+    store.write(state())
+    holder = this_run("apply")
+    with at_once(store, holder):
+        with store.recording(made, holder=holder) as journal:
+            journal.sending(made.batches[0], [a])
+            again().force_unlock(holder.id)
+            with pytest.raises(StateLocked, match="taken away from this run; nobody holds it"):
+                journal.sending(made.batches[0], [b])
+        with (
+            pytest.raises(StateLocked, match="taken away from this run"),
+            store.recording(made, holder=holder),
+        ):
+            pass
+
+
 def test_a_journal_tells_the_next_run_what_was_sent_and_what_became_of_it(
     store: StateStore, again: Open
 ) -> None:

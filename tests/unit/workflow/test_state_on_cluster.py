@@ -188,6 +188,26 @@ def test_a_move_that_was_killed_is_finished_by_moving_again(site: RemoteSite) ->
     assert pull(site.project) == document
 
 
+def test_what_was_moved_already_is_left_as_it_is(site: RemoteSite) -> None:
+    """A pipeline that moves it in every run does not fail in the second."""
+    local = Site(site.folder, site.cluster)
+    local.apply()
+    moves = (local.project.store, site.project.store), (site.project.store, local.project.store)
+    for source, target in moves:
+        first = migrate(source, target, site.ports)
+        assert migrate(source, target, site.ports) == first
+        assert target.document() is not None
+        assert source.moved_to() == target.place
+
+
+def test_a_state_whose_new_place_is_empty_is_not_said_to_have_moved(site: RemoteSite) -> None:
+    local = Site(site.folder, site.cluster)
+    local.apply()
+    local.project.store.retire(site.project.store.place)
+    with pytest.raises(StateError, match="was moved to"):
+        migrate(local.project.store, site.project.store, site.ports)
+
+
 def test_only_a_whole_state_without_a_journal_moves_and_never_over_another(
     site: RemoteSite, tmp_path: Path
 ) -> None:
