@@ -11,16 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import pytest
-from kafka.protocol.admin import (
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    ElectLeadersRequest,
-    ElectLeadersResponse,
-)
 
 from kplan.cluster.delegation import DelegationToken, TokenOrder
 from kplan.cluster.errors import ERRORS
@@ -36,25 +26,20 @@ from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, Topic
 from kplan.kafka.auth import ScramSha512
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Api, Message, api_of
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.link import Deadline, Link, dial
 from kplan.kafka.wire.login import introduced
-from kplan.kafka.wire.messages import Api, Message, api_of
 from kplan.kafka.wire.verdict import refused
 from kplan.model.errors import AuthError
 from kplan.model.refusal import Refusal
 from kplan.sandbox.record import Sandbox
 from tests.contract.clusters import acl, cleaned, connected, described, made, settings_of, soon
 
-DELETE_RECORDS = api_of("DeleteRecords", range(3), DeleteRecordsRequest, DeleteRecordsResponse)
-DESCRIBE_GROUPS = api_of("DescribeGroups", range(5), DescribeGroupsRequest, DescribeGroupsResponse)
-ELECT_LEADERS = api_of("ElectLeaders", range(3), ElectLeadersRequest, ElectLeadersResponse)
-REASSIGN = api_of(
-    "AlterPartitionReassignments",
-    range(1),
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-)
+DELETE_RECORDS = api_of("DeleteRecords", 21, range(3), "admin.topics")
+DESCRIBE_GROUPS = api_of("DescribeGroups", 15, range(5), "admin.groups")
+ELECT_LEADERS = api_of("ElectLeaders", 43, range(3), "admin.topics")
+REASSIGN = api_of("AlterPartitionReassignments", 45, range(1), "admin.topics")
 UNREGISTER_BROKER = 64
 BROKER, CONTROLLER, NO_TYPE = 1, 2, 3
 
@@ -164,9 +149,9 @@ def not_leader_or_follower(scene: Scene) -> Refusal:
 
 
 def _records_deleted(name: str, offset: int, servers: str) -> Refusal:
-    topic = DeleteRecordsRequest.DeleteRecordsTopic
+    topic = DELETE_RECORDS.request.DeleteRecordsTopic
     partition = topic.DeleteRecordsPartition(partition_index=0, offset=offset)
-    request = DeleteRecordsRequest(
+    request = DELETE_RECORDS.request(
         topics=[topic(name=name, partitions=[partition])], timeout_ms=9_000
     )
     answer = asked(DELETE_RECORDS, request, servers)
@@ -192,7 +177,7 @@ def topic_authorization_failed(scene: Scene) -> Refusal:
 
 
 def group_authorization_failed(scene: Scene) -> Refusal:
-    request = DescribeGroupsRequest(groups=[f"{scene.prefix}x"])
+    request = DESCRIBE_GROUPS.request(groups=[f"{scene.prefix}x"])
     answer = scene.cluster("sasl_broker", "ci")._gateway.ask(DESCRIBE_GROUPS, request)
     return refused(answer.groups[0].error_code, None)
 
@@ -312,17 +297,19 @@ def _of_token(scene: Scene, name: str, user: str, owner: str = "") -> Refusal:
 
 
 def election_not_needed(scene: Scene) -> Refusal:
-    topic = ElectLeadersRequest.TopicPartitions(topic=scene.topic(scene.cluster()), partitions=[0])
-    request = ElectLeadersRequest(election_type=0, topic_partitions=[topic], timeout_ms=9_000)
+    topic = ELECT_LEADERS.request.TopicPartitions(
+        topic=scene.topic(scene.cluster()), partitions=[0]
+    )
+    request = ELECT_LEADERS.request(election_type=0, topic_partitions=[topic], timeout_ms=9_000)
     answer = asked(ELECT_LEADERS, request, scene.sandbox().bootstrap_servers)
     found = answer.replica_election_results[0].partition_result[0]
     return refused(found.error_code, found.error_message)
 
 
 def no_reassignment_in_progress(scene: Scene) -> Refusal:
-    topic = AlterPartitionReassignmentsRequest.ReassignableTopic
+    topic = REASSIGN.request.ReassignableTopic
     partition = topic.ReassignablePartition(partition_index=0, replicas=None)
-    request = AlterPartitionReassignmentsRequest(
+    request = REASSIGN.request(
         timeout_ms=9_000,
         topics=[topic(name=scene.topic(scene.cluster()), partitions=[partition])],
     )

@@ -6,8 +6,8 @@ from kplan.cluster.rights import missing_right
 from kplan.cluster.specs import AclBinding, Verdict
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import invalid, refused, verdict
 from kplan.model.errors import Unread
 from kplan.model.refusal import Refusal

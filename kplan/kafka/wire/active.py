@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.messages import Message
 from kplan.model.refusal import Refusal
 
 BROKERS, CONTROLLERS = 1, 2

@@ -8,19 +8,14 @@ from collections.abc import Iterator, Sequence
 
 # Leaf modules, imported by what reads a state from the cluster.
 from kafka.errors import KafkaError, UnsupportedCodecError  # noqa: TID253
-from kafka.protocol.consumer import (  # noqa: TID253
-    FetchRequest,
-    FetchResponse,
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-)
 from kafka.record import MemoryRecords  # noqa: TID253
 
-from kplan.kafka.wire.messages import Garbled, Message, api_of
+from kplan.kafka.wire.api import Message, api_of
+from kplan.kafka.wire.messages import Garbled
 
 # Version 4 leaves out what was not committed; version 13 asks by topic id.
-FETCH = api_of("Fetch", range(4, 13), FetchRequest, FetchResponse)
-LIST_OFFSETS = api_of("ListOffsets", range(2, 10), ListOffsetsRequest, ListOffsetsResponse)
+FETCH = api_of("Fetch", 1, range(4, 13), "consumer.fetch")
+LIST_OFFSETS = api_of("ListOffsets", 2, range(2, 10), "consumer.offsets")
 
 APIS = (FETCH, LIST_OFFSETS)
 """Every API that reading of records takes."""

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.active import CONTROLLERS
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import refused
 from kplan.model.errors import ClusterError, Unsupported
 from kplan.model.snapshot import Broker

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 from kplan.cluster.setting_specs import Lack
 from kplan.kafka.wire import messages, moves_messages, quorum_messages, token_messages
+from kplan.kafka.wire.api import Api
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Api
 
 TAKES: Mapping[str, Api] = {
     "topics": messages.METADATA,

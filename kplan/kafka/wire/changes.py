@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kplan.cluster.specs import ConfigAlteration, NewPartitions, Verdict
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.configs import TOPIC
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import TOO_LARGE, invalid, verdict
 from kplan.model.refusal import Refusal
 

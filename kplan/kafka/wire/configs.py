@@ -8,6 +8,7 @@ from itertools import chain
 from kplan.cluster.specs import ConfigEntry, ConfigSource
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.config_decoder import (
     DESCRIBE_CONFIGS_VERSION,
     SOURCES,
@@ -19,7 +20,6 @@ from kplan.kafka.wire.config_decoder import (
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import refused
 from kplan.model.refusal import Refusal
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Api, Message
 from kplan.kafka.wire.link import Deadline, Link, NotKafka
-from kplan.kafka.wire.messages import Api, Message
 from kplan.model.errors import Unsupported
 
 _HEADER_BYTES = 4

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from kplan.cluster.specs import NewTopic, TopicPreview, Verdict
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.config_decoder import (
     CREATE_TOPICS_VERSION,
     Unusual,
@@ -15,7 +16,6 @@ from kplan.kafka.wire.configs import config_entry
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import TOO_LARGE, invalid, refused, verdict
 from kplan.model.refusal import Refusal
 

@@ -2,8 +2,8 @@
 
 from kplan.cluster.delegation import DelegationToken, TokenOrder
 from kplan.cluster.errors import remedy
+from kplan.kafka.wire.api import Api, Message
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Api, Message
 from kplan.kafka.wire.token_messages import (
     CREATE_TOKEN,
     DESCRIBE_TOKENS,

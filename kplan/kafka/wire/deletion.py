@@ -5,8 +5,8 @@ from uuid import UUID
 
 from kplan.cluster.specs import TopicRef, Verdict
 from kplan.kafka.wire import messages, topic_id
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import verdict
 from kplan.model.refusal import Refusal
 

@@ -6,11 +6,11 @@ from kplan.cluster.setting_specs import Downgrade, FeatureUpdate, NodeVersions
 from kplan.cluster.specs import Verdict
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.brokers import release
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import verdict
 from kplan.model.refusal import Refusal
 

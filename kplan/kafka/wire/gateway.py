@@ -9,10 +9,10 @@ from kplan.kafka.settings import ConnectionSettings, Endpoint
 from kplan.kafka.tokens import Tokens
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.active import ELECTION_S, PAUSE_S, active, is_not_controller
+from kplan.kafka.wire.api import Api, Message
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.diagnosis import refused_request
 from kplan.kafka.wire.link import Broken, Deadline, TimedOut
-from kplan.kafka.wire.messages import Api, Message
 from kplan.kafka.wire.pool import Pool
 from kplan.model.errors import Unreachable, Unsupported
 from kplan.model.refusal import Refusal

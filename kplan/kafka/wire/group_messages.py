@@ -1,30 +1,16 @@
-"""The messages about groups of consumers.
-
-Apart from `messages.py`, because only a few commands need them.
-"""
+"""The messages about groups of consumers."""
 
 import struct
 
-# Leaf modules, imported by what asks about groups.
-from kafka.protocol.api_message import ApiMessage  # noqa: TID253
-from kafka.protocol.consumer import ConsumerProtocolAssignment  # noqa: TID253
+# A leaf module, imported by what asks about groups.
+from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment  # noqa: TID253
 
 from kplan.cluster.usage import TopicPartition
-from kplan.kafka.wire import schemas
-from kplan.kafka.wire.messages import Garbled, api_of
+from kplan.kafka.wire.api import api_of
+from kplan.kafka.wire.messages import Garbled
 
-
-class ConsumerGroupDescribeRequest(ApiMessage, load_json=schemas):  # type: ignore[call-arg,misc] # untyped
-    """Describe groups of the newer protocol (KIP-848)."""
-
-
-class ConsumerGroupDescribeResponse(ApiMessage, load_json=schemas):  # type: ignore[call-arg,misc] # untyped
-    """What they are."""
-
-
-CONSUMER_GROUP_DESCRIBE = api_of(
-    "ConsumerGroupDescribe", range(2), ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
-)
+# Groups of the newer protocol (KIP-848), which kafka-python does not ship.
+CONSUMER_GROUP_DESCRIBE = api_of("ConsumerGroupDescribe", 69, range(2))
 
 
 def assigned(data: bytes) -> tuple[TopicPartition, ...]:

@@ -14,9 +14,9 @@ from kplan.cluster.groups import GroupDescription, GroupMember, ListedGroup
 from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import group_messages, messages, topic_id, usage_messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.leaders import leaders
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.usage import LATEST, committed, offsets
 from kplan.kafka.wire.verdict import refused
 from kplan.model.errors import ClusterError

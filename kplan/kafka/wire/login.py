@@ -6,9 +6,9 @@ import time
 from kplan.kafka.settings import ConnectionSettings, Endpoint
 from kplan.kafka.tokens import Tokens
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.link import Broken, Deadline, Link, TlsFailed, dial
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.sasl import log_in
 from kplan.kafka.wire.tls import secured, tls_failure
 from kplan.model.errors import WrongEndpoint

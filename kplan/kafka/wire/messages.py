@@ -1,154 +1,46 @@
-"""The place that knows kafka-python: its message classes, its codec, its SASL exchanges.
+"""The messages that most commands send, and kafka-python's codec for all of them.
 
-`batches.py` knows it too, for reading records. Messages follow Kafka's own JSON definitions, so
-their names and fields are those of the protocol in snake case. What is used here is held by
-`tests/unit/kafka/test_wire_messages.py`.
+Messages follow Kafka's own JSON definitions, so their names and fields are those of the protocol in
+snake case. What is used of kafka-python is held by `tests/unit/kafka/test_wire_messages.py`.
 """
 
 import struct
-from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from dataclasses import replace
 
-# This module is a leaf that only a command that talks to a cluster imports.
-from kafka.errors import for_code  # noqa: TID253
-from kafka.net.sasl import get_sasl_mechanism  # noqa: TID253
-from kafka.net.sasl.oauth import AbstractTokenProvider  # noqa: TID253
-from kafka.protocol.admin import (  # noqa: TID253
-    AlterClientQuotasRequest,
-    AlterClientQuotasResponse,
-    AlterUserScramCredentialsRequest,
-    AlterUserScramCredentialsResponse,
-    CreateAclsRequest,
-    CreateAclsResponse,
-    CreatePartitionsRequest,
-    CreatePartitionsResponse,
-    CreateTopicsRequest,
-    CreateTopicsResponse,
-    DeleteAclsRequest,
-    DeleteAclsResponse,
-    DeleteTopicsRequest,
-    DeleteTopicsResponse,
-    DescribeAclsRequest,
-    DescribeAclsResponse,
-    DescribeClientQuotasRequest,
-    DescribeClientQuotasResponse,
-    DescribeClusterRequest,
-    DescribeClusterResponse,
-    DescribeConfigsRequest,
-    DescribeConfigsResponse,
-    DescribeUserScramCredentialsRequest,
-    DescribeUserScramCredentialsResponse,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-    ListConfigResourcesRequest,
-    ListConfigResourcesResponse,
-    UpdateFeaturesRequest,
-    UpdateFeaturesResponse,
-)
-from kafka.protocol.api_key import ApiKey  # noqa: TID253
-from kafka.protocol.metadata import (  # noqa: TID253
-    ApiVersionsRequest,
-    ApiVersionsResponse,
-    MetadataRequest,
-    MetadataResponse,
-)
-from kafka.protocol.sasl import (  # noqa: TID253
-    SaslAuthenticateRequest,
-    SaslAuthenticateResponse,
-    SaslHandshakeRequest,
-    SaslHandshakeResponse,
-)
-
-from kplan.kafka.auth import PasswordMechanism
-from kplan.kafka.tokens import Token
+from kplan.kafka.wire.api import Api, Message, api_of
 from kplan.model.version import VERSION
 
 INT32_MAX = 2**31 - 1
 """The largest count or id that Kafka's messages have room for."""
 
-Message: TypeAlias = Any
-"""A message of kafka-python, which has no types of its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Api:
-    """One API of Kafka, with the versions that kplan can speak and its two message classes.
-
-    The classes of a request's parts hang on the class of the request, under their protocol names.
-    """
-
-    name: str
-    key: int
-    oldest: int
-    newest: int
-    request: Message
-    response: Message
-
-
-def api_of(name: str, versions: range, request: Message, response: Message) -> Api:
-    """Describe an API by its versions and its two classes."""
-    return Api(name, request.API_KEY, versions.start, versions.stop - 1, request, response)
-
-
-API_VERSIONS = api_of("ApiVersions", range(5), ApiVersionsRequest, ApiVersionsResponse)
-SASL_HANDSHAKE = api_of("SaslHandshake", range(1, 2), SaslHandshakeRequest, SaslHandshakeResponse)
-SASL_AUTHENTICATE = api_of(
-    "SaslAuthenticate", range(3), SaslAuthenticateRequest, SaslAuthenticateResponse
-)
+API_VERSIONS = api_of("ApiVersions", 18, range(5), "metadata.api_versions")
+SASL_HANDSHAKE = api_of("SaslHandshake", 17, range(1, 2), "sasl")
+SASL_AUTHENTICATE = api_of("SaslAuthenticate", 36, range(3), "sasl")
 # Version 4 can keep a broker from creating what is asked for; version 10 brings topic ids.
-METADATA = api_of("Metadata", range(4, 14), MetadataRequest, MetadataResponse)
-DESCRIBE_CLUSTER = api_of(
-    "DescribeCluster", range(3), DescribeClusterRequest, DescribeClusterResponse
-)
-DESCRIBE_CONFIGS = api_of(
-    "DescribeConfigs", range(1, 5), DescribeConfigsRequest, DescribeConfigsResponse
-)
-ALTER_CONFIGS = api_of(
-    "IncrementalAlterConfigs",
-    range(2),
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
+METADATA = api_of("Metadata", 3, range(4, 14), "metadata.metadata")
+DESCRIBE_CLUSTER = api_of("DescribeCluster", 60, range(3), "admin.cluster")
+DESCRIBE_CONFIGS = api_of("DescribeConfigs", 32, range(1, 5), "admin.configs")
+ALTER_CONFIGS = api_of("IncrementalAlterConfigs", 44, range(2), "admin.configs")
 # Version 4 understands -1 as "the broker's default" (KIP-464); from version 5 on the answer holds
 # all configs of every topic (KIP-525), of use before and a waste after. From version 6 on topics
 # above a quota on changes are refused and not let through (KIP-599).
-CREATE_TOPICS = api_of("CreateTopics", range(4, 5), CreateTopicsRequest, CreateTopicsResponse)
+CREATE_TOPICS = api_of("CreateTopics", 19, range(4, 5), "admin.topics")
 PREVIEW_TOPICS = replace(CREATE_TOPICS, newest=7)
-DELETE_TOPICS = api_of("DeleteTopics", range(1, 7), DeleteTopicsRequest, DeleteTopicsResponse)
+DELETE_TOPICS = api_of("DeleteTopics", 20, range(1, 7), "admin.topics")
 DELETE_TOPICS_BY_ID = replace(DELETE_TOPICS, oldest=6)
-CREATE_PARTITIONS = api_of(
-    "CreatePartitions", range(4), CreatePartitionsRequest, CreatePartitionsResponse
-)
+CREATE_PARTITIONS = api_of("CreatePartitions", 37, range(4), "admin.topics")
 # Version 1 knows prefixed patterns (KIP-290).
-DESCRIBE_ACLS = api_of("DescribeAcls", range(1, 4), DescribeAclsRequest, DescribeAclsResponse)
-CREATE_ACLS = api_of("CreateAcls", range(1, 4), CreateAclsRequest, CreateAclsResponse)
-DELETE_ACLS = api_of("DeleteAcls", range(1, 4), DeleteAclsRequest, DeleteAclsResponse)
-DESCRIBE_QUOTAS = api_of(
-    "DescribeClientQuotas", range(2), DescribeClientQuotasRequest, DescribeClientQuotasResponse
-)
-ALTER_QUOTAS = api_of(
-    "AlterClientQuotas", range(2), AlterClientQuotasRequest, AlterClientQuotasResponse
-)
-DESCRIBE_SCRAM = api_of(
-    "DescribeUserScramCredentials",
-    range(1),
-    DescribeUserScramCredentialsRequest,
-    DescribeUserScramCredentialsResponse,
-)
-ALTER_SCRAM = api_of(
-    "AlterUserScramCredentials",
-    range(1),
-    AlterUserScramCredentialsRequest,
-    AlterUserScramCredentialsResponse,
-)
+DESCRIBE_ACLS = api_of("DescribeAcls", 29, range(1, 4), "admin.acl")
+CREATE_ACLS = api_of("CreateAcls", 30, range(1, 4), "admin.acl")
+DELETE_ACLS = api_of("DeleteAcls", 31, range(1, 4), "admin.acl")
+DESCRIBE_QUOTAS = api_of("DescribeClientQuotas", 48, range(2), "admin.client_quotas")
+ALTER_QUOTAS = api_of("AlterClientQuotas", 49, range(2), "admin.client_quotas")
+DESCRIBE_SCRAM = api_of("DescribeUserScramCredentials", 50, range(1), "admin.users")
+ALTER_SCRAM = api_of("AlterUserScramCredentials", 51, range(1), "admin.users")
 # Version 0, ListClientMetricsResources, knows metrics subscriptions only (KIP-714, KIP-1142).
-LIST_CONFIG_RESOURCES = api_of(
-    "ListConfigResources", range(2), ListConfigResourcesRequest, ListConfigResourcesResponse
-)
+LIST_CONFIG_RESOURCES = api_of("ListConfigResources", 74, range(2), "admin.configs")
 # Version 1 can validate only, and tells a safe downgrade from an unsafe one (KIP-778).
-UPDATE_FEATURES = api_of(
-    "UpdateFeatures", range(1, 3), UpdateFeaturesRequest, UpdateFeaturesResponse
-)
+UPDATE_FEATURES = api_of("UpdateFeatures", 57, range(1, 3), "admin.cluster")
 
 APIS = (
     API_VERSIONS,
@@ -225,45 +117,18 @@ def has_tagged_header(api: Api, version: int) -> bool:
     return api.key != API_VERSIONS.key and bool(api.response.flexible_version_q(version))
 
 
-def sasl_exchange(mechanism: PasswordMechanism) -> Message:
-    """Make the client's half of a SASL exchange: `auth_bytes()`, `receive(bytes)`, `is_done()`."""
-    # SCRAM reserves two characters in names (RFC 5802, 5.1), which kafka-python leaves as they are.
-    is_scram = mechanism.name.startswith("SCRAM-")
-    escaped = mechanism.username.replace("=", "=3D").replace(",", "=2C")
-    return get_sasl_mechanism(mechanism.name)(
-        sasl_mechanism=mechanism.name,
-        sasl_plain_username=escaped if is_scram else mechanism.username,
-        sasl_plain_password=mechanism.password,
-    )
-
-
-class _Bearer(AbstractTokenProvider):  # type: ignore[misc] # kafka-python has no types
-    """A token as kafka-python takes it."""
-
-    def __init__(self, token: Token) -> None:
-        super().__init__()
-        self._token = token
-
-    def token(self) -> str:
-        return self._token.text
-
-    def extensions(self) -> dict[str, str]:
-        return dict(self._token.extensions)
-
-
-def bearer_exchange(token: Token) -> Message:
-    """Make the client's half of the exchange of OAUTHBEARER (RFC 7628)."""
-    return get_sasl_mechanism("OAUTHBEARER")(sasl_oauth_token_provider=_Bearer(token))
-
-
 def api_name(key: int) -> str:
     """Give Kafka's name of an API."""
+    from kafka.protocol.api_key import ApiKey
+
     known: dict[int, str] = {each.value: each.name for each in ApiKey}
     return known.get(key, f"Api{key}")  # one of a newer Kafka
 
 
 def error_name(code: int) -> str:
     """Give Kafka's name of an error code, "" where kafka-python knows none."""
+    from kafka.errors import for_code
+
     known = for_code(code)
     name: str | None = known.message if known.errno == code else None
     return name if name and name != "UNKNOWN" else ""

@@ -10,8 +10,8 @@ from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import brokers
 from kplan.kafka.wire import moves_messages as apis
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.topics import topics as described
 from kplan.kafka.wire.usage_messages import LOG_DIRS
 from kplan.kafka.wire.verdict import unread, verdict

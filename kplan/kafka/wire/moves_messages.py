@@ -1,31 +1,8 @@
-"""The messages about moving replicas and electing leaders.
+"""The messages about moving replicas and electing leaders."""
 
-Apart from `messages.py`, because only a few commands need them.
-"""
+from kplan.kafka.wire.api import api_of
 
-# Leaf modules, imported by what moves replicas.
-from kafka.protocol.admin import (  # noqa: TID253
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-    ElectLeadersRequest,
-    ElectLeadersResponse,
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-)
-
-from kplan.kafka.wire.messages import api_of
-
-REASSIGN = api_of(
-    "AlterPartitionReassignments",
-    range(2),
-    AlterPartitionReassignmentsRequest,
-    AlterPartitionReassignmentsResponse,
-)
-REASSIGNMENTS = api_of(
-    "ListPartitionReassignments",
-    range(1),
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsResponse,
-)
+REASSIGN = api_of("AlterPartitionReassignments", 45, range(2), "admin.topics")
+REASSIGNMENTS = api_of("ListPartitionReassignments", 46, range(1), "admin.topics")
 # Version 1 knows unclean elections (KIP-460).
-ELECT = api_of("ElectLeaders", range(1, 3), ElectLeadersRequest, ElectLeadersResponse)
+ELECT = api_of("ElectLeaders", 43, range(1, 3), "admin.topics")

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
 from kplan.model.errors import ClusterError
 
 KEY = "controller_mutation_rate"

@@ -9,9 +9,9 @@ from kplan.cluster.specs import Verdict
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import topic_id
 from kplan.kafka.wire.active import ELECTION_S, PAUSE_S
+from kplan.kafka.wire.api import Api, Message
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.messages import Api, Message
 from kplan.kafka.wire.quorum_messages import (
     ADD_VOTER,
     DESCRIBE_QUORUM,

@@ -7,9 +7,9 @@ from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
 from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import usage_messages as apis
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.leaders import Leaders, leaders
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import refused
 from kplan.model.errors import Unreachable
 from kplan.model.refusal import Refusal

@@ -14,10 +14,10 @@ from kplan.cluster.specs import Verdict
 from kplan.cluster.topic_configs import ConfigType
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.changes import altered
 from kplan.kafka.wire.configs import config_entry
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import refused, unread, verdict
 from kplan.model.errors import Unreachable
 from kplan.model.refusal import Refusal

@@ -3,9 +3,9 @@
 from kplan.kafka.auth import AwsMskIam, ClientCredentials, Mechanism
 from kplan.kafka.tokens import Tokens
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.messages import Message
 from kplan.model.errors import AuthError
 
 UNSUPPORTED_SASL_MECHANISM = 33
@@ -41,12 +41,14 @@ def log_in(
 
 
 def _exchange(mechanism: Mechanism, tokens: Tokens | None, deadline: Deadline) -> Message:
+    from kplan.kafka.wire import exchanges  # noqa: PLC0415 - many clusters take no login
+
     match mechanism:
         case ClientCredentials() | AwsMskIam():
             token = (tokens or Tokens(mechanism)).current(deadline.left_s())
-            return messages.bearer_exchange(token)
+            return exchanges.bearer_exchange(token)
         case _:
-            return messages.sasl_exchange(mechanism)
+            return exchanges.sasl_exchange(mechanism)
 
 
 def offered_mechanisms(connection: Connection, deadline: Deadline) -> tuple[str, ...]:

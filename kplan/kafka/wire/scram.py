@@ -8,8 +8,8 @@ from kplan.cluster.setting_specs import ScramAlteration, ScramUser
 from kplan.cluster.specs import Verdict
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import invalid, unread, verdict
 from kplan.model.refusal import Refusal
 

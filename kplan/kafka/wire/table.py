@@ -6,9 +6,9 @@ from contextlib import closing
 
 from kplan.kafka.settings import ConnectionSettings, Endpoint
 from kplan.kafka.wire import batches, messages, topic_id
+from kplan.kafka.wire.api import Api, Message
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.link import Deadline, TimedOut
-from kplan.kafka.wire.messages import Api, Message
 from kplan.kafka.wire.verdict import refused
 from kplan.model.errors import ClusterError, StateError, Unreachable
 from kplan.model.refusal import Refusal

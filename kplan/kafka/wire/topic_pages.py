@@ -2,22 +2,11 @@
 
 from collections.abc import Iterator
 
-# A leaf module, imported by what lists topics.
-from kafka.protocol.admin import (  # noqa: TID253
-    DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse,
-)
-
+from kplan.kafka.wire.api import Message, api_of
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.messages import Message, api_of
 
-PAGES = api_of(
-    "DescribeTopicPartitions",
-    range(1),
-    DescribeTopicPartitionsRequest,
-    DescribeTopicPartitionsResponse,
-)
+PAGES = api_of("DescribeTopicPartitions", 75, range(1), "admin.topics")
 
 PARTITIONS = 2000
 """Partitions in a page; brokers give no more, whatever is asked for."""

@@ -6,10 +6,10 @@ from functools import partial
 from kplan.cluster.specs import TopicDescription
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages, topic_id, topic_pages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.verdict import refused
 from kplan.model.errors import ClusterError
 from kplan.model.refusal import Refusal

@@ -11,10 +11,10 @@ from kplan.cluster.rights import missing_right
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicPartition, TopicUse
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import usage_messages as apis
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.batches import LIST_OFFSETS
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.leaders import leaders
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.rights import rights
 from kplan.kafka.wire.verdict import refused
 from kplan.model.errors import ClusterError, Unread

@@ -1,33 +1,11 @@
-"""The messages about what stands in topics and who uses it.
+"""The messages about what stands in topics and who uses it."""
 
-Apart from `messages.py`, because only a few commands need them.
-"""
+from kplan.kafka.wire.api import api_of
 
-# Leaf modules, imported by what asks for the use of topics.
-from kafka.protocol.admin import (  # noqa: TID253
-    DeleteRecordsRequest,
-    DeleteRecordsResponse,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    DescribeLogDirsRequest,
-    DescribeLogDirsResponse,
-    DescribeProducersRequest,
-    DescribeProducersResponse,
-    ListGroupsRequest,
-    ListGroupsResponse,
-)
-from kafka.protocol.consumer import OffsetFetchRequest, OffsetFetchResponse  # noqa: TID253
-
-from kplan.kafka.wire.messages import api_of
-
-LOG_DIRS = api_of("DescribeLogDirs", range(1, 5), DescribeLogDirsRequest, DescribeLogDirsResponse)
-PRODUCERS = api_of(
-    "DescribeProducers", range(1), DescribeProducersRequest, DescribeProducersResponse
-)
+LOG_DIRS = api_of("DescribeLogDirs", 35, range(1, 5), "admin.cluster")
+PRODUCERS = api_of("DescribeProducers", 61, range(1), "admin.transactions")
 # Version 4 tells states of groups; version 8 takes many groups at once, 10 asks by topic id.
-LIST_GROUPS = api_of("ListGroups", range(4, 6), ListGroupsRequest, ListGroupsResponse)
-DESCRIBE_GROUPS = api_of(
-    "DescribeGroups", range(5, 7), DescribeGroupsRequest, DescribeGroupsResponse
-)
-OFFSET_FETCH = api_of("OffsetFetch", range(8, 10), OffsetFetchRequest, OffsetFetchResponse)
-DELETE_RECORDS = api_of("DeleteRecords", range(3), DeleteRecordsRequest, DeleteRecordsResponse)
+LIST_GROUPS = api_of("ListGroups", 16, range(4, 6), "admin.groups")
+DESCRIBE_GROUPS = api_of("DescribeGroups", 15, range(5, 7), "admin.groups")
+OFFSET_FETCH = api_of("OffsetFetch", 9, range(8, 10), "consumer.group")
+DELETE_RECORDS = api_of("DeleteRecords", 21, range(3), "admin.topics")

@@ -17,8 +17,8 @@ from kplan.kafka.wire import (
     token_messages,
     usage_messages,
 )
+from kplan.kafka.wire.api import Api, Message
 from kplan.kafka.wire.link import MAX_FRAME_BYTES
-from kplan.kafka.wire.messages import Api, Message
 
 APIS = (
     *messages.APIS,

@@ -17,7 +17,7 @@ from kplan.kafka.auth import AwsMskIam, ClientCredentials
 from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.settings import ConnectionSettings, Endpoint
 from kplan.kafka.tokens import Token, Tokens, claims_of
-from kplan.kafka.wire import messages
+from kplan.kafka.wire import exchanges
 from kplan.model.errors import AuthError, KplanError, Unreachable
 from tests.token_endpoint import TokenEndpoint, base64url, token_endpoint
 
@@ -149,7 +149,7 @@ def test_what_is_no_web_token_has_no_claims(text: str) -> None:
 
 def test_a_token_goes_to_the_broker_with_its_extensions() -> None:
     """RFC 7628 and KIP-342."""
-    exchange = messages.bearer_exchange(Token("abc", 9e9, "", (("logicalCluster", "lkc-1"),)))
+    exchange = exchanges.bearer_exchange(Token("abc", 9e9, "", (("logicalCluster", "lkc-1"),)))
     assert exchange.auth_bytes() == b"n,,\x01auth=Bearer abc\x01logicalCluster=lkc-1\x01\x01"
     exchange.receive(b'{"status":"invalid_token"}')
     assert exchange.auth_bytes() == b"\x01"

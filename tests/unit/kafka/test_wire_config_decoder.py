@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from kplan.cluster.specs import ConfigSource, TopicPreview
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.config_decoder import (
     CREATE_TOPICS_VERSION,
     DESCRIBE_CONFIGS_VERSION,
@@ -18,7 +19,6 @@ from kplan.kafka.wire.config_decoder import (
 )
 from kplan.kafka.wire.configs import described_configs
 from kplan.kafka.wire.creation import previews
-from kplan.kafka.wire.messages import Message
 from kplan.model.refusal import Refusal
 
 TEXTS = st.text(max_size=8) | st.sampled_from(["x" * 126, "x" * 127, "x" * 128, "y" * 16_383])

@@ -13,8 +13,8 @@ from kplan.cluster.specs import AclBinding, ConfigAlteration, TopicDescription
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings import ConnectionSettings, Timeouts, seconds
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.direct import CHANGES, ONLY_BROKERS, READS, SERVED, ControllerCluster
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.quorum_messages import DESCRIBE_QUORUM, UNREGISTER_BROKER
 from kplan.model.errors import ClusterError, Unlisted, Unread, Unsupported, WrongEndpoint
 from kplan.model.refusal import Refusal

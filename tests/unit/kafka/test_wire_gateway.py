@@ -15,8 +15,8 @@ from kplan.cluster.specs import AclBinding, NewTopic
 from kplan.kafka.auth import Plain
 from kplan.kafka.settings import ConnectionSettings, Endpoint, Sockets, Timeouts, seconds
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.driver import WireCluster, preflight
-from kplan.kafka.wire.messages import Message
 from kplan.model.errors import AuthError, ClusterError, Unreachable, Unsupported, WrongEndpoint
 from kplan.model.refusal import Refusal
 from tests.unit.kafka.fake_broker import Act, FakeBroker, described, fake_broker, settings_for

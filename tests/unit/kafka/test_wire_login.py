@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.serialization import (
 from kplan.kafka.auth import ScramSha256
 from kplan.kafka.settings import ConnectionSettings, Endpoint, Tls
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.driver import preflight
-from kplan.kafka.wire.messages import Message
 from kplan.model.errors import AuthError, Unreachable
 from tests.unit.kafka.fake_broker import Act, FakeBroker, fake_broker, settings_for
 

@@ -6,7 +6,8 @@ import pytest
 
 from kplan.kafka.auth import MECHANISMS, Plain
 from kplan.kafka.wire import batches, messages
-from kplan.kafka.wire.messages import Api, Message
+from kplan.kafka.wire.api import Api, Message
+from kplan.kafka.wire.exchanges import sasl_exchange
 
 RESPONSE_FIELDS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "ApiVersions": {
@@ -158,7 +159,7 @@ def test_bytes_that_are_no_answer_are_garbled(body: bytes) -> None:
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda each: each.name)
 def test_every_mechanism_has_an_exchange(mechanism: type[Plain]) -> None:
-    exchange = messages.sasl_exchange(mechanism("alice", "secret"))
+    exchange = sasl_exchange(mechanism("alice", "secret"))
     assert b"alice" in exchange.auth_bytes()
     assert not exchange.is_done()
 
@@ -166,9 +167,9 @@ def test_every_mechanism_has_an_exchange(mechanism: type[Plain]) -> None:
 def test_names_with_commas_and_equals_signs_are_escaped_for_scram() -> None:
     """RFC 5802, 5.1: otherwise the broker reads another name."""
     scram = next(each for each in MECHANISMS if each.name == "SCRAM-SHA-256")
-    first = messages.sasl_exchange(scram("a=b,c", "secret")).auth_bytes()
+    first = sasl_exchange(scram("a=b,c", "secret")).auth_bytes()
     assert first.startswith(b"n,,n=a=3Db=2Cc,r=")
-    assert messages.sasl_exchange(Plain("a=b,c", "s")).auth_bytes() == b"a=b,c\0a=b,c\0s"
+    assert sasl_exchange(Plain("a=b,c", "s")).auth_bytes() == b"a=b,c\0a=b,c\0s"
 
 
 def test_error_codes_have_kafkas_names() -> None:

@@ -6,8 +6,8 @@ from contextlib import closing, contextmanager
 import pytest
 
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.driver import WireCluster
-from kplan.kafka.wire.messages import Message
 from tests.unit.kafka.fake_broker import FakeBroker, fake_broker, settings_for
 
 ANSWER = messages.DESCRIBE_QUOTAS.response

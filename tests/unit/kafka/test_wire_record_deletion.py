@@ -5,8 +5,8 @@ from contextlib import closing
 import pytest
 
 from kplan.kafka.wire import messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.driver import WireCluster
-from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.usage_messages import DELETE_RECORDS
 from kplan.model.refusal import Refusal
 from tests.unit.kafka.fake_broker import Act, FakeBroker, fake_broker, settings_for

@@ -19,8 +19,8 @@ from kplan.cluster.specs import (
 )
 from kplan.kafka.settings import Timeouts, seconds
 from kplan.kafka.wire import configs, messages, topic_id
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.driver import WireCluster
-from kplan.kafka.wire.messages import Message
 from kplan.model.errors import ClusterError, Unread
 from kplan.model.refusal import Refusal
 from kplan.model.snapshot import Broker

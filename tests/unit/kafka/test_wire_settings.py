@@ -16,6 +16,7 @@ from kplan.cluster.setting_specs import (
 )
 from kplan.kafka.settings import Timeouts, seconds
 from kplan.kafka.wire import capabilities, messages
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.driver import WireCluster
 from kplan.model.errors import Unread
 from kplan.model.refusal import Refusal
@@ -152,8 +153,8 @@ def test_an_api_that_an_old_metadata_version_refuses_is_lacking(
     with connected() as (broker, cluster):
         offers = broker.script[messages.API_VERSIONS.key]
 
-        def leveled(request: messages.Message) -> messages.Message:
-            answer: messages.Message = offers(request)
+        def leveled(request: Message) -> Message:
+            answer: Message = offers(request)
             if level is not None:
                 row = answer.FinalizedFeatureKey(
                     name="metadata.version", max_version_level=level, min_version_level=level

@@ -8,7 +8,7 @@ import pytest
 
 from kplan.kafka.settings import Timeouts, seconds
 from kplan.kafka.wire import batches, messages
-from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.api import Message
 from kplan.kafka.wire.table import Table
 from kplan.model.errors import ClusterError, StateError, Unreachable
 from tests.unit.kafka.fake_broker import Act, FakeBroker, fake_broker, settings_for

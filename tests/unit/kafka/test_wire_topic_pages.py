@@ -5,9 +5,9 @@ from uuid import UUID
 
 from kplan.cluster.specs import TopicDescription
 from kplan.kafka.wire import messages, topics
+from kplan.kafka.wire.api import Api, Message
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.messages import Api, Message
 from kplan.kafka.wire.topic_pages import PAGES
 from tests.unit.kafka.fake_broker import fake_broker, settings_for
 

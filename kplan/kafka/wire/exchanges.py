@@ -1,0 +1,43 @@
+"""The client's halves of SASL exchanges, which are kafka-python's.
+
+Each has `auth_bytes()`, `receive(bytes)` and `is_done()`.
+"""
+
+# A leaf module, imported by a login.
+from kafka.net.sasl import get_sasl_mechanism  # noqa: TID253
+from kafka.net.sasl.oauth import AbstractTokenProvider  # noqa: TID253
+
+from kplan.kafka.auth import PasswordMechanism
+from kplan.kafka.tokens import Token
+from kplan.kafka.wire.api import Message
+
+
+def sasl_exchange(mechanism: PasswordMechanism) -> Message:
+    """Make the exchange of a mechanism that takes a password."""
+    # SCRAM reserves two characters in names (RFC 5802, 5.1), which kafka-python leaves as they are.
+    is_scram = mechanism.name.startswith("SCRAM-")
+    escaped = mechanism.username.replace("=", "=3D").replace(",", "=2C")
+    return get_sasl_mechanism(mechanism.name)(
+        sasl_mechanism=mechanism.name,
+        sasl_plain_username=escaped if is_scram else mechanism.username,
+        sasl_plain_password=mechanism.password,
+    )
+
+
+class _Bearer(AbstractTokenProvider):  # type: ignore[misc] # kafka-python has no types
+    """A token as kafka-python takes it."""
+
+    def __init__(self, token: Token) -> None:
+        super().__init__()
+        self._token = token
+
+    def token(self) -> str:
+        return self._token.text
+
+    def extensions(self) -> dict[str, str]:
+        return dict(self._token.extensions)
+
+
+def bearer_exchange(token: Token) -> Message:
+    """Make the exchange of OAUTHBEARER (RFC 7628)."""
+    return get_sasl_mechanism("OAUTHBEARER")(sasl_oauth_token_provider=_Bearer(token))
