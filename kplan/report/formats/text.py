@@ -1,19 +1,26 @@
-"""Text for terminals, files and logs."""
+"""Text for terminals, files and logs.
 
-from collections.abc import Iterable, Iterator
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING
+Written without templates: nearly every command writes some, and jinja2 takes 0.1 s to be ready.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import assert_never
 
 from kplan.report.document import (
     Block,
     Document,
+    Excerpt,
+    Heading,
+    Item,
     Line,
+    Paragraph,
+    Problem,
     Row,
     Rows,
     Snippet,
     Table,
     Tone,
+    Totals,
     line,
     strong,
 )
@@ -21,19 +28,13 @@ from kplan.report.formats.measure import clean, columns, window, wrapped
 from kplan.report.formats.paint import lead, line_columns, painted, toned
 from kplan.report.look import Look
 
-if TYPE_CHECKING:
-    from jinja2 import Template
-
-_TEMPLATES = Path(__file__).parent.parent / "templates"
 _GUTTER = 6
 
 
 def text(document: Document, look: Look) -> str:
     """Write a document; its last line ends with a line break. An empty document is ""."""
-    if not document.blocks:
-        return ""
     blocks = [each for each in document.blocks if not (look.accessible and _is_legend(each))]
-    return _template(look).render(blocks=blocks)
+    return "\n".join([_ended(_lines(each, look)) for each in blocks])
 
 
 def _is_legend(block: Block) -> bool:
@@ -46,33 +47,78 @@ def line_text(line: Line, look: Look) -> str:
     return painted(line, look)
 
 
-@cache
-def _template(look: Look) -> "Template":
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+def _lines(block: Block, look: Look) -> Iterator[str]:
+    match block:
+        case Heading():
+            yield painted(block.text, look)
+        case Paragraph():
+            yield from (toned(each, block.tone, look) for each in _prose(block.text, look))
+        case Rows():
+            yield from (painted(each, look) for each in (block.title,) if each)
+            yield from _rows(block.rows, look)
+        case Item():
+            yield from (f"  {painted(each, look)}" for each in block.comments)
+            yield from _rows(block.rows, look)
+            yield from _rows(block.remarks, look)
+        case Table():
+            yield from _rows(block.title, look)
+            yield from _grid(block, look)
+            yield from _rows(block.foot, look)
+        case Totals():
+            yield from (painted(each, look) for each in block.lines)
+        case Problem():
+            yield from _framed(_problem(block, look), block.tone, look)
+        case _:
+            assert_never(block)
 
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=False,  # noqa: S701 - text, not HTML; `toned` escapes what a terminal obeys
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters |= {
-        "shape": lambda block: type(block).__name__,
-        "line": lambda each: painted(each, look),
-        "tone": lambda each, tone="plain": toned(each, Tone(tone), look),
-        "rows": lambda found: _ended(_row(each, look) for each in found),
-        "comments": lambda found: _ended(f"  {painted(each, look)}" for each in found),
-        "prose": lambda each, room=0: _prose(each, look, look.width - room),
-        "grid": lambda each: _ended(_grid(each, look)),
-        "pointed": lambda each: _pointed(each, look),
-        "framed": lambda each, tone: _framed(each, tone, look),
-    }
+
+def _rows(rows: Iterable[Row], look: Look) -> Iterator[str]:
+    return (_row(each, look) for each in rows)
+
+
+def _problem(block: Problem, look: Look) -> Iterator[str]:
+    """Write a problem: its summary, its places with what was seen there, and the way out."""
+    word = toned(f"{block.word}: ", block.tone, look)
+    code = toned(f" [{block.code}]", Tone.FAINT, look)
+    yield word + toned(block.summary, Tone.STRONG, look) + code
+    for number, each in enumerate(block.excerpts):
+        yield ""
+        yield from _excerpt(each, block.address, look)
+        if number == 0:
+            yield from _seen(block.values, look)
+    if not block.excerpts:
+        yield from _seen(block.values, look)
+        if block.address:
+            yield ""
+            yield f"  with {_plain(block.address, look)}"
+    for said in (block.detail, f"hint: {block.hint}" if block.hint else ""):
+        if said:
+            yield ""
+            yield from _prose(said.rstrip("\n"), look, room=2)
+
+
+def _excerpt(excerpt: Excerpt, address: str, look: Look) -> Iterator[str]:
+    if excerpt.label:
+        yield f"  {_plain(excerpt.label, look)}"
+    elif address:
+        yield f"  with {_plain(address, look)},"
+    yield f"  {_plain(excerpt.place, look)}:"
+    if excerpt.snippet:
+        yield from _pointed(excerpt.snippet, look)
+
+
+def _seen(values: Sequence[str], look: Look) -> Iterator[str]:
+    """Write what the values in an expression were."""
     rule, bar = ("├" + "─" * 16, "│") if look.unicode else ("+" + "-" * 16, "|")
     if look.accessible:
         rule, bar = "where:", ""
-    return environment.get_template("text.j2", globals={"rule": rule, "bar": bar})
+    if values:
+        yield f"    {rule}"
+        yield from (f"    {bar} {_plain(each, look)}" for each in values)
+
+
+def _plain(said: str, look: Look) -> str:
+    return toned(said, Tone.PLAIN, look)
 
 
 def _ended(lines: Iterable[str]) -> str:
@@ -83,8 +129,8 @@ def _row(row: Row, look: Look) -> str:
     return (lead(row.mark, row.column, look) + painted(row.text, look)).rstrip()
 
 
-def _prose(said: str, look: Look, width: int) -> list[str]:
-    return [clean(each, unicode=look.unicode) for each in wrapped(said, width)]
+def _prose(said: str, look: Look, *, room: int = 0) -> list[str]:
+    return [clean(each, unicode=look.unicode) for each in wrapped(said, look.width - room)]
 
 
 def _grid(table: Table, look: Look) -> Iterator[str]:
@@ -126,10 +172,12 @@ def _pointed(snippet: Snippet, look: Look) -> Iterator[str]:
     yield " " * indent + carets + (" ..." if snippet.has_more else "")
 
 
-def _framed(said: str, tone: str, look: Look) -> str:
+def _framed(lines: Iterable[str], tone: Tone, look: Look) -> Iterator[str]:
     """Draw a bar at the left of a problem, where the terminal can show one."""
-    lines = said.rstrip("\n").split("\n")
     if look.accessible or not look.unicode:
-        return "\n".join(lines) + "\n"
-    top, bar, foot = (toned(each, Tone(tone), look) for each in "╷│╵")
-    return "\n".join([top, *(f"{bar} {each}".rstrip() for each in lines), foot]) + "\n"
+        yield from lines
+        return
+    top, bar, foot = (toned(each, tone, look) for each in "╷│╵")
+    yield top
+    yield from (f"{bar} {each}".rstrip() for each in lines)
+    yield foot
