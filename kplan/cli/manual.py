@@ -124,14 +124,19 @@ After a signal: 129 SIGHUP, 130 SIGINT, 143 SIGTERM.
 
 
 def explained(code: str) -> str:
-    """Say what a code means and what to do.
+    """Say what a code of kplan, or an error of Kafka by its name, means and what to do.
 
     Raises:
         UsageError: there is no such code.
 
     """
+    from kplan.cluster.errors import ERRORS, kafka_error  # noqa: PLC0415 - only this page needs it
+    from kplan.report.documents.errors import errors_text  # noqa: PLC0415
+
     pages = code_pages()
     wanted = code.upper()
+    if wanted in ERRORS:
+        return errors_text([kafka_error(wanted)])
     if wanted not in pages:
         raise UsageError(f"There is no code {code}.", "See `kplan help codes`.")
     return "\n\n".join(_told(pages[wanted])) + "\n"

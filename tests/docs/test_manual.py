@@ -12,6 +12,7 @@ from kplan.cli import manual
 from kplan.cli.app import GROUPS, VERBS
 from kplan.cli.environment import VARIABLES
 from kplan.cli.exits import Exit
+from kplan.cli.run import run
 from kplan.config.inputs import Inputs
 from kplan.config.load import load
 from kplan.kinds import KINDS
@@ -63,6 +64,7 @@ def test_a_code_is_explained(desk: Desk) -> None:
     assert text.startswith("KP2102 Retention shrinks\n\n")
     assert "\nKP201 Invalid topic name\n" in text
     assert text.count("Way out: ") == 2
+    assert "kplan does: " in desk.types("explain", "INVALID_REPLICATION_FACTOR")
     assert "There is no code KP9999." in desk.fails("explain", "KP9999")
 
 
@@ -74,6 +76,51 @@ def test_topics_are_listed_and_read(desk: Desk) -> None:
     assert "Usage: kplan plan" in desk.types("help", "plan")
     assert "Usage: kplan state mv" in desk.types("help", "state", "mv")
     assert "There is no topic 'nonsense'" in desk.fails("help", "nonsense")
+
+
+def shown(capture: pytest.CaptureFixture[str], columns: int, *typed: str) -> str:
+    assert run(list(typed), {"COLUMNS": str(columns)}) == Exit.DONE
+    return capture.readouterr().out
+
+
+def too_long(text: str, columns: int, source: str) -> list[str]:
+    """List lines beyond the width that are neither code nor a single word."""
+    code = set(source.splitlines())
+    lines = [each for each in text.splitlines() if len(each) > min(columns, 100)]
+    return [each for each in lines if each not in code and " " in each.strip()]
+
+
+@pytest.mark.parametrize("columns", [48, 60, 80, 200])
+@pytest.mark.parametrize("name", manual.topics())
+def test_a_page_keeps_to_the_width_of_the_terminal(
+    capsys: pytest.CaptureFixture[str], name: str, columns: int
+) -> None:
+    """Code keeps its lines, and no word is lost."""
+    source, text = manual.topic(name), shown(capsys, columns, "help", name)
+    assert too_long(text, columns, source) == []
+    assert name == "attributes" or text.split() == source.split()
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_what_a_code_means_keeps_to_the_width_of_the_terminal(
+    capsys: pytest.CaptureFixture[str], columns: int
+) -> None:
+    source = "\n".join(manual.explained(each) for each in manual.code_pages())
+    text = shown(capsys, columns, "explain", *manual.code_pages())
+    assert max(map(len, text.splitlines())) <= columns
+    assert text.split() == source.split()
+
+
+def test_a_table_that_is_too_wide_becomes_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, 60, "help", "attributes")
+    assert "    `resource_type`  string  required\n        Sort of resource. One of" in text
+    assert "| --- |" not in text
+    assert set(re.findall(r"\w+", text)) >= set(re.findall(r"\w+", manual.topic("attributes"))) - {
+        "Attribute",
+        "Type",
+        "Default",
+        "Description",
+    }
 
 
 def test_pages_are_made_from_the_code() -> None:

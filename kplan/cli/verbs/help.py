@@ -23,6 +23,7 @@ def help_(
     """Read about a topic, or a verb. Without a topic they are listed."""
     from kplan.cli import manual  # noqa: PLC0415 - help of other verbs needs it not
     from kplan.cli.app import GROUPS, VERBS  # noqa: PLC0415
+    from kplan.cli.page import laid_out  # noqa: PLC0415
 
     words = topic or []
     name = " ".join(words)
@@ -30,25 +31,30 @@ def help_(
         from kplan.cli.run import run_line  # noqa: PLC0415 - which loads this verb
 
         return run_line([*words, "-help"], session)
+    columns = session.terminal.data_look.width
     if name:
-        session.terminal.data(manual.topic(name))
+        session.terminal.data(laid_out(manual.topic(name), columns))
         return Exit.DONE
     width = max(len(each) for each in manual.topics())
     lines = [f"  {each:<{width}}  {said}" for each, said in manual.topics().items()]
-    session.terminal.data("\n".join(("kplan help TOPIC tells about:", "", *lines)))
+    listed = "\n".join(("kplan help TOPIC tells about:", "", *lines))
+    session.terminal.data(laid_out(listed, columns))
     return Exit.DONE
 
 
 @verb(
     ("kplan explain KP2102", "Why a code is told, and what to do."),
     ("kplan explain KP201 KP204", "Several at once."),
+    ("kplan explain UNKNOWN_SERVER_ERROR", "What a report names after Kafka's own errors."),
 )
 def explain(
     session: Session,
     code: Annotated[list[str], typer.Argument(metavar="CODE", help="Codes of problems.")],
 ) -> int:
     """Explain the code of a problem: what it says, why it is so, and the way out."""
-    from kplan.cli.manual import explained  # noqa: PLC0415 - help of other verbs needs it not
+    from kplan.cli.manual import explained  # noqa: PLC0415 - help of other verbs needs none of these
+    from kplan.cli.page import laid_out  # noqa: PLC0415
 
-    session.terminal.data("\n".join(explained(each) for each in code))
+    told = "\n".join(explained(each) for each in code)
+    session.terminal.data(laid_out(told, session.terminal.data_look.width))
     return Exit.DONE
