@@ -14,7 +14,7 @@ from kplan.report.document import Document
 from kplan.report.documents import cases, drift, gauges, stream
 from kplan.report.documents.diagnostics import problems
 from kplan.report.documents.drift import Coverage
-from kplan.report.documents.outcomes import outcomes_document
+from kplan.report.documents.outcomes import done_rows, outcomes_document
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.tallies import tallies
@@ -56,7 +56,11 @@ def apply_report(
         told = outcomes_document(outcomes, again, plan.imported)
         found = tuple(problems(plan.problems, sources))
         counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in tallies(done))
-        return replace(told, blocks=(*found, *told.blocks), tallies=counts)
+        *blocks, totals = told.blocks
+        blocks = [*found, *blocks, *done_rows(outcomes), totals]
+        cluster = plan.based_on.cluster_id
+        title = f"{told.title} on {cluster}" if cluster else told.title
+        return replace(told, blocks=tuple(blocks), title=title, tallies=counts)
 
     return Report(
         document,

@@ -1,8 +1,8 @@
 """Use case: tell what changed on the cluster behind kplan's back."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
@@ -53,7 +53,7 @@ def drift(project: Project, ports: Ports, ignored: Sequence[Ignored] = ()) -> Dr
     live, others = _counted(found.state, snapshots)
     left = sifted(drift_of_all(found.state, snapshots, KINDS), others, ignored)
     return Drifted(
-        left.changes,
+        tuple(_placed(left.changes, found.configuration)),
         managed={kind: live[kind] - len(others[kind]) for kind in sorted(live)},
         unmanaged=left.unmanaged,
         unread=unread_of_all(snapshots),
@@ -74,6 +74,13 @@ def drift(project: Project, ports: Ports, ignored: Sequence[Ignored] = ()) -> Dr
         cluster={"id": ", ".join(found.clusters.ids.values())},
         ignored=left.ignored,
     )
+
+
+def _placed(changes: Sequence[Change], configuration: Configuration) -> Iterator[Change]:
+    """Say where each is declared, if it still is."""
+    places = {each.address: each.declared_at for each in configuration.resources}
+    for each in changes:
+        yield replace(each, declared_at=places.get(each.address))
 
 
 def _counted(

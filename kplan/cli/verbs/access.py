@@ -109,18 +109,15 @@ def _told(
     with reports.of_failures(), progress(session.terminal) as shown:
         told = access(project, asked, wiring.ports(session, "access", states, shown))
     look = session.terminal.data_look
+    unknown = (documents.UNKNOWN_SUPER_USERS,) if told.rules.super_users is None else ()
     if asked.principal:
-        answer = documents.holdings_document(asked.principal, told.holdings, is_super=told.is_super)
-        data = documents.holdings_data(asked.principal, told.holdings, is_super=told.is_super)
+        of_whom = (asked.principal, told.holdings, unknown)
+        answer = documents.holdings_document(*of_whom, is_super=told.is_super)
+        data = documents.holdings_data(*of_whom, is_super=told.is_super)
     else:
-        answer = documents.holders_document(asked.operation, asked.resource, told.holders)
-        data = documents.holders_data(asked.operation, asked.resource, told.holders)
+        of_what = (asked.operation, asked.resource, told.holders, unknown)
+        answer, data = documents.holders_document(*of_what), documents.holders_data(*of_what)
     if not reports.takes_stdout:
         session.terminal.data(json_text(data) if ask.json else text(answer, look))
-    if told.rules.super_users is None and not ask.json:
-        session.terminal.talk(
-            "Note: the brokers have super users, and do not tell who; name them in super_users of "
-            'provider "kafka".'
-        )
     report = answer_report(lambda: answer, lambda: data, (data,), timestamp())
     return reports.write(report, Exit.DONE)

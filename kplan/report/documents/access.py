@@ -130,34 +130,41 @@ def access_data(diff: AccessDiff | None) -> Data:
     }
 
 
+ANSWER = "kplan access"
+UNKNOWN_SUPER_USERS = (
+    "Note: the brokers have super users, and do not tell who; name them in super_users of provider "
+    '"kafka".'
+)
+
+
 def holders_document(
-    operation: str, resource: tuple[str, str], holders: Sequence[Holder]
+    operation: str, resource: tuple[str, str], holders: Sequence[Holder], unknown: Sequence[str]
 ) -> Document:
-    """List who may do something, with the ACL that says so."""
+    """List who may do something, with the ACL that says so; `unknown` is what is not known."""
     on = f"{operation} on {' '.join(resource)}"
+    notes = _notes(unknown)
     if not holders:
-        return Document((Totals((line(f"Nobody may {on}."),)),))
-    return Document(
-        (
-            Table(
-                tuple(
-                    TableRow(
-                        (line(strong(who(each.principal))), _from(each.host), line(each.because))
-                    )
-                    for each in holders
-                ),
-                title=(Row(line(strong(f"Who may {on}:")), column=0),),
-                column=2,
-            ),
-        )
+        return Document((*notes, Totals((line(f"Nobody may {on}."),))), ANSWER)
+    rows = tuple(
+        TableRow((line(strong(who(each.principal))), _from(each.host), line(each.because)))
+        for each in holders
     )
+    title = (Row(line(strong(f"Who may {on}:")), column=0),)
+    table = Table(rows, ("principal", "from", "because of"), title, column=2)
+    return Document((table, *notes), ANSWER)
+
+
+def _notes(unknown: Sequence[str]) -> tuple[Paragraph, ...]:
+    return tuple(Paragraph(each, Tone.WARNING) for each in unknown)
 
 
 def _from(host: str) -> Line:
-    return line("from any host" if host == "*" else f"from {host}")
+    return line("any host" if host == "*" else host)
 
 
-def holders_data(operation: str, resource: tuple[str, str], holders: Sequence[Holder]) -> Data:
+def holders_data(
+    operation: str, resource: tuple[str, str], holders: Sequence[Holder], unknown: Sequence[str]
+) -> Data:
     """Write who may do something."""
     return {
         "operation": operation,
@@ -167,34 +174,34 @@ def holders_data(operation: str, resource: tuple[str, str], holders: Sequence[Ho
             {"principal": each.principal, "host": each.host, "because": each.because}
             for each in holders
         ],
+        "unknown": list(unknown),
     }
 
 
-def holdings_document(principal: str, found: Sequence[Holding], *, is_super: bool) -> Document:
-    """List what somebody may do, by pattern."""
+def holdings_document(
+    principal: str, found: Sequence[Holding], unknown: Sequence[str], *, is_super: bool
+) -> Document:
+    """List what somebody may do, by pattern; `unknown` is what is not known."""
     if is_super:
-        return Document((Totals((line(f"{principal} is a super user and may do everything."),)),))
+        everything = f"{principal} is a super user and may do everything."
+        return Document((Totals((line(everything),)),), ANSWER)
+    notes = _notes(unknown)
     if not found:
-        return Document((Totals((line(f"{who(principal)} may do nothing."),)),))
-    return Document(
-        (
-            Table(
-                tuple(
-                    TableRow(
-                        (
-                            line(f"{each.resource_type} {each.pattern}"),
-                            line(", ".join(each.operations) or "nothing"),
-                            _from(each.host),
-                            line(faint(_live(each))),
-                        )
-                    )
-                    for each in found
-                ),
-                title=(Row(line(strong(f"What {who(principal)} may do:")), column=0),),
-                column=2,
-            ),
+        return Document((*notes, Totals((line(f"{who(principal)} may do nothing."),))), ANSWER)
+    rows = tuple(
+        TableRow(
+            (
+                line(f"{each.resource_type} {each.pattern}"),
+                line(", ".join(each.operations) or "nothing"),
+                _from(each.host),
+                line(faint(_live(each))),
+            )
         )
+        for each in found
     )
+    title = (Row(line(strong(f"What {who(principal)} may do:")), column=0),)
+    table = Table(rows, ("resource", "operations", "from", "live"), title, column=2)
+    return Document((table, *notes), ANSWER)
 
 
 def _live(each: Holding) -> str:
@@ -202,7 +209,9 @@ def _live(each: Holding) -> str:
     return "" if each.existing is None or noun is None else counted(each.existing, f"live {noun}")
 
 
-def holdings_data(principal: str, found: Sequence[Holding], *, is_super: bool) -> Data:
+def holdings_data(
+    principal: str, found: Sequence[Holding], unknown: Sequence[str], *, is_super: bool
+) -> Data:
     """Write what somebody may do."""
     return {
         "principal": principal,
@@ -217,6 +226,7 @@ def holdings_data(principal: str, found: Sequence[Holding], *, is_super: bool) -
             }
             for each in found
         ],
+        "unknown": list(unknown),
     }
 
 

@@ -16,6 +16,8 @@ _LEVELS = {
     Risk.REVIEW: Level.NOTE,
     Risk.DANGEROUS: Level.WARNING,
 }
+_GOOD_NEWS = {"KP2103": "Nothing is at stake"}
+"""Codes that no change is to be stopped for, with what they say."""
 CONFIGURATION = "configuration"
 
 
@@ -38,8 +40,8 @@ def of_risks(change: Change) -> Iterator[Finding]:
         if found := _NOTE.fullmatch(note):
             yield Finding(
                 found["code"],
-                _LEVELS[change.risk],
-                f"{change.risk.value.capitalize()} change",
+                Level.NOTE if found["code"] in _GOOD_NEWS else _LEVELS[change.risk],
+                _GOOD_NEWS.get(found["code"], f"{change.risk.value.capitalize()} change"),
                 found["text"],
                 place=change.declared_at,
                 address=str(change.address),

@@ -26,6 +26,7 @@ from kplan.report.document import (
 from kplan.report.documents.units import counted
 
 MAX_FAILURES = 20
+_MAX_DONE = 100
 _STATUSES: Mapping[Status, tuple[str, Tone]] = {
     Status.APPLIED: ("ok", Tone.ADD),
     Status.FAILED: ("failed", Tone.ERROR),
@@ -33,6 +34,13 @@ _STATUSES: Mapping[Status, tuple[str, Tone]] = {
     Status.SKIPPED: ("not attempted", Tone.FAINT),
 }
 _ACTIONS = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
+_MARKS: Mapping[Action, Mark] = {
+    Action.CREATE: Mark.ADD,
+    Action.UPDATE: Mark.CHANGE,
+    Action.REPLACE: Mark.REPLACE,
+    Action.DELETE: Mark.REMOVE,
+}
+_LOSSES: Mapping[Action, int] = {Action.DELETE: 0, Action.REPLACE: 1}
 _DONE: Mapping[Action, str] = {
     Action.CREATE: "created",
     Action.UPDATE: "updated",
@@ -137,6 +145,20 @@ def failure_rows(each: Outcome) -> Iterator[Row]:
         yield Row(line("No answer came, and the cluster could not be asked."), column=6)
     if each.note:
         yield Row(line(faint(each.note)), column=6)
+
+
+def done_rows(outcomes: Sequence[Outcome]) -> Iterator[Rows]:
+    """Name what was done, what is gone first; for those who did not see it happen."""
+    done = [each for each in outcomes if each.status is Status.APPLIED]
+    done.sort(key=lambda each: _LOSSES.get(each.change.action, len(_LOSSES)))
+    rows = [
+        Row(outcome_words(each), _MARKS.get(each.change.action, Mark.NONE))
+        for each in done[:_MAX_DONE]
+    ]
+    if (more := len(done) - _MAX_DONE) > 0:
+        rows.append(Row(line(faint(f"and {more:,} more; the report as JSON has all"))))
+    if rows:
+        yield Rows(tuple(rows), title=line(strong("What was done:")))
 
 
 def _complete(done: Sequence[Outcome], imported: int) -> str:

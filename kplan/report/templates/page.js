@@ -31,8 +31,10 @@
   form.addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("beforeprint", () => all(true));
   const signs = JSON.parse(document.querySelector("main").dataset.signs);
+  const known = Object.keys(signs).filter(Boolean).map((sign) => sign.replace(/./g, "\\$&")).join("|");
+  const signed = new RegExp(`^( *)(?:(${known}) )?(.*)$`);
   const row = (text) => {
-    const [, room, sign = "", rest] = /^( *)(?:(-\/\+|\+\/-|[-+~.!]) )?(.*)$/.exec(text);
+    const [, room, sign = "", rest] = signed.exec(text);
     const [kind, word] = signs[sign];
     const made = document.createElement("span");
     made.className = `row ${kind}`;

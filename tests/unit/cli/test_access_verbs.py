@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from kplan.report.documents.access import holders_data, holders_document, holdings_document
+from kplan.report.formats.text import text
+from kplan.report.look import PLAIN
 from tests.unit.cli.memory_desk import Desk, desk_at
 
 Capture = pytest.CaptureFixture[str]
@@ -46,6 +49,34 @@ def test_who_may_read_is_told_before_and_after_a_plan(desk: Desk) -> None:
     assert desk.types(*asked) == planned
     holders = json.loads(desk.types(*asked, "-json"))["holders"]
     assert [each["principal"] for each in holders] == ["User:root", "User:billing"]
+
+
+def test_an_answer_as_a_report_has_its_name_and_no_filter_of_changes(desk: Desk) -> None:
+    desk.types("apply", "-auto-approve")
+    asked = ("access", "who-can", "read", "topic:orders")
+    desk.types(*asked, "-report=md=a.md", "-report=html=a.html")
+    for name in ("a.md", "a.html"):
+        told = (desk.folder / name).read_text()
+        assert "kplan access" in told
+        assert "because of" in told
+        assert "Groups of changes" not in told
+        assert 'id="filter"' not in told
+
+
+def test_super_users_that_nobody_can_name_are_told_in_every_answer() -> None:
+    told = ("who is super is not known",)
+    for document in (
+        holders_document("READ", ("TOPIC", "orders"), (), told),
+        holdings_document("User:app", (), told, is_super=False),
+    ):
+        assert told[0] in text(document, PLAIN)
+    assert holders_data("READ", ("TOPIC", "orders"), (), told) == {
+        "operation": "READ",
+        "resource_type": "TOPIC",
+        "resource_name": "orders",
+        "holders": [],
+        "unknown": list(told),
+    }
 
 
 def test_what_somebody_may_do_is_told_with_live_topics(desk: Desk) -> None:

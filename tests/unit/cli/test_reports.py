@@ -103,6 +103,8 @@ def test_stdout_is_for_one_of_json_and_report(desk: Desk) -> None:
 def test_an_apply_is_reported_and_so_is_one_with_nothing_to_do(desk: Desk) -> None:
     desk.types("apply", "-auto-approve", "-report=md=a.md", "-report=junit=a.xml")
     assert "**Apply complete! Resources: 3 added" in text(desk, "a.md")
+    assert text(desk, "a.md").startswith("## kplan apply on bWVtb3J5LW")
+    assert '+ kafka_topic.t["orders"]: created [' in text(desk, "a.md")
     (root,) = [ET.fromstring(text(desk, "a.xml"))]  # noqa: S314 - our own text
     assert sum(int(each.get("tests", "")) for each in root) == 3
     desk.types("apply", "-auto-approve", "-report=md=a.md", "-report=gitlab=a.json")
@@ -110,6 +112,7 @@ def test_an_apply_is_reported_and_so_is_one_with_nothing_to_do(desk: Desk) -> No
     assert json.loads(text(desk, "a.json"))["create"] == 0
     desk.types("destroy", "-auto-approve", "-max-deletes=9", "-report=md=d.md")
     assert "**Destroy complete! Resources: 3 destroyed.**" in text(desk, "d.md")
+    assert '- kafka_topic.t["orders"]: destroyed [' in text(desk, "d.md")
 
 
 def test_drift_is_reported_with_its_exit_code(desk: Desk) -> None:
@@ -118,6 +121,8 @@ def test_drift_is_reported_with_its_exit_code(desk: Desk) -> None:
     desk.cluster.alter_topic_configs([ConfigAlteration(topic, {"retention.ms": "77"})])
     desk.types("drift", "-report=md=d.md", "-report=junit=d.xml", code=2)
     assert "**Drift: 1 changed, 0 gone.**" in text(desk, "d.md")
+    (drifted,) = json.loads(desk.types("drift", "-json", code=2))["resource_drift"]
+    assert (drifted["kplan"]["file"], drifted["kplan"]["line"]) == ("main.tf", 4)
     assert "<failure" in text(desk, "d.xml")
 
 

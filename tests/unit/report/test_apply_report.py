@@ -12,7 +12,8 @@ from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Change, Plan
 from kplan.model.state import OutputValue
 from kplan.report import views
-from kplan.report.documents.outcomes import way_out
+from kplan.report.document import Mark
+from kplan.report.documents.outcomes import done_rows, way_out
 from kplan.report.look import PLAIN, Look
 from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
 
@@ -126,6 +127,20 @@ def test_only_the_first_twenty_failures_are_shown() -> None:
     text = views.apply_text([failed("new")] * 25, PLAIN)
     assert text.count("  ! kafka_topic.new") == 20
     assert "and 5 more; -json tells each of them" in text
+
+
+def test_what_was_done_is_named_and_what_is_gone_comes_first() -> None:
+    found = [applied(name) for name in ("new", "kept", "old")]
+    (rows,) = done_rows([*found, failed("kept")])
+    assert [(row.mark, row.text[0].text) for row in rows.rows] == [
+        (Mark.REMOVE, "kafka_topic.old: "),
+        (Mark.ADD, "kafka_topic.new: "),
+        (Mark.CHANGE, "kafka_topic.kept: "),
+    ]
+    (long,) = done_rows([applied("kept") for _ in range(103)])
+    assert len(long.rows) == 101
+    assert "and 3 more" in long.rows[-1].text[0].text
+    assert list(done_rows([failed("kept")])) == []
 
 
 def test_what_brokers_do_not_serve_yet_is_said() -> None:

@@ -71,9 +71,9 @@ def reports() -> dict[str, Report]:
         "blast": part_report(full(), Part.BLAST, AT),
         "problems": problems_report("kplan validate", PROBLEMS, SOURCES, AT),
         "answer": answer_report(
-            lambda: holders_document("READ", WHAT, HOLDERS),
-            lambda: holders_data("READ", WHAT, HOLDERS),
-            (holders_data("READ", WHAT, HOLDERS),),
+            lambda: holders_document("READ", WHAT, HOLDERS, ()),
+            lambda: holders_data("READ", WHAT, HOLDERS, ()),
+            (holders_data("READ", WHAT, HOLDERS, ()),),
             AT,
         ),
         "fleet": figures_report(TABLES, AT),

@@ -1,6 +1,7 @@
 """JUnit, SARIF, GitLab's report and streams: what each tool requires is there."""
 
 import json
+from dataclasses import replace
 from typing import Any, cast
 from xml.etree import ElementTree as ET
 
@@ -9,12 +10,13 @@ import pytest
 from kplan.cluster.errors import refusal
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.outcome import Outcome, Status
-from kplan.model.plan import Change, Plan
+from kplan.model.plan import Change, Plan, Risk
 from kplan.model.source import SourceRange
 from kplan.model.testing import Grade
 from kplan.policy.risk import with_risks
 from kplan.report.case import Case, Finding, Level
 from kplan.report.documents.drift import Coverage
+from kplan.report.documents.findings import of_risks
 from kplan.report.format import Format
 from kplan.report.formats.sarif import LIMIT, sarif_data
 from kplan.report.report import Report, Setting, written
@@ -185,6 +187,18 @@ def test_risks_and_refusals_are_findings() -> None:
     assert [each["ruleId"] for each in sarif("drift")["runs"][0]["results"]] == [
         "KP2503", "KP2501", "KP2502",
     ]  # fmt: skip
+
+
+def test_what_is_good_to_know_of_a_dangerous_change_is_no_warning() -> None:
+    noted = replace(
+        change("old"),
+        risk=Risk.DANGEROUS,
+        notes=("KP2101 every record is lost", "KP2103 nothing stands in it"),
+    )
+    assert [(each.code, each.level, each.summary) for each in of_risks(noted)] == [
+        ("KP2101", Level.WARNING, "Dangerous change"),
+        ("KP2103", Level.NOTE, "Nothing is at stake"),
+    ]
 
 
 def test_junit_tells_refused_from_unknown_and_skipped() -> None:
