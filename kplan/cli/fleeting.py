@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from kplan.cli.options import InputOptions, Json, Report, StateOptions
 from kplan.cli.progress import Progress, progress
 from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 
 if TYPE_CHECKING:  # help needs none of these

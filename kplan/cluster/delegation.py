@@ -1,6 +1,8 @@
 """Delegation tokens: a secret that stands for its owner for a while (KIP-48)."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from kplan.model.dataclass import dataclass
 
 DEFAULT_MS = -1
 """Stands for what the brokers have as default."""

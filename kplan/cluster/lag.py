@@ -1,9 +1,10 @@
 """Brokers that learn of acknowledged writes late."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.cluster.contents import Contents
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -1,7 +1,9 @@
 """The quorum of controllers that keeps the metadata of a cluster (KIP-595)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

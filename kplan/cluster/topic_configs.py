@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import assert_never
 
 from kplan.cluster.specs import ConfigEntry, ConfigSource
+from kplan.model.dataclass import dataclass
 
 _LONG_MAX = 2**63 - 1
 _INT_MAX = 2**31 - 1

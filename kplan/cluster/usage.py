@@ -1,7 +1,9 @@
 """What stands in topics, and who uses it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from kplan.model.dataclass import dataclass
 
 TopicPartition = tuple[str, int]
 

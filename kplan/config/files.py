@@ -1,7 +1,7 @@
 """Reading the files of a folder."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from kplan.config.overriding import is_override
@@ -12,6 +12,7 @@ from kplan.config.syntax.jsonsyntax import parse_json
 from kplan.config.syntax.mould import Moulds
 from kplan.config.syntax.parse import Parsed, parse_cached, parse_file
 from kplan.config.syntax.source import Source
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
 

@@ -12,7 +12,7 @@ import os
 import pickle
 import sys
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from fractions import Fraction
 from functools import cache
@@ -32,6 +32,7 @@ from kplan.config.syntax.cachefolder import cache_folder, parser_stamp
 from kplan.config.syntax.sealed import Sealed, digest_of, stamp_of
 from kplan.config.syntax.source import Source
 from kplan.kinds.base import ResourceKind
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors
 
 LEAST = 500

@@ -1,7 +1,7 @@
 """Reading a folder and its inputs, up to where evaluation begins."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from kplan.config.data import Reader
@@ -20,6 +20,7 @@ from kplan.config.syntax.cachefolder import cache_folder
 from kplan.config.templating import TemplateHost
 from kplan.config.variables import Given
 from kplan.kinds.base import ResourceKind
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from kplan.kafka.settings import (
     Tls,
     seconds,
 )
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
 
 

@@ -1,6 +1,6 @@
 """What a change destroys or cuts short, and whom it hits."""
 
-from dataclasses import dataclass
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

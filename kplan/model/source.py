@@ -1,6 +1,6 @@
 """Where something was written."""
 
-from dataclasses import dataclass
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

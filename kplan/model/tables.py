@@ -1,7 +1,9 @@
 """Tables of figures, with where every figure came from."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from kplan.model.dataclass import dataclass
 
 Cell = str | int | float | bool | None
 

@@ -1,9 +1,10 @@
 """What Python policies are given: KIP-201's requests and states."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from kplan.model.dataclass import dataclass
 from kplan.model.policy import Question
 
 

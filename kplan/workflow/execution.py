@@ -3,10 +3,11 @@
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kplan.apply.carry import carry_out
 from kplan.apply.pace import Means, Watcher
+from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State

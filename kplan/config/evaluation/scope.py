@@ -1,7 +1,7 @@
 """What an expression can see."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TypeAlias
 
 from kplan.config.functions.function import Function
@@ -9,6 +9,7 @@ from kplan.config.functions.host import Host
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin, Spot
 from kplan.config.values.value import Value
+from kplan.model.dataclass import dataclass
 
 
 class Deferred:

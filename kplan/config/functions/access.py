@@ -3,9 +3,11 @@
 import hashlib
 import re
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
+
+from kplan.model.dataclass import dataclass
 
 MAX_BYTES: Final = 64 * 2**20
 """Size beyond which a file is not taken into a configuration."""

@@ -7,7 +7,7 @@ and flag spelt out, so that it means the same. What could run away is stopped by
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -20,6 +20,7 @@ from kplan.config.functions.re2class import (
     escaped_character,
     literal,
 )
+from kplan.model.dataclass import dataclass
 
 MAX_PATTERN: Final = 10_000
 """Characters of a pattern."""

@@ -1,10 +1,10 @@
 """Escapes and character classes of RE2 patterns."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from kplan.config.functions.engine import is_script
+from kplan.model.dataclass import dataclass
 
 
 class PatternError(Exception):

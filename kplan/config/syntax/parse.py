@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from kplan.config.syntax.scan import Scanner
 from kplan.config.syntax.sealed import digest_of
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.syntax.tokens import HEADER, HEADER_OR_ARGUMENT
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 _SPACE = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL).match

@@ -5,8 +5,10 @@ import os
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+
+from kplan.model.dataclass import dataclass
 
 _DIGEST_BYTES = 32
 _STAMP_BYTES = 16
