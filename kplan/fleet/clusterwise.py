@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from kplan.fleet.columns import longs, texts
 from kplan.fleet.rows import GROUP, NO_OBJECTS, USE, Row
 
 if TYPE_CHECKING:
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
 Own = TypeVar("Own")
 Work = Callable[[Sequence[Row], Own], Iterable[Mapping[str, Any]]]
 """What is found in the rows of one cluster, with what is its own, say its configuration."""
+
+_COLUMNS: Mapping[str, Callable[[Sequence[Any]], Any]] = {"string": texts, "long": longs}
 
 
 def only(cluster: str, found: Mapping[str, Own]) -> Mapping[str, Own]:
@@ -36,10 +39,9 @@ def by_cluster(
     def found(table: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
         import pyarrow as pa  # noqa: PLC0415 - heavy
 
-        types = {"string": pa.string(), "long": pa.int64()}
         held = [Row(*each) for each in _tuples(table)]
         rows = list(work(held, cloudpickle.loads(packed[held[0].cluster])))
-        arrays = [pa.array([each[name] for each in rows], types[kind]) for name, kind in columns]
+        arrays = [_COLUMNS[kind]([each[name] for each in rows]) for name, kind in columns]
         return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
 
     concerned = F.col("cluster").isin(*packed) & ~F.col("kind").isin(USE, GROUP)

@@ -7,8 +7,9 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,6 +35,7 @@ _CAUSED = "Caused by: "
 _TRACE = "Traceback (most recent call last):"
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 _PYTHON = "spark.pyspark.python"
+_LOOKED_FOR = ("pyspark.sql.classic.dataframe", "pandas", "pyarrow")
 _PORT = 15002
 """Of Spark Connect, where none is named."""
 ANSWERS_IN_S = 10.0
@@ -89,7 +91,7 @@ def session(engine: Engine, told: Told | None = None) -> Iterator["SparkSession"
                 check_there(engine.master)
             options = _options(engine)
             java = find_java(os.environ)
-            found = stack.enter_context(gateway(java, home, options, os.environ))
+            found = stack.enter_context(gateway(java, home, options, os.environ, _imported))
             spark = _joined(found, options, own_python=engine.is_here)
         stack.push(_Ending(spark, is_remote=bool(engine.remote)).end)
         if told is not None:
@@ -114,6 +116,13 @@ def suited(read: "DataFrame") -> "DataFrame":
             for name, value in _MADE.items():
                 conf.set(name, value)
     return read
+
+
+def _imported() -> None:
+    """Import what PySpark will look for: it is a second's work."""
+    for name in _LOOKED_FOR:
+        with suppress(ImportError):
+            import_module(name)
 
 
 def _hush() -> None:

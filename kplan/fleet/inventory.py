@@ -32,7 +32,7 @@ def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
         grouped(objects, by)
         .groupBy("group")
         .agg(
-            F.countDistinct("cluster").alias("clusters"),
+            F.count_if(F.col("kind") == CLUSTER).alias("clusters"),
             F.countDistinct(unread).alias("unread_clusters"),
             F.count_if(topic).alias("topics"),
             F.coalesce(F.sum(partitions), F.lit(0)).alias("partitions"),

@@ -12,7 +12,7 @@ import struct
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -81,9 +81,15 @@ def find_java(environ: Mapping[str, str]) -> Path:
 
 @contextmanager
 def gateway(
-    java: Path, spark_home: Path, options: Mapping[str, str], environ: Mapping[str, str]
+    java: Path,
+    spark_home: Path,
+    options: Mapping[str, str],
+    environ: Mapping[str, str],
+    meanwhile: Callable[[], None] = lambda: None,
 ) -> Iterator[tuple[int, str]]:
     """Start Spark's side of the conversation; yields port and secret. `options` are Spark's.
+
+    `meanwhile` is done while Java starts, which takes a second or two.
 
     The process leads a session of its own, so that Ctrl-C reaches it through us alone, and ends
     with us. Raises FleetError with the end of its log when it does not come up.
@@ -108,6 +114,7 @@ def gateway(
             )
         grace_s = ENDS_IN_S
         try:
+            meanwhile()
             yield _await(process, told, log)
             grace_s = KEEPS_IN_S
         finally:

@@ -1,7 +1,9 @@
 """The border between Spark and the rest of kplan: a bounded number of rows comes over."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 LIMIT = 1_000
+AT_ONCE = 3
+"""Answers that are worked out together: while Spark plans one, its tasks work on another."""
 FORMATS = {".csv": "csv", ".json": "json", ".parquet": "parquet", "": "parquet"}
 
 
@@ -22,6 +26,32 @@ def table(name: str, found: "DataFrame", limit: int = LIMIT) -> FigureTable:
     rows = found.limit(limit + 1).collect()
     cells: tuple[tuple[Cell, ...], ...] = tuple(tuple(row) for row in rows[:limit])
     return FigureTable(name, tuple(found.columns), cells, is_cut=len(rows) > limit)
+
+
+def tables(told: "Mapping[str, DataFrame]", limit: int = LIMIT) -> tuple[FigureTable, ...]:
+    """Bring several over, as `table` does, in the order given."""
+    with at_once() as pool:
+        found = [pool.submit(table, name, rows, limit) for name, rows in told.items()]
+        return tuple(each.result() for each in found)
+
+
+@contextmanager
+def at_once() -> Iterator[Executor]:
+    """Give something to ask several questions of Spark with.
+
+    What is still at work in the end is waited for, but not after an interrupt: the end of the
+    session stops it.
+    """
+    pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="answers")
+    is_interrupted = True
+    try:
+        yield pool
+        is_interrupted = False
+    except Exception:
+        is_interrupted = False
+        raise
+    finally:
+        pool.shutdown(wait=not is_interrupted, cancel_futures=True)
 
 
 def taken(objects: "DataFrame") -> str:

@@ -1,73 +1,72 @@
 """The clusters of a fleet as a data source of Spark: one partition per cluster.
 
-Only Spark loads this module, so PySpark is imported as soon as it is.
+Only Spark loads this module, so PySpark is imported as soon as it is. Spark has three processes of
+Python load it before any that reads: what only these last need is imported there.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.datasource import (  # noqa: TID253 - see above
+from pyspark import cloudpickle  # noqa: TID253 - see above
+from pyspark.sql.datasource import (  # noqa: TID253
     DataSource,
     DataSourceReader,
     InputPartition,
 )
 
-from kplan.fleet.reading import Source, read_rows
-from kplan.fleet.rows import OBJECTS
-
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+    from kplan.fleet.reading import Source
 
 NAME = "kplan_cluster"
 _BATCH = 10_000
 
 
 class _Partition(InputPartition):
-    def __init__(self, source: Source) -> None:
-        super().__init__(source.name)
-        self.source = source
+    """A cluster: its name, and its `Source` packed."""
+
+    def __init__(self, name: str, packed: bytes) -> None:
+        super().__init__(name)
+        self.packed = packed
 
 
 class _Reader(DataSourceReader):
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self._sources = sources
+    def __init__(self, packed: Mapping[str, bytes]) -> None:
+        self._packed = packed
 
     def partitions(self) -> Sequence[InputPartition]:
-        return [_Partition(each) for each in self._sources]
+        return [_Partition(*each) for each in self._packed.items()]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """Read one cluster on an executor, as Arrow batches."""
         import pyarrow as pa  # noqa: PLC0415 - on the executor
 
+        from kplan.fleet.columns import maps, texts  # noqa: PLC0415 - see above
+        from kplan.fleet.reading import read_rows  # noqa: PLC0415
+
         if not isinstance(partition, _Partition):
             return
-        rows = read_rows(partition.source)
-        schema = pa.schema(
-            [
-                *((name, pa.string()) for name in OBJECT_TEXTS),
-                ("attributes", pa.map_(pa.string(), pa.string())),
-            ]
-        )
+        rows = read_rows(cloudpickle.loads(partition.packed))
         for start in range(0, len(rows), _BATCH):
             part = rows[start : start + _BATCH]
-            columns = [
-                *([getattr(row, name) for row in part] for name in OBJECT_TEXTS),
-                [list(row.attributes.items()) for row in part],
-            ]
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(c, t.type) for c, t in zip(columns, schema, strict=True)],
-                schema=schema,
-            )
+            found = {name: texts([getattr(row, name) for row in part]) for name in OBJECT_TEXTS}
+            found["attributes"] = maps([row.attributes for row in part])
+            yield pa.RecordBatch.from_arrays([*found.values()], names=[*found])
 
 
 OBJECT_TEXTS = ("cluster", "kind", "identity", "uid", "value")
 
 
-def clusters(spark: "SparkSession", sources: Sequence[Source]) -> "DataFrame":
+def clusters(spark: "SparkSession", sources: "Sequence[Source]") -> "DataFrame":
     """Give the rows of all clusters, read on the executors when Spark comes to it.
 
     How to connect travels inside the data source, not in its options: Spark shows options.
     """
+    from kplan.fleet.rows import OBJECTS  # noqa: PLC0415 - see above
+
+    pack: Callable[[Source], bytes] = cloudpickle.dumps
+    packed = {each.name: pack(each) for each in sources}
 
     class ClusterSource(DataSource):
         """Topics, ACLs and all other kinds of the clusters of a fleet."""
@@ -81,7 +80,7 @@ def clusters(spark: "SparkSession", sources: Sequence[Source]) -> "DataFrame":
 
         def reader(self, schema: Any) -> DataSourceReader:  # noqa: ANN401 - Spark's own
             del schema
-            return _Reader(sources)
+            return _Reader(packed)
 
     spark.dataSource.register(ClusterSource)
     return spark.read.format(NAME).load()

@@ -62,8 +62,7 @@ class Store:
         """
         attempt = uuid.uuid4().hex
         try:
-            self._tables.add_objects(objects, attempt)
-            rows = self._tables.objects([attempt]).count()
+            rows = self._tables.add_objects(objects, attempt)
             done = Run(run, attempt, at.isoformat(timespec="seconds"), rows=rows)
             line = local(self._spark, [tuple(asdict(done).values())], RUNS)
             self._tables.add_run(line, attempt)

@@ -29,8 +29,8 @@ _MEANWHILE = ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURR
 class Tables(Protocol):
     """The tables of a store. What is not there yet raises PySpark's AnalysisException."""
 
-    def add_objects(self, objects: "DataFrame", attempt: str) -> None:
-        """Write the rows of one attempt at a run."""
+    def add_objects(self, objects: "DataFrame", attempt: str) -> int:
+        """Write the rows of one attempt at a run; returns how many there are."""
         ...
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
@@ -78,12 +78,19 @@ class ParquetTables:
         self._spark = spark
         self._root = root
 
-    def add_objects(self, objects: "DataFrame", attempt: str) -> None:
-        """Write a folder of its own, in few files: each cluster would have one of each kind."""
+    def add_objects(self, objects: "DataFrame", attempt: str) -> int:
+        """Write a folder of its own, in few files: each cluster would have one of each kind.
+
+        Rows are counted by the tasks that write them: a task that is done again counts once.
+        """
+        from pyspark.sql import Observation
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
+        seen = Observation()
         together = objects.hint("rebalance", F.col("kind"))
-        together.write.partitionBy("kind").parquet(self._attempt(attempt))
+        counted = together.observe(seen, F.count(F.lit(1)).alias("rows"))
+        counted.write.partitionBy("kind").parquet(self._attempt(attempt))
+        return int(seen.get["rows"])
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
         """Read these folders and no others."""
@@ -156,13 +163,14 @@ class DeltaTables:
         self._spark = spark
         self._root = f"{root}/delta"
 
-    def add_objects(self, objects: "DataFrame", attempt: str) -> None:
+    def add_objects(self, objects: "DataFrame", attempt: str) -> int:
         """Append; columns that the table has not are added to it."""
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
         rows = objects.withColumn("attempt", F.lit(attempt)).write.format(DELTA).mode("append")
         wider = rows.option("mergeSchema", value=True).partitionBy("attempt", "kind")
         _tried(lambda: wider.save(self._path("objects")))
+        return self.objects([attempt]).count()
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
         """Read the partitions of these attempts."""

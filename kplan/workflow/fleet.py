@@ -22,6 +22,8 @@ from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_wanted import Asked, asked_for, owners, wanted
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from kplan.fleet.engine import DataFrame, SparkSession
 
 
@@ -29,8 +31,7 @@ if TYPE_CHECKING:
 class Looked:
     """A stored run open for questions. `spark` is the session that answers.
 
-    `unread` lists what of the clusters that were asked for the run could not read, `lineage` says
-    what all figures are of.
+    What every answer tells is worked out while configurations are read.
     """
 
     fleet: Fleet
@@ -38,8 +39,18 @@ class Looked:
     store: Store
     run: Run
     objects: "DataFrame"
-    unread: FigureTable
-    lineage: Mapping[str, str]
+    _unread: "Future[FigureTable]"
+    _taken: "Future[str]"
+
+    @property
+    def unread(self) -> FigureTable:
+        """List what of the clusters that were asked for the run could not read."""
+        return self._unread.result()
+
+    @property
+    def lineage(self) -> Mapping[str, str]:
+        """Say what all figures are of."""
+        return _lineage(self.run, self._taken.result(), self.fleet.store)
 
 
 def fleet_of(options: FleetOptions) -> Fleet:
@@ -87,9 +98,10 @@ def looked(options: FleetOptions, ports: FleetPorts) -> Iterator[Looked]:
         run = store.run(options.run)
         objects = chosen(options, store.objects(run))
         ports.progress.stage("Working on the run")
-        unread = shown.table("unread", inventory.unread(objects))
-        lineage = _lineage(run, objects, fleet.store)
-        yield Looked(fleet, spark, store, run, objects, unread, lineage)
+        with shown.at_once() as pool:
+            unread = pool.submit(shown.table, "unread", inventory.unread(objects))
+            taken = pool.submit(shown.taken, objects)
+            yield Looked(fleet, spark, store, run, objects, unread, taken)
 
 
 def chosen(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
@@ -120,7 +132,7 @@ def snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None)
         objects = store.objects(run)
         if save is not None:
             _saved(objects, sources, save)
-        lineage = _lineage(run, objects, fleet.store)
+        lineage = _lineage(run, shown.taken(objects), fleet.store)
         told = {"inventory": inventory.inventory(objects), "unread": inventory.unread(objects)}
         tables = _tables(options, lineage, told)
         return Figures(f"Run {run.run}", tables, lineage, _notes(tables[1]))
@@ -207,8 +219,9 @@ def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figu
             "unmanaged": unmanaged.select("cluster", "kind", "count").orderBy("cluster", "kind"),
         }
         title = "Drift of the fleet" if is_drift else "Plan of the fleet"
-        made = figures(title, tables, (options, found))
+        # First, so that every cluster is planned once and not for each of the tables.
         sorts = frozenset(row["finding"] for row in told.select("finding").distinct().collect())
+        made = figures(title, tables, (options, found))
         return replace(made, findings=sorts, notes=(*made.notes, *asked.notes))
 
 
@@ -262,16 +275,16 @@ def _tables(
     """Show and write out; the first table has the name that was given, further ones their own."""
     for place, (name, rows) in enumerate(told.items()):
         shown.write_out(rows, options.output, lineage, name if place else "")
-    return tuple(shown.table(name, rows, options.limit) for name, rows in told.items())
+    return shown.tables(told, options.limit)
 
 
-def _lineage(run: Run, objects: "DataFrame", store: str) -> dict[str, str]:
+def _lineage(run: Run, taken: str, store: str) -> dict[str, str]:
     """Name what figures are of; `kplan_version` took the run, and `answered_by` worked it out."""
     return {
         "run": run.run,
         "attempt": run.attempt,
         "read_at": run.at,
-        "snapshots": shown.taken(objects),
+        "snapshots": taken,
         "kplan_version": run.kplan_version,
         "answered_by": VERSION,
         "store": store,

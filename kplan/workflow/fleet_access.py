@@ -57,8 +57,8 @@ def linted(options: FleetOptions, ports: FleetPorts) -> Figures:
         judged = violations(found.objects, asked).cache()
         ordered = judged.orderBy("cluster", "policy", "kind", "identity", "message", "standing")
         tables = {"findings": idle, "violations": ordered}
-        told = figures("Lint of the fleet", tables, (options, found))
         sorts = frozenset(row["standing"] for row in judged.select("standing").distinct().collect())
+        told = figures("Lint of the fleet", tables, (options, found))
         acls = frozenset({"acl"} if told.tables[0].rows else ())
         return replace(told, findings=sorts | acls, notes=(*told.notes, *left_out))
 
@@ -82,9 +82,9 @@ def replay(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]) -> F
             f"{file} ({each.checksum[:12]})" for file, each in zip(files, plans, strict=True)
         )
         lineage = {**heard(history), "plans": names}
+        sorts = {row[0] for row in told.select("effect").distinct().collect()}
         made = figures("What the plans would have changed", tables, (options, found), lineage)
         unknown = _unknown(by_cluster, found, history)
-        sorts = {row[0] for row in told.select("effect").distinct().collect()}
         return replace(
             made,
             notes=(*made.notes, *unknown),

@@ -58,11 +58,12 @@ def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
         lineage = {**audit.heard(history), "answered_by": VERSION, "store": fleet.store}
         shown.write_out(history, options.output, lineage)
         shown.write_out(malformed, options.output, lineage, "malformed")
-        tables = (
-            shown.table("requests", audit.by_source(history), options.limit),
-            shown.table("malformed_lines", audit.counted(malformed), options.limit),
-            shown.table("malformed", malformed, options.limit),
-        )
+        told = {
+            "requests": audit.by_source(history),
+            "malformed_lines": audit.counted(malformed),
+            "malformed": malformed,
+        }
+        tables = shown.tables(told, options.limit)
         notes = tuple(
             f"{name}: its logs were not read: {failure.detail or failure.summary}"
             for name, failure in failures.items()
