@@ -19,6 +19,14 @@ from kplan.model.resource import Lifecycle, Path
 from kplan.model.source import SourceRange
 
 META = ("count", "for_each", "depends_on", "provider")
+_ELSEWHERE = (
+    *((each, f"Write it as lifecycle {{ {each} = ... }}") for each in LIFECYCLE.arguments),
+    (
+        "acl_order",
+        'It stands in provider "kafka"; for one ACL lifecycle { create_before_destroy = true }',
+    ),
+)
+"""Arguments that are written in a resource by mistake, and where they belong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +196,7 @@ def _shape(key: Hashable) -> Shape:
         (*(each.name for each in fields), *META),
         tuple(each.name for each in fields if each.is_required),
         ("lifecycle",),
+        elsewhere=_ELSEWHERE,
     )
 
 

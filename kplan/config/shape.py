@@ -14,7 +14,7 @@ from kplan.model.diagnostic import Diagnostic
 class Shape:
     """Names of arguments and nested blocks that a body takes; `labels` is how many its header has.
 
-    With `is_open` any argument may stand there.
+    With `is_open` any argument may stand there. `elsewhere` says of arguments where they belong.
     """
 
     arguments: tuple[str, ...] = ()
@@ -22,6 +22,7 @@ class Shape:
     blocks: tuple[str, ...] = ()
     labels: int = 0
     is_open: bool = False
+    elsewhere: tuple[tuple[str, str], ...] = ()
 
 
 def body_problems(block: ast.Block, origin: Origin, shape: Shape) -> Iterator[Diagnostic]:
@@ -58,7 +59,9 @@ def _header_end(block: ast.Block) -> int:
 def _unsupported_argument(attribute: ast.Attribute, origin: Origin, shape: Shape) -> Diagnostic:
     subject = origin.range(attribute.start, attribute.name_end)
     told = f'An argument named "{attribute.name}" is not expected here.'
-    if attribute.name in shape.blocks:
+    if place := dict(shape.elsewhere).get(attribute.name):
+        hint = place
+    elif attribute.name in shape.blocks:
         hint = f'"{attribute.name}" is a block here: write it without =.'
     else:
         hint = meant(attribute.name, shape.arguments)

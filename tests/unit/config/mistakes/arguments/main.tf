@@ -48,3 +48,16 @@ resource "kafka_acl" "words" {
   acl_operation       = "Reed"
   acl_permission_type = "Allow"
 }
+resource "kafka_topic" "kept" {
+  name            = "kept"
+  prevent_destroy = true
+}
+resource "kafka_acl" "swapped" {
+  resource_type       = "Topic"
+  resource_name       = "kept"
+  acl_principal       = "User:app"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+  acl_order           = "add_first"
+}
