@@ -25,7 +25,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 LOADED = (
-    "jinja2",
     "kplan.cli.main",
     "kplan.cli.reporting",
     "kplan.cli.run",
@@ -34,6 +33,13 @@ LOADED = (
     "kplan.kafka.cluster",
     "kplan.kafka.resolve",
     "kplan.report.reports",
+    # After kplan, which imports them without the rest of their packages.
+    "kafka.protocol.admin.acl",
+    "kafka.protocol.admin.cluster",
+    "kafka.protocol.admin.configs",
+    "kafka.protocol.admin.topics",
+    "kafka.protocol.metadata.api_versions",
+    "kafka.protocol.metadata.metadata",
 )
 AT_THE_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_")
 """What Python and the system's libraries read when a process starts: a fork is too late."""

@@ -46,5 +46,9 @@ def test_a_small_run_loads_no_library_but_typer() -> None:
     assert not {each for each in found if each.startswith("kplan.report.formats")}
 
 
+def test_what_is_shown_as_text_loads_no_templates() -> None:
+    assert not loaded("state", "list") & SLOW
+
+
 def test_a_value_that_typer_must_convert_is_converted() -> None:
     assert "pydantic" in loaded("apply", "-parallelism=x")
