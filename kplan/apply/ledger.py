@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import field, replace
 
+from kplan.kinds.acl import Acl
 from kplan.kinds.secrecy import without_secrets
 from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Outcome, Status
@@ -17,8 +18,8 @@ Key = tuple[str, Identity]
 class Line:
     """One change: what is still to be sent for it, and what became of what was sent.
 
-    `attempts` counts all sends, `tries` those of the step that is being carried out. What is
-    `is_under_way` was begun, and is only looked at until it is done.
+    `tries` counts the sends of the step that is being carried out, and `attempts` those of the step
+    that took the most. What is `is_under_way` was begun, and is only looked at until it is done.
     """
 
     change: Change
@@ -84,8 +85,8 @@ class Ledger:
         """Note that a request with these changes goes out."""
         for change in changes:
             line = self.line(change)
-            line.attempts += 1
             line.tries += 1
+            line.attempts = max(line.attempts, line.tries)
             line.started = now if line.started is None else line.started
 
     def close(self, change: Change, now: float, *, note: str = "") -> Line:
@@ -98,8 +99,7 @@ class Ledger:
         line.note = note or line.note
         if change.action is Action.REPLACE and not line.steps_left and line.started is not None:
             # From the send of the delete to the answer of the add: the access gap is no longer.
-            missed = "away" if change.is_recreated else "without access"
-            gap = f"{missed} for at most {(now - line.started) * 1000:.0f} ms"
+            gap = f"{_missed(change)} for at most {(now - line.started) * 1000:.0f} ms"
             line.note = "never without access" if change.adds_first else gap
         return line
 
@@ -120,6 +120,14 @@ class Ledger:
     def outcomes(self) -> tuple[Outcome, ...]:
         """Say what became of every change, in order of the plan's batches."""
         return tuple(line.outcome() for line in self.lines.values())
+
+
+def _missed(change: Change) -> str:
+    if change.is_recreated:
+        return "away"
+    before = change.before
+    is_deny = isinstance(before, Acl) and before.acl_permission_type == "Deny"
+    return "without the Deny" if is_deny else "without access"
 
 
 def key(change: Change) -> Key:

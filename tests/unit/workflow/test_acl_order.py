@@ -65,6 +65,16 @@ def test_the_outcome_says_that_access_was_never_missing(site: Site) -> None:
     assert outcome.note == "never without access"
 
 
+def test_of_a_replaced_deny_the_outcome_tells_how_long_nothing_was_withheld(site: Site) -> None:
+    """Nobody was without access: it was the other way round."""
+    denied = MAIN.replace('"Allow"', '"Deny"')
+    site.write(denied)
+    site.apply()
+    site.write(denied.replace(*SWAPPED))
+    (outcome,) = site.apply().outcomes
+    assert outcome.note.startswith("without the Deny for at most ")
+
+
 def test_a_delete_whose_successor_stands_in_another_block_waits_for_it(site: Site) -> None:
     site.write(ADD_FIRST)
     site.apply()
