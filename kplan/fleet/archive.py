@@ -16,8 +16,8 @@ from kplan.model.dataclass import dataclass
 from kplan.sandbox.artifacts import cache_folder
 from kplan.sandbox.java import FIRST_WITH_AOT
 
-KEEPS_IN_S = 180.0
-"""What the first Java may take to make it, when its work is done."""
+KEEPS_IN_S = 60.0
+"""What the first Java may take to make it when its work is done: somebody waits for that."""
 LEFT_S = 3600.0
 """What is half made goes after this time: somebody killed its kplan."""
 
@@ -50,16 +50,18 @@ class Archive:
             return (f"-XX:AOTCache={self.file}", "-Xlog:aot*=off")
         return (f"-XX:SharedArchiveFile={self.file}", "-Xshare:auto", "-Xlog:cds*=off")
 
-    def keep(self, code: int | None) -> None:
+    def keep(self, code: int | None, *, had_time: bool) -> None:
         """Put what a Java that has ended made into its place; others of the same Spark go.
 
-        `code` is its exit code. One that ended well and made none is not asked again.
+        `code` is its exit code. One that had the time to make it and did not is not asked again.
         """
         if self.is_there:
             return
         with suppress(OSError):  # no space: the next start tries again
-            if code == 0:
-                self.fresh.touch()
+            if had_time or code == 0:
+                with self.fresh.open("ab") as file:
+                    if code != 0:  # half made
+                        file.truncate(0)
                 for older in self.file.parent.glob("spark-*"):
                     older.unlink(missing_ok=True)
                 self.fresh.replace(self.file)

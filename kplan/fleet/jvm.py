@@ -120,7 +120,7 @@ def gateway(
         finally:
             _end(process, grace_s)
             if archive is not None:
-                archive.keep(process.returncode)
+                archive.keep(process.returncode, had_time=grace_s == KEEPS_IN_S)
 
 
 def launch_line(

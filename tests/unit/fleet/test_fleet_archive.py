@@ -26,7 +26,7 @@ def test_the_first_java_makes_the_archive_that_later_ones_use(java: Path) -> Non
     archive = found(java)
     assert archive.options() == (f"-XX:ArchiveClassesAtExit={archive.fresh}",)
     archive.fresh.write_text("classes", encoding="utf-8")
-    archive.keep(0)
+    archive.keep(0, had_time=True)
     assert f"-XX:SharedArchiveFile={archive.file}" in found(java).options()
     assert list(archive.file.parent.iterdir()) == [archive.file]
 
@@ -36,27 +36,34 @@ def test_java_25_makes_a_cache_of_its_own_form(java: Path) -> None:
     archive = found(java)
     assert archive.options() == (f"-XX:AOTCacheOutput={archive.fresh}",)
     archive.fresh.write_text("classes", encoding="utf-8")
-    archive.keep(0)
+    archive.keep(0, had_time=True)
     assert f"-XX:AOTCache={archive.file}" in archive.options()
 
 
 def test_a_java_that_was_killed_is_no_reason_not_to_try_again(java: Path) -> None:
     archive = found(java)
     archive.fresh.write_text("half", encoding="utf-8")
-    archive.keep(-9)
+    archive.keep(-9, had_time=False)
     assert not archive.is_there
     assert not archive.fresh.exists()
 
 
+def test_a_java_that_is_too_slow_is_not_asked_again(java: Path) -> None:
+    archive = found(java)
+    archive.fresh.write_text("half", encoding="utf-8")
+    archive.keep(-9, had_time=True)
+    assert found(java).options() == ()
+
+
 def test_a_java_that_makes_none_is_not_asked_again(java: Path) -> None:
-    found(java).keep(0)
+    found(java).keep(0, had_time=True)
     assert found(java).options() == ()
 
 
 def test_the_archive_of_other_jars_is_not_used_and_goes(java: Path) -> None:
     before = found(java)
     before.fresh.write_text("classes", encoding="utf-8")
-    before.keep(0)
+    before.keep(0, had_time=True)
     left = before.file.with_name(".spark-left.1.new")
     left.touch()
     os.utime(left, (0, left.stat().st_mtime - 2 * LEFT_S))
@@ -64,7 +71,7 @@ def test_the_archive_of_other_jars_is_not_used_and_goes(java: Path) -> None:
     after = found(java)
     assert not after.is_there
     after.fresh.write_text("classes", encoding="utf-8")
-    after.keep(0)
+    after.keep(0, had_time=True)
     assert list(after.file.parent.iterdir()) == [after.file]
 
 
