@@ -396,6 +396,5 @@ class Module:
             told = f'"{source}" leads back to a module that leads here: it would call itself.'
             raise Failure([error("KP145", subject, told)])
         if len(self.path) >= MAX_DEPTH:
-            told = f"Modules may call each other {MAX_DEPTH} deep."
-            raise Failure([error("KP114", subject, told)])
+            raise Failure([error("KP114", subject, f"Modules call each other {MAX_DEPTH} deep.")])
         return folder

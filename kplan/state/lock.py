@@ -49,7 +49,7 @@ def locked(
     """
     held = acquired(lambda: _attempt(path, holder), timeout_s, waiting)
     try:
-        with beating(lambda: _beat(path, holder), HEARTBEAT_S):
+        with beating(lambda: _beat(path, holder, held.descriptor), HEARTBEAT_S):
             yield Lock(holder, held.replaced)
     finally:
         _release(path, holder, held.descriptor)
@@ -179,10 +179,13 @@ def _release(path: Path, holder: Holder, descriptor: int) -> None:
     os.close(descriptor)
 
 
-def _beat(path: Path, holder: Holder) -> None:
+def _beat(path: Path, holder: Holder, descriptor: int) -> None:
     with contextlib.suppress(OSError):  # a full disk must not end an apply
         if _is_ours(path, holder):
             write_atomically(note_path(path), encode_holder(alive(holder)))
+            # force_unlock may have come between: it removes the flock's file first.
+            if not _flocked(descriptor, lock_path(path)) and _is_ours(path, holder):
+                note_path(path).unlink()
 
 
 def _is_ours(path: Path, holder: Holder) -> bool:

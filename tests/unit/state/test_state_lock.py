@@ -16,7 +16,7 @@ import pytest
 
 from kplan.model.errors import StateError, StateLocked
 from kplan.state import lock
-from kplan.state.atomic import write_beside
+from kplan.state.atomic import write_atomically, write_beside
 from kplan.state.holder import Holder, decode_holder, encode_holder, is_dead, this_run
 from kplan.state.lock import (
     force_unlock,
@@ -320,9 +320,29 @@ def test_the_heartbeat_goes_on_while_the_lock_is_held(
         seen = lock_status(path).holder
         assert seen is not None
         assert seen.heartbeat > "2025"
-        note_path(path).unlink()
+        force_unlock(path, holder.id)
         time.sleep(0.05)
         assert not note_path(path).exists()  # a lock that was taken away is not taken back
+
+
+def test_a_lock_that_is_taken_away_during_a_heartbeat_is_not_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "HEARTBEAT_S", 0.01)
+    path, holder = tmp_path / "state.json", this_run("apply")
+    came_between = threading.Event()
+
+    def write_late(note: Path, data: bytes) -> None:
+        if not came_between.is_set():
+            force_unlock(path, holder.id)
+        write_atomically(note, data)
+        came_between.set()
+
+    with at_once(path, holder):
+        monkeypatch.setattr(lock, "write_atomically", write_late)
+        assert came_between.wait(5)
+        time.sleep(0.05)
+        assert not note_path(path).exists()
 
 
 def test_a_folder_that_takes_no_lock_is_an_error(tmp_path: Path) -> None:
