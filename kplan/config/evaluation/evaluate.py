@@ -18,7 +18,18 @@ from kplan.config.values.convert import convert
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.unify import unify
-from kplan.config.values.value import ListType, SetType, TList, TSet, TupleType, Value
+from kplan.config.values.value import (
+    ANY,
+    ListType,
+    MapType,
+    PrimitiveType,
+    SetType,
+    TList,
+    TSet,
+    TupleType,
+    Type,
+    Value,
+)
 
 ELEMENT = ""
 """Name of the variable that holds the element at hand inside a splat; no name in HCL is empty."""
@@ -202,7 +213,7 @@ def _as_either(node: ast.Conditional, value: Value, other: ast.Node, scope: Scop
     except Failure:
         return value  # its type is not known, so it does not constrain
     own, foreign = type_of(value), type_of(unchosen)
-    if own == foreign:
+    if own == foreign or _stays_open(own, foreign):
         return mark(value, sensitive=unmark(unchosen)[1])
     common = unify((own, foreign))
     if common is None:
@@ -211,6 +222,17 @@ def _as_either(node: ast.Conditional, value: Value, other: ast.Node, scope: Scop
         told = f"The results are of different types: {first} if true, {second} if false."
         raise failure(Misuse("KP155", told), node, scope, evaluate) from None
     return mark(convert(value, common), sensitive=unmark(unchosen)[1])
+
+
+def _stays_open(own: Type, foreign: Type) -> bool:
+    """Whether an empty collection takes no element type from one whose elements have parts."""
+    collections = (ListType, SetType, MapType)
+    return (
+        isinstance(own, collections)
+        and own.element == ANY
+        and isinstance(foreign, collections)
+        and not isinstance(foreign.element, PrimitiveType)
+    )
 
 
 # ---- templates and calls
