@@ -89,9 +89,9 @@ def _drop_remote(spark: "SparkSession") -> None:
 def _drop(spark: "SparkSession") -> None:
     from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
 
+    context = spark.sparkContext
+    # First of all, as Java may end at any moment: it prints a traceback when Java ends before it.
+    context._accumulatorServer.shutdown()  # noqa: SLF001 - nothing public stops it alone
     with suppress(Py4JError, OSError):
-        context = spark.sparkContext
         context.cancelAllJobs()
-        # It prints a traceback when Java ends before it.
-        context._accumulatorServer.shutdown()  # noqa: SLF001 - nothing public stops it alone
         spark.stop()

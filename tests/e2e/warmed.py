@@ -8,6 +8,7 @@ tests that start it.
 `python -m tests.e2e.warmed FD` answers at the socket FD until nobody holds its other end.
 """
 
+import atexit
 import gc
 import importlib
 import json
@@ -44,7 +45,7 @@ LOADED = (
 AT_THE_START = ("PYTHON", "LANG", "LC_", "LD_", "MALLOC_")
 """What Python and the system's libraries read when a process starts: a fork is too late."""
 LONGEST = 1 << 17
-_SERVERS: list[tuple[subprocess.Popen[bytes], socket.socket]] = []
+_SERVER: list[socket.socket] = []
 _STARTING = threading.Lock()
 
 
@@ -102,7 +103,7 @@ def _text(stream: BinaryIO) -> str:
 def _server(env: Mapping[str, str]) -> socket.socket:
     """Start the process that forks, once; it ends when this one does."""
     with _STARTING:
-        if not _SERVERS:
+        if not _SERVER:
             mine, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
             with its:
                 server = subprocess.Popen(
@@ -111,8 +112,14 @@ def _server(env: Mapping[str, str]) -> socket.socket:
                     stdin=subprocess.DEVNULL,
                     pass_fds=[its.fileno()],
                 )
-            _SERVERS.append((server, mine))
-        return _SERVERS[0][1]
+            _SERVER.append(mine)
+            atexit.register(_end, server, mine)
+        return _SERVER[0]
+
+
+def _end(server: "subprocess.Popen[bytes]", connection: socket.socket) -> None:
+    connection.close()
+    server.wait()
 
 
 def _serve(server: socket.socket) -> None:
