@@ -32,7 +32,9 @@ def test_a_saved_plan_skips_what_others_changed_and_does_the_rest(place: Place) 
     assert "Plan: 0 to add, 1 to change, 0 to destroy." in shown
     found = re.search(r"checksum ([0-9a-f-]{19})", shown)
     assert found is not None
-    wrong = place.fails("apply", "-expect-checksum=0000", "-detailed-exitcode", code=6)
+    wrong = place.fails(
+        "apply", "-expect-checksum=0000-0000-0000-0000", "-detailed-exitcode", code=6
+    )
     assert "0000 was expected" in wrong
     place.run("apply", f"-expect-checksum={found[1]}", "-no-wait")
     assert "Every broker serves 1 of 1 object." in place.run("wait")
