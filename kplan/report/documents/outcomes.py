@@ -23,6 +23,7 @@ from kplan.report.document import (
     line,
     strong,
 )
+from kplan.report.documents.changes import MARKS
 from kplan.report.documents.units import counted
 
 MAX_FAILURES = 20
@@ -34,12 +35,6 @@ _STATUSES: Mapping[Status, tuple[str, Tone]] = {
     Status.SKIPPED: ("not attempted", Tone.FAINT),
 }
 _ACTIONS = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
-_MARKS: Mapping[Action, Mark] = {
-    Action.CREATE: Mark.ADD,
-    Action.UPDATE: Mark.CHANGE,
-    Action.REPLACE: Mark.REPLACE,
-    Action.DELETE: Mark.REMOVE,
-}
 _LOSSES: Mapping[Action, int] = {Action.DELETE: 0, Action.REPLACE: 1}
 _DONE: Mapping[Action, str] = {
     Action.CREATE: "created",
@@ -151,10 +146,7 @@ def done_rows(outcomes: Sequence[Outcome]) -> Iterator[Rows]:
     """Name what was done, what is gone first; for those who did not see it happen."""
     done = [each for each in outcomes if each.status is Status.APPLIED]
     done.sort(key=lambda each: _LOSSES.get(each.change.action, len(_LOSSES)))
-    rows = [
-        Row(outcome_words(each), _MARKS.get(each.change.action, Mark.NONE))
-        for each in done[:_MAX_DONE]
-    ]
+    rows = [Row(outcome_words(each), MARKS[each.change.action]) for each in done[:_MAX_DONE]]
     if (more := len(done) - _MAX_DONE) > 0:
         rows.append(Row(line(faint(f"and {more:,} more; the report as JSON has all"))))
     if rows:
