@@ -50,12 +50,12 @@ def parsed(found: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    line, said = F.col("line"), F.col("said")
+    line, said = F.make_valid_utf8("line"), F.col("said")  # others read nothing else
     at = F.concat(F.substring(line, 2, 19), F.lit("."), F.substring(line, 22, 3))
     read = found.select(
         "cluster",
         "source",
-        "line",
+        line.alias("line"),
         F.regexp_replace(line, _LINE, _MARK.join(f"${n + 1}" for n in range(_PARTS))).alias("said"),
         at.try_cast("timestamp").alias("at"),
     )
