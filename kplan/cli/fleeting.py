@@ -87,6 +87,8 @@ def options(
     from kplan.fleet.jvm import words  # noqa: PLC0415
     from kplan.workflow.fleet_ports import FleetOptions  # noqa: PLC0415
 
+    if spark.master and spark.remote:
+        raise UsageError("-master and -remote name two Sparks.", "Give one of them.")
     engine = Engine(spark.master, spark.remote, words(spark.conf))
     given = wiring.project(session, StateOptions(), inputs).inputs
     chosen = tuple(spark.cluster)

@@ -1,7 +1,7 @@
 """kplan's own planner, run where the rows are: what is declared against what is live."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,8 @@ FINDINGS = (
     "reason string, attributes string, risk string, count long"
 )
 """The schema. `finding` is `change` or `obstacle` (what `kplan plan` tells), `drift` or `hidden`
-(what `kplan drift` tells), `unmanaged`, `problem` (of a configuration or state), or `unread`."""
+(what `kplan drift` tells), `managed` and `unmanaged` (`count` objects of a kind), `problem` (of a
+configuration or state), or `unread`."""
 
 ORDER = ("cluster", "finding", "kind", "address", "identity", "action", "reason")
 """How findings are shown: the same whatever order they were found in."""
@@ -49,6 +50,11 @@ class Wanted:
     problems: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """Name the clusters that have a configuration, be it a sound one or not."""
+        return tuple(sorted({*self.requests, *self.problems}))
+
     def of(self, cluster: str) -> "Wanted":
         """Give what there is of one cluster."""
         return Wanted(only(cluster, self.requests), only(cluster, self.problems))
@@ -62,7 +68,7 @@ def plans(objects: "DataFrame", wanted: Wanted) -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    names = sorted({*wanted.requests, *wanted.problems})
+    names = wanted.clusters
     found = by_cluster(objects, FINDINGS, findings, {each: wanted.of(each) for each in names})
     if not names:
         return found
@@ -75,6 +81,34 @@ def plans(objects: "DataFrame", wanted: Wanted) -> "DataFrame":
     asked = local(objects.sparkSession, [(each,) for each in names], "cluster string")
     known = objects.where(F.col("kind") == CLUSTER).select("cluster")
     return found.unionByName(asked.join(known, "cluster", "left_anti").select("cluster", *rest))
+
+
+def counts(found: "DataFrame") -> "DataFrame":
+    """Count findings, and the objects that they stand for: cluster, finding, count."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    meant = F.sum(F.coalesce("count", F.lit(1))).alias("count")
+    counted = found.groupBy("cluster", "finding").agg(meant)
+    return counted.where("count > 0").orderBy("cluster", "finding")
+
+
+def coverage(found: "DataFrame") -> "DataFrame":
+    """Say how much of what is live is owned: cluster, kind, managed, unmanaged."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sorts = ("managed", "unmanaged")
+    sums = (F.sum(F.when(F.col("finding") == each, F.col("count"))).alias(each) for each in sorts)
+    told = found.where(F.col("finding").isin(*sorts)).groupBy("cluster", "kind").agg(*sums)
+    return told.where("managed + unmanaged > 0").orderBy("cluster", "kind")
+
+
+def undeclared(objects: "DataFrame", declared: Collection[str]) -> "DataFrame":
+    """List the clusters that nothing can be held against: cluster, reason."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    others = objects.where((F.col("kind") == CLUSTER) & ~F.col("cluster").isin(*declared))
+    reason = F.lit("fleet.hcl names no configuration of it").alias("reason")
+    return others.select("cluster", reason).orderBy("cluster")
 
 
 def findings(rows: Iterable[Row], wanted: Wanted) -> list[dict[str, Any]]:
@@ -111,6 +145,8 @@ def _told(cluster: str, request: PlanRequest, snapshot: Snapshot) -> Iterator[di
         yield _change(cluster, "drift", change)
     yield from _hidden(cluster, request, snapshot)
     for kind, count in unmanaged(own, snapshot).items():
+        live = len(snapshot.readings[kind].objects)
+        yield _finding(cluster, "managed", kind=kind, count=live - count)
         yield _finding(cluster, "unmanaged", kind=kind, count=count)
 
 

@@ -50,7 +50,7 @@ def read_file(path: Path) -> Iterator[Row]:
     except OSError as failure:
         raise FleetError(f"{path}: {failure.strerror or failure}.") from failure
     except (EOFError, zlib.error, ValueError, TypeError, KeyError) as failure:
-        raise FleetError(f"{path} is cut or damaged: {failure}.", _AGAIN) from failure
+        raise FleetError(f"{path} is cut or damaged.", _AGAIN) from failure
 
 
 _AGAIN = "Take it anew: kplan fleet snapshot -save=DIR"

@@ -80,9 +80,10 @@ def fleet_of(options: FleetOptions) -> Fleet:
 
 def engine_of(fleet: Fleet, engine: Engine) -> Engine:
     """Say which Spark works; the command line wins over the fleet file."""
+    is_named = engine.master or engine.remote
     return Engine(
-        engine.master or fleet.master,
-        engine.remote or fleet.remote,
+        engine.master if is_named else fleet.master,
+        engine.remote if is_named else fleet.remote,
         {**fleet.conf, **engine.conf},
         fleet.store_format,
     )
@@ -210,13 +211,11 @@ def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figu
         everything = planning.plans(found.objects, asked).cache()
         kinds = ("drift", "hidden") if is_drift else ("change", "obstacle")
         told = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
-        unmanaged = everything.where("finding = 'unmanaged' and count > 0")
         tables = {
             "findings": told.drop("count").orderBy(*planning.ORDER),
-            "counts": everything.groupBy("cluster", "finding")
-            .count()
-            .orderBy("cluster", "finding"),
-            "unmanaged": unmanaged.select("cluster", "kind", "count").orderBy("cluster", "kind"),
+            "counts": planning.counts(told),
+            "coverage": planning.coverage(everything),
+            "undeclared": planning.undeclared(found.objects, asked.clusters),
         }
         title = "Drift of the fleet" if is_drift else "Plan of the fleet"
         # First, so that every cluster is planned once and not for each of the tables.

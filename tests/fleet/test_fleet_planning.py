@@ -13,7 +13,7 @@ from kplan.config.inputs import Inputs
 from kplan.config.load import load
 from kplan.fleet import inventory, shown
 from kplan.fleet.judging import Judges, violations
-from kplan.fleet.planning import ORDER, Wanted, plans
+from kplan.fleet.planning import ORDER, Wanted, counts, coverage, plans, undeclared
 from kplan.fleet.reading import Source, read_rows
 from kplan.fleet.rows import Row
 from kplan.fleet.saved import write_file
@@ -105,6 +105,26 @@ def test_every_cluster_is_planned_by_the_planner_of_one(objects: Make) -> None:
         ("eu", "change", "update", "kafka_topic.a"),
         ("us", "change", "create", "kafka_topic.a"),
     ]
+
+
+def test_objects_are_counted_and_not_the_kinds_they_are_of(objects: Make) -> None:
+    rows = objects(
+        [
+            *read_rows(Source("eu", {}, partial(memory, "a", "b", "c"))),
+            *read_rows(Source("us", {}, partial(memory, "a"))),
+        ]
+    )
+    wanted = Wanted({"eu": wants("a")})
+    found = plans(rows, wanted)
+    covered = coverage(found).collect()
+    assert ("eu", "kafka_topic", 0, 3) in map(tuple, covered)
+    unmanaged = sum(row.unmanaged for row in covered)
+    assert unmanaged > len(covered)
+    told = [("eu", "change", 1), ("eu", "unmanaged", unmanaged)]
+    assert [tuple(row) for row in counts(found).collect()] == told
+    (other,) = undeclared(rows, wanted.clusters).collect()
+    assert other.cluster == "us"
+    assert undeclared(rows, ()).count() == 2
 
 
 def test_the_same_rows_give_the_same_bytes_however_they_lie(objects: Make) -> None:

@@ -65,6 +65,8 @@ def access(
     if len(words) != wanted:
         usage = "who-can OPERATION RESOURCE" if wanted > 1 else "of PRINCIPAL"
         raise UsageError(f"It is: kplan fleet access {usage}.")
+    if question is Question.OF and ":" not in words[0]:
+        raise UsageError(f'"{words[0]}" is no principal.', f"Write it as User:{words[0]}.")
     return fleeting.read_in_full(fleeting.told(session, (spark, run, inputs), asked))
 
 
@@ -109,6 +111,9 @@ def audit(
     Lines that are none of the authorizer's are kept and shown.
     """
     from kplan.workflow import fleet_audit  # noqa: PLC0415 - as above
+
+    if removed and work is Work.INGEST:
+        raise UsageError("What nobody used is not told by ingest.", "-removed goes with usage.")
 
     def asked(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
         if work is Work.INGEST:

@@ -47,4 +47,8 @@ def test_the_connector_is_that_of_spark_unless_somebody_names_one() -> None:
 def test_the_command_line_wins_over_the_settings_of_the_fleet_file() -> None:
     fleet = Fleet(Path(), master="yarn", conf={"a": "1", "b": "1"})
     found = engine_of(fleet, Engine(remote="sc://x:1", conf={"b": "2"}))
-    assert (found.master, found.remote, found.conf) == ("yarn", "sc://x:1", {"a": "1", "b": "2"})
+    assert (found.master, found.remote, found.conf) == ("", "sc://x:1", {"a": "1", "b": "2"})
+    fleet = Fleet(Path(), remote="sc://x:1")
+    found = engine_of(fleet, Engine(master="local"))
+    assert (found.master, found.remote) == ("local", "")
+    assert engine_of(fleet, Engine()).remote == "sc://x:1"

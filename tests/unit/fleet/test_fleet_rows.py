@@ -183,8 +183,9 @@ def test_the_drift_of_a_fleet_is_that_of_each_cluster() -> None:
     told = [(each["address"], each["action"]) for each in found if each["finding"] == "drift"]
     assert told == [(str(each.address), each.action.value) for each in own]
     assert told == [("kafka_topic.a", "update"), ("kafka_topic.gone", "delete")]
-    counts = {each["kind"]: each["count"] for each in found if each["finding"] == "unmanaged"}
-    assert (counts["kafka_topic"], counts["kafka_acl"]) == (0, 1)
+    counts = {(each["finding"], each["kind"]): each["count"] for each in found}
+    assert (counts["unmanaged", "kafka_topic"], counts["unmanaged", "kafka_acl"]) == (0, 1)
+    assert (counts["managed", "kafka_topic"], counts["managed", "kafka_acl"]) == (2, 0)
 
 
 def test_a_cluster_without_a_sound_configuration_is_told_and_not_planned() -> None:
