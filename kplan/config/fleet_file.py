@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kplan.config.checks import undeclared_in
 from kplan.config.declared import Declaration, Declared, Known, declared
@@ -37,8 +38,8 @@ _OPEN = Shape(labels=1, is_open=True)
 _SHAPES: Mapping[str, Shape] = {
     "cluster": Shape(
         (
-            *("labels", "configuration", "state", "snapshot", "audit", "deadline_s"),
-            *("super_users", "allow_everyone"),
+            *("labels", "configuration", "state", "snapshot", "audit", "audit_time_zone"),
+            *("deadline_s", "super_users", "allow_everyone"),
         ),
         blocks=("provider",),
         labels=1,
@@ -54,7 +55,8 @@ class FleetCluster:
 
     It is read through `provider`, or from the file `snapshot`. `configuration` is the folder that
     declares what should be there, `state` its state file, which counts whatever the configuration
-    says where it `has_own_state`. `audit` are authorizer logs.
+    says where it `has_own_state`. `audit` are authorizer logs, whose files tell the time in
+    `audit_time_zone`, UTC where that is empty.
     `super_users` and `allow_everyone` are what the brokers are set to (super.users,
     allow.everyone.if.no.acl.found).
     """
@@ -68,6 +70,7 @@ class FleetCluster:
     has_own_state: bool = False
     snapshot: Path | None = None
     audit: tuple[str, ...] = ()
+    audit_time_zone: str = ""
     deadline_s: float | None = None
     super_users: tuple[str, ...] = ()
     allow_everyone: bool = False
@@ -213,6 +216,7 @@ class _Reader:
             has_own_state=own_state is not None,
             snapshot=self._path(found, "snapshot"),
             audit=tuple(_log(self._folder, each) for each in self._list(found, "audit")),
+            audit_time_zone=self._time_zone(found, "audit_time_zone"),
             deadline_s=self._seconds(found, "deadline_s"),
             super_users=tuple(self._list(found, "super_users")),
             allow_everyone=self._typed(found, "allow_everyone", bool, "true or false") or False,
@@ -252,6 +256,15 @@ class _Reader:
         told = f"{name} is a number of seconds above 0."
         self._ledger.report([error("KP139", found.value_range(name), told)])
         return None
+
+    def _time_zone(self, found: Declaration, name: str) -> str:
+        given = self.text(found, name) or ""
+        try:
+            return ZoneInfo(given).key if given else ""
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            told = f"{name} is the name of a time zone, as Europe/Berlin."
+            self._ledger.report([error("KP139", found.value_range(name), told)])
+            return ""
 
     def _typed(self, found: Declaration, name: str, wanted: type[T], what: str) -> T | None:
         value = self._value(found, name)

@@ -5,23 +5,24 @@ request = R with resourceRefCount = C based on rule ...` (Kafka: StandardAuthori
 many and what they say is not: equal ones are added up as soon as one expression has looked at each.
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kplan.fleet.access import REQUEST, acls_of, matching, word
 from kplan.fleet.inventory import use_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame
 
 USAGE = (*REQUEST, "is_allowed", "request")
 """What one row of usage speaks of; beside it stand `count`, `first_at` and `last_at`."""
 
-TABLE = (
+_USED = (
     "cluster string, source string, principal string, host string, operation string, "
     "resource_type string, resource_name string, is_allowed boolean, request string, count long, "
     "first_at timestamp, last_at timestamp"
 )
+TABLE = f"{_USED}, line string, file string, stamp string"
+"""What is kept of logs. `line` is one that is none of the authorizer's, and nothing but counted."""
 _MARK, _PARTS = "\x01", 7
 _TEXT, _WORD = r"([^\x01]*?)", r"([^\x01\s]*)"
 _LINE = (
@@ -33,22 +34,15 @@ _LINE = (
 """Java's; what stands in (?>...) is looked for once, so that no line takes long."""
 
 
-def lines(spark: "SparkSession", cluster: str, paths: Sequence[str]) -> "DataFrame":
-    """Read log files, plain or packed: cluster, source (the file), line."""
-    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
-
-    read = spark.read.text(list(paths)).withColumnRenamed("value", "line")
-    return read.select(F.lit(cluster).alias("cluster"), F.input_file_name().alias("source"), "line")
-
-
 def parsed(found: "DataFrame") -> "DataFrame":
     """Take lines apart, and add up those that say the same; what is no such line stays as it is.
 
     Out: cluster, source, text, is_whole, count, first_at, last_at. A whole `text` has what a line
     says but for its time, between marks. Everything a line takes is done once, before anything is
-    asked of it: what Spark can move or copy, it works out anew in each place.
+    asked of it: what Spark can move or copy, it works out anew in each place. Times are as lines
+    tell them.
     """
-    from pyspark.sql import functions as F  # noqa: N812
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     line, said = F.make_valid_utf8("line"), F.col("said")  # others read nothing else
     at = F.concat(F.substring(line, 2, 19), F.lit("."), F.substring(line, 22, 3))
@@ -74,43 +68,48 @@ def parsed(found: "DataFrame") -> "DataFrame":
     )
 
 
-def usage(found: "DataFrame") -> "DataFrame":
+def sums(found: "DataFrame", time_zone: str = "") -> "DataFrame":
     """Say of whole lines who did what to what from where, how often, first and last when.
 
-    Resources of a kind that one request asked for are one line.
+    Resources of a kind that one request asked for are one line. Of other lines `line` is the text.
+    Lines tell the time of their broker: `time_zone` is its zone, UTC where none is named. In: what
+    `parsed` gives. Out: the columns of TABLE up to `line`.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
+    is_whole, text = F.col("is_whole"), F.col("text")
     who, verdict, operation, host, kind, name, request = (
         F.get("parts", F.lit(n)) for n in range(_PARTS)
     )
-    return (
-        found.where("is_whole")
-        .withColumn("parts", F.split("text", _MARK))
-        .select(
-            "source",
-            "cluster",
-            who.alias("principal"),
-            host.alias("host"),
-            operation.alias("operation"),
-            word(kind).alias("resource_type"),
-            name.alias("resource_name"),
-            (verdict == "Allowed").alias("is_allowed"),
-            request.alias("request"),
-            *("count", "first_at", "last_at"),
-        )
+    first, last = (
+        F.to_utc_timestamp(each, time_zone) if time_zone else F.col(each)
+        for each in ("first_at", "last_at")
+    )
+    return found.withColumn("parts", F.when(is_whole, F.split(text, _MARK))).select(
+        "cluster",
+        "source",
+        who.alias("principal"),
+        host.alias("host"),
+        operation.alias("operation"),
+        word(kind).alias("resource_type"),
+        name.alias("resource_name"),
+        (verdict == "Allowed").alias("is_allowed"),
+        request.alias("request"),
+        "count",
+        F.when(is_whole, first).alias("first_at"),
+        F.when(is_whole, last).alias("last_at"),
+        F.when(~is_whole, text).alias("line"),
     )
 
 
-def malformed(found: "DataFrame") -> "DataFrame":
-    """Give the lines that are none of the authorizer's, each as often as it is there.
+def usage(kept: "DataFrame") -> "DataFrame":
+    """Give what was asked of clusters, of what `sums` gives."""
+    return kept.where("line is null").select(*(each.split()[0] for each in _USED.split(", ")))
 
-    Out: cluster, source, line.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
 
-    each = F.explode(F.array_repeat("text", F.col("count").cast("int"))).alias("line")
-    return found.where("not is_whole").select("cluster", "source", each)
+def malformed(kept: "DataFrame") -> "DataFrame":
+    """Give the lines that are none of the authorizer's: cluster, source, line, count."""
+    return kept.where("line is not null").select("cluster", "source", "line", "count")
 
 
 def last_used(used: "DataFrame") -> "DataFrame":
@@ -209,7 +208,7 @@ def counted(lines_: "DataFrame") -> "DataFrame":
     """Count the lines that are none of the authorizer's: cluster, source, lines."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    found = lines_.groupBy("cluster", "source").agg(F.count(F.lit(1)).alias("lines"))
+    found = lines_.groupBy("cluster", "source").agg(F.sum("count").alias("lines"))
     return found.orderBy("cluster", "source")
 
 

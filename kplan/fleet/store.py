@@ -2,8 +2,7 @@
 
     objects      the rows of attempts at runs
     runs         one line for each attempt that is whole, written last: this one counts
-    audit        the sums of each authorizer log
-    malformed    the lines of it that are none of the authorizer's
+    audit        the sums of each authorizer log, and its lines that are none of the authorizer's
     offsets      how far topics with such lines were read
 
 A run that is taken again is another attempt; the one that ended last is the run. What a broken or
@@ -17,10 +16,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from kplan.fleet.audit import TABLE, malformed, usage
+from kplan.fleet.audit import TABLE, malformed, sums, usage
 from kplan.fleet.delta import DELTA_LAKE
 from kplan.fleet.engine import first_line, suited
 from kplan.fleet.local import local
+from kplan.fleet.logs import Log, files, starts
 from kplan.fleet.rows import FORMAT
 from kplan.fleet.tables import PARQUET, RUNS, tables
 from kplan.fleet.topics import ENDS, Span
@@ -110,7 +110,7 @@ class Store:
 
     def objects(self, run: Run) -> "DataFrame":
         """Give the rows of one run."""
-        return suited(self._tables.objects([run.attempt])).drop("attempt")
+        return suited(self._tables.objects([run.attempt]), run.rows).drop("attempt")
 
     def all_objects(self, runs: Sequence[Run]) -> "DataFrame":
         """Give the rows of several runs, with `run` and `at` before them."""
@@ -121,26 +121,48 @@ class Store:
             [(each.attempt, each.run, each.at) for each in runs],
             "attempt string, run string, at string",
         )
-        found = suited(self._tables.objects([each.attempt for each in runs]))
+        rows = sum(each.rows for each in runs)
+        found = suited(self._tables.objects([each.attempt for each in runs]), rows)
         return found.join(F.broadcast(known), "attempt")
 
-    def append_audit(self, taken: "DataFrame") -> None:
+    def append_audit(
+        self, taken: "DataFrame", logs: Sequence[Log] = (), time_zone: str = ""
+    ) -> None:
         """Keep what the lines of logs say; a log that was kept before is replaced.
 
-        In: what `audit.parsed` gives. Raises FleetError.
+        In: what `audit.parsed` gives, and the files it is of. Raises FleetError.
         """
         from pyspark.sql import functions as F  # noqa: N812
 
         held = suited(taken).cache()
+        stamps = {each.source: each.stamp for each in logs}
         try:
-            for name, found in (("audit", usage(held)), ("malformed", malformed(held))):
-                self._tables.replace(name, found.withColumn("file", F.md5("source")))
+            named = [
+                (*place, file, stamps.get(place[1])) for place, file in files(starts(held)).items()
+            ]
+            known = local(
+                self._spark, named, "cluster string, source string, file string, stamp string"
+            )
+            rows = sums(held, time_zone).join(F.broadcast(known), ["cluster", "source"])
+            self._tables.replace("audit", rows)
         except Exception as failure:
             raise FleetError(
                 f"The logs could not be kept in {self.root}: {first_line(failure)}"
             ) from failure
         finally:
             held.unpersist()
+
+    def stamps(self, cluster: str) -> frozenset[tuple[str, str]]:
+        """Tell which logs of a cluster were read, and how they were then: source and stamp."""
+        from pyspark.sql import functions as F  # noqa: N812
+
+        own, columns = F.col("cluster") == cluster, ("source", "stamp")
+        rows = _there(
+            lambda: (
+                self._tables.kept("audit", TABLE).where(own).select(*columns).distinct().collect()
+            )
+        )
+        return frozenset((row["source"], row["stamp"]) for row in rows or ())
 
     def append_records(self, cluster: str, taken: "DataFrame", spans: Sequence[Span]) -> None:
         """Add up the records of topics, and note how far these were read; raises FleetError.
@@ -167,16 +189,15 @@ class Store:
 
     def audit(self) -> "DataFrame":
         """Give the sums of all logs kept; raises FleetError where there are none."""
-        return suited(self._kept("audit", f"{TABLE}, file string"))
+        return usage(suited(self._logs()))
 
     def malformed(self) -> "DataFrame":
         """Give the lines of the logs that are none of the authorizer's; raises as `audit`."""
-        found = self._kept("malformed", "cluster string, source string, line string, file string")
-        return found.drop("file").orderBy("cluster", "source", "line")
+        return malformed(self._logs()).orderBy("cluster", "source", "line")
 
-    def _kept(self, name: str, schema: str) -> "DataFrame":
+    def _logs(self) -> "DataFrame":
         def read() -> "DataFrame":
-            found = self._tables.kept(name, schema)
+            found = self._tables.kept("audit", TABLE)
             _ = found.schema  # Spark Connect looks no sooner than it must
             return found
 

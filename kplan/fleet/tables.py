@@ -21,7 +21,7 @@ PARQUET, DELTA = "parquet", "delta"
 RUNS = "run string, attempt string, at string, format int, kplan_version string, rows long"
 _ATTEMPTED = f"{OBJECTS}, attempt string"
 _ORPHAN = timedelta(days=1)
-_TABLES = ("runs", "objects", "audit", "malformed", "offsets")
+_TABLES = ("runs", "objects", "audit", "offsets")
 _TRIES = 3
 _MEANWHILE = ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT")
 
@@ -71,7 +71,7 @@ class ParquetTables:
 
     ROOT/objects/attempt=ID/kind=KIND/*.parquet
     ROOT/runs/attempt=ID/*.json
-    ROOT/audit/cluster=C/file=F/*.parquet, ROOT/malformed/cluster=C/file=F/*.parquet
+    ROOT/audit/cluster=C/file=F/*.parquet
     """
 
     def __init__(self, spark: "SparkSession", root: str) -> None:

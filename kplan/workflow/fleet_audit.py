@@ -1,6 +1,6 @@
 """Use cases over many clusters: keeping what was really asked of them, and what nobody asks for."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
 from itertools import groupby
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kplan.cluster.usage import TopicUse
 from kplan.config.fleet_file import Fleet, FleetCluster
-from kplan.fleet import audit, inventory, shown, topics
+from kplan.fleet import audit, inventory, logs, shown, topics
 from kplan.fleet.engine import session
 from kplan.fleet.rows import Row
 from kplan.fleet.store import Store
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
     """Read the authorizer logs that the fleet file names, and keep their sums.
 
-    A file that was read before is read anew, and takes its own place; of a topic only what came
-    since is read. What goes wrong with one cluster is a note, unless it goes wrong with all.
+    A file that grew since it was read is read anew, and takes its own place; of a topic only what
+    came since is read. What goes wrong with one cluster is a note, unless it goes wrong with all.
     """
     fleet = fleet_of(options)
     logging = [each for each in options.chosen(fleet) if each.audit]
@@ -54,7 +54,7 @@ def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
         if len(failures) == len(logging):
             raise next(iter(failures.values()))
         history = chosen(options, store.audit())
-        malformed = chosen(options, store.malformed()).select("cluster", "source", "line")
+        malformed = chosen(options, store.malformed())
         lineage = {**audit.heard(history), "answered_by": VERSION, "store": fleet.store}
         shown.write_out(history, options.output, lineage)
         shown.write_out(malformed, options.output, lineage, "malformed")
@@ -77,8 +77,11 @@ def _ingest(
     """Read all logs of one cluster. Raises KplanError."""
     _, cluster = what
     if files := _files(cluster):
-        _check_there(cluster.name, files)
-        store.append_audit(audit.parsed(audit.lines(spark, cluster.name, files)))
+        zone = cluster.audit_time_zone
+        found = logs.logs_of(spark, cluster.name, files, zone)
+        if new := logs.unread(found, store.stamps(cluster.name)):
+            taken = audit.parsed(logs.lines(spark, cluster.name, new))
+            store.append_audit(taken, new, zone)
     for topic in _topics(cluster):
         _ingest_topic(store, spark, (*what, topic), ports)
 
@@ -90,14 +93,6 @@ def _files(cluster: FleetCluster) -> list[str]:
 def _topics(cluster: FleetCluster) -> list[str]:
     found = (each for each in cluster.audit if each.startswith(topics.SCHEME))
     return [each.removeprefix(topics.SCHEME) for each in found]
-
-
-def _check_there(cluster: str, patterns: Sequence[str]) -> None:
-    """Refuse names of files of this machine that fit nothing; raises FleetError."""
-    for each in patterns:
-        path = Path(each)
-        if "://" not in each and not any(path.parent.glob(path.name)):
-            raise FleetError(f"Cluster {cluster}: there is no log {each}.")
 
 
 def _ingest_topic(

@@ -1,21 +1,26 @@
 """What the jobs of a fleet cost, how they grow, and what DuckDB makes of the same.
 
     python -m tests.bench.fleet [--size small|medium|large] [--only joins,lines,fleet,memory]
+                                [--lines 1000000,100000000]
 
-Everything is made by Spark in a scratch folder (TMPDIR), from one seed. Ratios are of one run;
-seconds depend on the machine and on who else uses it, so CPU seconds stand beside them.
+`--lines` takes these numbers of lines, and nothing but lines unless `--only` says so.
+
+Everything is made by Spark in a scratch folder (TMPDIR), from one seed, and removed in the end.
+Ratios are of one run; seconds depend on the machine and on who else uses it, so CPU seconds stand
+beside them: those of Spark, of the Pythons that it starts, and of kplan.
 """
 
 import argparse
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from kplan.fleet import history, inventory, shown
 from kplan.fleet.access import access_of, acls_of, matching, who_can
 from kplan.fleet.audit import malformed, parsed, usage
+from kplan.fleet.audit import sums as added_up
 from kplan.fleet.engine import Engine, session, suited
 from kplan.fleet.lint import findings
 from kplan.fleet.local import local
@@ -42,20 +48,24 @@ SPARE = "local-cluster[1,2,2048]"
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """How much of everything: topics of joins, of these compared one by one, lines, a fleet."""
+    """How much of everything: topics of joins, of these compared one by one, lines, fleets."""
 
     topics: tuple[int, ...]
     compared: int
     lines: tuple[int, ...]
     clusters: int
-    each: int
+    each: tuple[int, ...]
 
 
 SIZES = {
-    "small": Size((10_000, 100_000), 5_000, (100_000, 1_000_000), 10, 1_000),
-    "medium": Size((25_000, 50_000, 100_000), 20_000, (1_000_000, 10_000_000), 100, 1_000),
-    "large": Size((25_000, 50_000, 100_000), 100_000, (1_000_000, 10_000_000), 100, 10_000),
+    "small": Size((10_000, 100_000), 5_000, (100_000, 1_000_000), 10, (100, 1_000)),
+    "medium": Size((25_000, 50_000, 100_000), 20_000, (1_000_000, 10_000_000), 100, (1_000,)),
+    "large": Size(
+        (25_000, 50_000, 100_000), 100_000, (1_000_000, 10_000_000), 100, (1_000, 10_000)
+    ),
 }
+LINE_BYTES = 40
+"""More than a line takes on the disk, as Parquet, with its sums and what Spark sorts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,26 +116,50 @@ class Bench:
         return Took(time.monotonic() - wall, self._cpu() - cpu)
 
     def _cpu(self) -> float:
-        words = Path(f"/proc/{self.driver}/stat").read_text().rpartition(")")[2].split()
-        return sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK") + time.process_time()
+        """Add up Spark, the workers below it and those that ended, and this process."""
+        pids = [self.driver, *below(self.driver)]
+        return sum(map(_ticks, pids)) / os.sysconf("SC_CLK_TCK") + time.process_time()
+
+
+def below(process: int) -> Iterator[int]:
+    """List the processes that one has started, and those that these have."""
+    for file in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in map(int, _text(file).split()):
+            yield child
+            yield from below(child)
+
+
+def _ticks(process: int) -> int:
+    return sum(map(int, _text(Path(f"/proc/{process}/stat")).rpartition(")")[2].split()[11:15]))
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text()
+    except OSError:  # it has ended
+        return ""
 
 
 def main() -> None:
     """Measure, and print."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--size", choices=tuple(SIZES), default="small")
-    asked.add_argument("--only", default=",".join(PARTS))
+    asked.add_argument("--lines", default="")
+    asked.add_argument("--only", default="")
     given = asked.parse_args()
-    parts = given.only.split(",")
+    parts = (given.only or ("lines" if given.lines else ",".join(PARTS))).split(",")
     if len(parts) > 1:  # a process has one Spark in its life
         for name in parts:
-            again = ["-m", "tests.bench.fleet", f"--size={given.size}", f"--only={name}"]
-            subprocess.run([sys.executable, *again], check=True)
+            again = [f"--size={given.size}", f"--lines={given.lines}", f"--only={name}"]
+            subprocess.run([sys.executable, "-m", "tests.bench.fleet", *again], check=True)
         return
+    size = SIZES[given.size]
+    if given.lines:
+        size = replace(size, lines=tuple(map(int, given.lines.split(","))))
     told = f"{platform.platform()}, {os.cpu_count()} processors, {_load()}, {HEAP} heap"
     print(f"\n{parts[0]}, {given.size}: {told}", flush=True)
     with _bench(SPARE if parts == ["memory"] else "") as bench:
-        PARTS[parts[0]](bench, SIZES[given.size])
+        PARTS[parts[0]](bench, size)
     print(f"at the end: {_load()}", flush=True)
 
 
@@ -217,14 +251,18 @@ def _lines(bench: Bench, size: Size) -> None:
     for lines in size.lines:
         _stage(f"{lines:,} lines")
         place = bench.scratch / f"log-{lines}"
+        if (free := shutil.disk_usage(bench.scratch).free) < lines * LINE_BYTES:
+            needed = f"{lines * LINE_BYTES >> 20:,} MB; free are {free >> 20:,}"
+            print(f"  {lines:>12,}: left out, they may take {needed}: TMPDIR names another disk")
+            break
         rows = log_lines(bench.spark, lines, TOPICS)
         wrote = bench.took(partial(bench.made, place.name, rows))
         log = bench.read(place.name)
         size_mb = sum(f.stat().st_size for f in place.glob("*")) >> 20
         print(f"  {lines:>12,}: made and written  {wrote}, {size_mb:,} MB", flush=True)
         floor = bench.computed(log.where("line rlike ' is Denied operation = '"))
-        sums = bench.took(partial(bench.made, f"sums-{lines}", usage(parsed(log))))
-        verdict = bench.computed(replayed(bench.read(f"sums-{lines}"), held, gone, nothing))
+        sums = bench.took(partial(bench.made, f"sums-{lines}", added_up(parsed(log))))
+        verdict = bench.computed(replayed(usage(bench.read(f"sums-{lines}")), held, gone, nothing))
         replays.append(sums + verdict)
         rate = f"{sums.wall / lines * 1e6:.1f} us a line"
         print(f"{'':14}read, one rlike   {floor}")
@@ -232,6 +270,7 @@ def _lines(bench: Bench, size: Size) -> None:
         print(f"{'':14}verdict on a plan {verdict}", flush=True)
         _stage("DuckDB")
         print(f"{'':14}{_duckdb(bench, place, sums)}", flush=True)
+        shutil.rmtree(place)
     for before, after, first, second in zip(
         size.lines, size.lines[1:], replays, replays[1:], strict=False
     ):
@@ -268,31 +307,36 @@ def _duckdb(bench: Bench, path: Path, spark: Took) -> str:
 
 
 def _fleet(bench: Bench, size: Size) -> None:
-    """Ask what is asked of a whole fleet."""
-    many = size.clusters * size.each
-    print(f"{size.clusters} clusters, {many:,} topics, {many:,} ACLs")
+    """Ask what is asked of a whole fleet, of each number of topics and ACLs."""
+    for each in size.each:
+        many = size.clusters * each
+        print(f"{size.clusters} clusters, {many:,} topics, {many:,} ACLs", flush=True)
+        for name, job in _questions(bench, size.clusters, each).items():
+            _stage(name)
+            print(f"  {name + ':':<18}{bench.computed(job)}", flush=True)
+
+
+def _questions(bench: Bench, clusters: int, each: int) -> "dict[str, DataFrame]":
+    """Make a fleet as it was and as it is, and ask."""
+    held = []
     for name, age in (("before", 0), ("now", 1)):
         _stage(f"making the fleet as it is {name}")
-        rows = objects(bench.spark, size.clusters, size.each, size.each, age)
-        took = bench.took(partial(_stored, rows, bench.scratch / name))
+        path = bench.scratch / f"{name}-{each}"
+        rows = objects(bench.spark, clusters, each, each, age)
+        took = bench.took(partial(_stored, rows, path))
         print(f"  {'made, written:':<18}{took}", flush=True)
-    before, now = (
-        suited(bench.spark.read.schema(OBJECTS).parquet(str(bench.scratch / name)))
-        for name in ("before", "now")
-    )
-    declared = wanted(size.clusters, size.each)
-    jobs = {
+        read = bench.spark.read.schema(OBJECTS).parquet(str(path))
+        held.append(suited(read, 2 * clusters * each))
+    before, now = held
+    return {
         "inventory": inventory.inventory(now),
         "largest": inventory.largest(now, 10),
         "who-can": who_can(now, "READ", "TOPIC", "team7.topic.7"),
         "of": access_of(now, "User:7"),
         "changes": history.changes(before, now),
         "lint": findings(now),
-        "plan and drift": plans(now, declared),
+        "plan and drift": plans(now, wanted(clusters, each)),
     }
-    for name, job in jobs.items():
-        _stage(name)
-        print(f"  {name + ':':<18}{bench.computed(job)}", flush=True)
 
 
 def _stored(rows: "DataFrame", path: Path) -> None:
@@ -312,7 +356,7 @@ def _memory(bench: Bench, size: Size) -> None:
             Path(f"/proc/{process}/clear_refs").write_text("5")
         rows = bench.made(f"log-{lines}", log_lines(bench.spark, lines, TOPICS))
         held = bench.made(f"objects-{lines}", objects(bench.spark, 10, each, each))
-        found = parsed(rows)
+        found = added_up(parsed(rows))
         tables = {
             "usage": usage(found),
             "malformed": malformed(found),

@@ -11,15 +11,16 @@ from kplan.cluster.specs import AclBinding
 from kplan.fleet.access import REQUEST, access_of, acls_of, decisions, rules_of, who_can
 from kplan.fleet.audit import (
     last_used,
-    lines,
     malformed,
     parsed,
+    sums,
     unused_acls,
     unused_topics,
     usage,
 )
 from kplan.fleet.inventory import unheard
 from kplan.fleet.lint import findings
+from kplan.fleet.logs import lines, logs_of
 from kplan.fleet.replay import planned_acls, replayed
 from kplan.fleet.rows import Row, value_row
 from kplan.fleet.topics import line_of
@@ -240,7 +241,8 @@ def test_the_lines_of_a_log_are_added_up_and_none_is_lost(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     (tmp_path / "authorizer.log").write_text("\n".join(LOG) + "\n")
-    taken = parsed(lines(spark, "eu", [str(tmp_path / "authorizer.log")]))
+    logs = logs_of(spark, "eu", [str(tmp_path / "authorizer.log")])
+    taken = sums(parsed(lines(spark, "eu", logs)))
     used = usage(taken).orderBy("principal").drop("source").collect()
     assert [tuple(each)[:9] for each in used] == [
         (
@@ -265,9 +267,9 @@ def test_events_of_audit_topics_become_lines(spark: "SparkSession") -> None:
     """Those of log4j are in `test_fleet_command.py`, from a real topic."""
     text = spark.createDataFrame([("eu", "x", CLOUD_EVENT), ("eu", "x", HALF_AN_EVENT)])
     found = text.toDF("cluster", "source", "value")
-    taken = parsed(found.withColumn("line", line_of(found["value"])).drop("value"))
+    taken = sums(parsed(found.withColumn("line", line_of(found["value"])).drop("value")))
     (used,) = usage(taken).collect()
-    assert tuple(used)[1:10] == (
+    assert (used["cluster"], *tuple(used)[2:10]) == (
         *("eu", "User:a", "10.0.0.1", "ALTER_CONFIGS", "TOPIC", "orders", False),
         *("IncrementalAlterConfigs", 1),
     )

@@ -14,7 +14,8 @@ import pytest
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import NewTopic
-from kplan.fleet.audit import lines, parsed
+from kplan.fleet.audit import parsed
+from kplan.fleet.logs import lines, logs_of
 from kplan.fleet.reading import Source
 from kplan.fleet.rows import Row
 from kplan.fleet.source import clusters
@@ -166,7 +167,8 @@ def test_logs_that_are_read_by_two_at_once_count_once(
 
 def _keep(store: Store, cluster: str, log: Path) -> None:
     spark = store._spark
-    store.append_audit(parsed(lines(spark, cluster, [str(log)])))
+    logs = logs_of(spark, cluster, [str(log)])
+    store.append_audit(parsed(lines(spark, cluster, logs)), logs)
 
 
 def _kept(store: Store) -> dict[str, int]:

@@ -17,6 +17,8 @@ cluster "prod" {
   configuration = "prod"
   audit         = ["logs/*.log"]
   deadline_s    = 30
+
+  audit_time_zone = "Europe/Berlin"
   provider "kafka" {
     bootstrap_servers = ["kafka-1:9092"]
     sasl_password     = var.password
@@ -43,6 +45,7 @@ def test_a_fleet_names_clusters_store_and_spark(tmp_path: Path) -> None:
     assert not found.diagnostics
     assert (lab.name, lab.snapshot) == ("lab", tmp_path / "lab.jsonl.gz")
     assert prod.labels == {"region": "eu", "critical": "true"}
+    assert prod.audit_time_zone == "Europe/Berlin"
     assert prod.state == tmp_path / "prod/state/kplan.json"
     assert prod.provider is not None
     assert prod.provider.arguments["sasl_password"] == "secret"
@@ -62,7 +65,8 @@ def test_every_mistake_of_a_fleet_file_is_told_at_once(tmp_path: Path) -> None:
         tmp_path,
         'cluster "a" {\n  labels = 3\n  colour = 1\n}\n'
         'store { format = "csv" }\nstore {}\nregion "x" {}\n'
-        'cluster "b" {\n  snapshot   = "b"\n  deadline_s = 0\n}\n',
+        'cluster "b" {\n  snapshot   = "b"\n  deadline_s = 0\n'
+        '  audit_time_zone = "../Mars"\n}\n',
     )
     assert told(found) == [
         ("KP139", 1),
@@ -72,6 +76,7 @@ def test_every_mistake_of_a_fleet_file_is_told_at_once(tmp_path: Path) -> None:
         ("KP128", 6),
         ("KP120", 7),
         ("KP139", 10),
+        ("KP139", 11),
     ]
 
 

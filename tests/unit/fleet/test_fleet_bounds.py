@@ -14,6 +14,8 @@ BRINGS = {"collect", "toPandas", "toArrow", "take", "head", "tail"}
 BOUNDS = {"limit", "distinct", "groupBy"}
 KNOWN = {
     "audit.heard_of": "a row for each cluster",
+    "logs.logs_of": "a row for each log of a cluster",
+    "logs.starts": "a row for each log of a cluster",
     "shown.taken": "one row",
     "store.attempts": "a row for each attempt at a run",
     "store.ends": "a row for each partition of the topics with audit records of a cluster",

@@ -1,0 +1,74 @@
+"""The files of authorizer logs: each request counts once, whatever becomes of its file."""
+
+import gzip
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kplan.fleet.audit import parsed
+from kplan.fleet.logs import lines, logs_of, unread
+from kplan.fleet.store import Store
+from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+STRAY = "java.lang.IllegalStateException: something else\n"
+
+
+def line(topic: str, at: str = "10:00:00,123") -> str:
+    return (
+        f"[2026-11-01 {at}] INFO Principal = User:a is Allowed operation = READ from host = "
+        f"10.0.0.1 on resource = Topic:LITERAL:{topic} for request = FETCH with resourceRefCount "
+        "= 1 based on rule X (kafka.authorizer.logger)\n"
+    )
+
+
+def ingest(store: Store, pattern: Path, zone: str = "") -> list[str]:
+    """Read what is new as `kplan fleet audit ingest` does; returns the names of what was read."""
+    spark = store._spark
+    new = unread(logs_of(spark, "eu", [str(pattern)], zone), store.stamps("eu"))
+    if new:
+        store.append_audit(parsed(lines(spark, "eu", new)), new, zone)
+    return [Path(each.source).name for each in new]
+
+
+def requests(store: Store) -> Counter[str]:
+    rows = store.audit().collect()
+    found = Counter[str]()
+    for row in rows:
+        found[row["resource_name"]] += row["count"]
+    return found
+
+
+def test_each_request_of_a_log_counts_once_whatever_becomes_of_it(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    """It grows, is rotated and packed, a last line was half written, and its time zone is told."""
+    store, log = Store(spark, str(tmp_path / "tables")), tmp_path / "b[1].log"
+    every = tmp_path / "*.log*"
+    log.write_text(STRAY + line("orders", "02:30:00,000") + line("stock")[:80])
+    assert ingest(store, every) == ["b%5B1%5D.log"]
+    assert store.malformed().count() == 2
+
+    whole = STRAY + line("orders", "02:30:00,000") + line("stock")
+    with gzip.open(tmp_path / "b[1].log.1.gz", "wb") as packed:
+        packed.write(whole.encode())
+    log.write_text(line("bills"))
+    (tmp_path / "b2.log").write_text(line("bills"))
+    assert len(ingest(store, every, "Europe/Berlin")) == 3
+    assert ingest(store, every, "Europe/Berlin") == []
+    assert requests(store) == {"orders": 1, "stock": 1, "bills": 2}
+    first = min(row["first_at"] for row in store.audit().collect())
+    assert str(first) == "2026-11-01 01:30:00"
+    kept = [(each["line"], each["count"]) for each in store.malformed().collect()]
+    assert kept == [(STRAY.strip(), 1)]
+
+
+def test_a_pattern_that_fits_nothing_is_named(spark: "SparkSession", tmp_path: Path) -> None:
+    with pytest.raises(FleetError, match=r"Cluster eu: there is no log \S*none-\*\.log"):
+        logs_of(spark, "eu", [str(tmp_path / "none-*.log")])
