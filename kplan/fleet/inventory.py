@@ -41,8 +41,10 @@ def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
             F.countDistinct(F.when(acl, F.col("attributes")["acl_principal"])).alias("principals"),
             F.count_if(other).alias("others"),
             F.count_if(F.col("kind") == GROUP).alias("groups"),
-            F.coalesce(F.sum(_used("records")), F.lit(0)).alias("records"),
-            F.coalesce(F.sum(_used("bytes")), F.lit(0)).alias("bytes"),
+            *(
+                F.when(F.count_if(topic) == 0, F.lit(0)).otherwise(F.sum(_used(each))).alias(each)
+                for each in ("records", "bytes")
+            ),
             (F.count_if(topic) - F.count(_used("bytes"))).alias("unsized"),
         )
         .orderBy("group")

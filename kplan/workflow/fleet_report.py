@@ -8,7 +8,7 @@ from kplan.fleet import audit, inventory, lint, planning
 from kplan.model.errors import FleetError
 from kplan.model.tables import Figures
 from kplan.report.documents.units import counted
-from kplan.workflow.fleet import Looked, chosen, figures, looked, owners_of
+from kplan.workflow.fleet import Looked, figures, history_of, looked, owners_of
 from kplan.workflow.fleet_audit import unused
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_wanted import owners, wanted
@@ -25,7 +25,7 @@ def fleet_report(options: FleetOptions, ports: FleetPorts) -> Figures:
         asked = wanted(found.fleet, options, ports, found.objects)
         owned, unknown = owners(found.fleet, options, ports)
         ports.progress.stage("Working out the page")
-        history = _history(options, found)
+        history = _history(options, ports, found)
         told = {
             **_sizes(found, owned),
             **_findings(found.objects.cache(), asked),
@@ -49,17 +49,21 @@ def _findings(objects: "DataFrame", asked: planning.Wanted) -> "dict[str, DataFr
     everything = planning.plans(objects, asked).cache()
     told = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
     counts = told.groupBy("cluster", "finding", "risk").count()
-    columns = ["cluster", "finding", "action", "kind", "address", "identity", "reason", "risk"]
+    columns = [
+        *("cluster", "finding", "action", "kind", "address", "identity"),
+        *("attributes", "reason", "risk"),
+    ]
     drifted = told.where("finding in ('drift', 'problem')").select(*columns)
     return {
         "to_do": counts.orderBy("cluster", "finding", "risk"),
         "drift": drifted.orderBy(*planning.ORDER),
         "idle_acls": lint.findings(objects),
+        "undeclared": planning.undeclared(objects, asked.clusters),
     }
 
 
-def _history(options: FleetOptions, found: Looked) -> "DataFrame | None":
+def _history(options: FleetOptions, ports: FleetPorts, found: Looked) -> "DataFrame | None":
     try:
-        return chosen(options, found.store.audit())
+        return history_of(options, ports, found.store)
     except FleetError:  # no log was ever kept: then nothing is known of use
         return None

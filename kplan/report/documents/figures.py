@@ -1,5 +1,8 @@
 """Tables of figures over many clusters."""
 
+import json
+from typing import Any
+
 from kplan.model.tables import Cell, Figures, FigureTable
 from kplan.report.data import Data
 from kplan.report.document import (
@@ -18,15 +21,18 @@ from kplan.report.document import (
     strong,
 )
 
+_NOTED = frozenset({"unread"})
+"""Tables of which the notes tell all."""
+
 
 def figures_document(found: Figures) -> Document:
     """Show the tables, what must be known beside them, and where the figures came from."""
     blocks: list[Block] = [Heading(line(strong(found.title)))]
-    blocks += [_table(each) for each in found.tables if each.rows]
+    blocks += [_table(each) for each in found.tables if each.rows and each.name not in _NOTED]
     empty = [each.name.replace("_", " ") for each in found.tables if not each.rows]
     if len(empty) == len(found.tables):
         blocks.append(Paragraph("Nothing was found."))
-    elif nothing := [each for each in empty if each != "unread"]:
+    elif nothing := [each for each in empty if each not in _NOTED]:
         blocks.append(Paragraph(f"Nothing was found of: {', '.join(nothing)}.", Tone.FAINT))
     blocks += [Paragraph(f"Note: {each}", Tone.WARNING) for each in found.notes]
     if found.lineage:
@@ -46,14 +52,48 @@ def _tally(table: FigureTable) -> Tally:
 
 
 def _table(table: FigureTable) -> Table:
+    """Show rows; a column in which nothing stands is left out."""
     foot = (Row(line(faint("There are more rows; -limit or -output shows them."))),)
+    shown = [
+        at
+        for at in range(len(table.columns))
+        if any(row[at] not in (None, "") for row in table.rows)
+    ]
+    numbers = number_columns(table)
     return Table(
-        tuple(TableRow(tuple(line(_text(cell)) for cell in row)) for row in table.rows),
-        table.columns,
+        tuple(
+            TableRow(tuple(line(_text(table.columns[at], row[at])) for at in shown))
+            for row in table.rows
+        ),
+        tuple(table.columns[at] for at in shown),
         title=(Row(line(strong(table.name)), column=0),),
         foot=foot if table.is_cut else (),
-        numbers=number_columns(table),
+        numbers=frozenset(place for place, at in enumerate(shown) if at in numbers),
     )
+
+
+def attributes_text(told: str) -> str:
+    """Write for people what fleet findings tell as JSON: `partitions: 3 -> 6`.
+
+    That is an object as a whole, or `{path: [before, after]}`; null stands for what is sensitive.
+    """
+    found: dict[str, Any] = json.loads(told or "{}")
+    if all(
+        each is None or (isinstance(each, list) and len(each) == _BOTH) for each in found.values()
+    ):
+        return ", ".join(
+            f"{name}: {'(sensitive)' if both is None else ' -> '.join(map(_word, both))}"
+            for name, both in found.items()
+        )
+    given = {name: value for name, value in found.items() if value not in (None, "", [], {})}
+    return ", ".join(f"{name}: {_word(value)}" for name, value in given.items())
+
+
+_BOTH = 2
+
+
+def _word(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def number_columns(table: FigureTable) -> frozenset[int]:
@@ -66,10 +106,12 @@ def _is_number(cell: Cell) -> bool:
     return cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool))
 
 
-def _text(cell: Cell) -> str:
+def _text(name: str, cell: Cell) -> str:
     match cell:
         case None:
             return ""
+        case str() if name == "attributes":
+            return attributes_text(cell)
         case bool():
             return str(cell).lower()
         case _:

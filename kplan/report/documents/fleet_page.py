@@ -22,7 +22,7 @@ from kplan.report.document import (
     line,
     strong,
 )
-from kplan.report.documents.figures import number_columns
+from kplan.report.documents.figures import attributes_text, number_columns
 from kplan.report.documents.units import counted, size
 
 _BARS = 15
@@ -38,6 +38,7 @@ _TITLES: Mapping[str, str] = {
     "unused_acls": "ACLs that no request of the logs met",
     "unused_topics": "Topics that nobody uses",
     "unheard": "Clusters of whose unused ACLs nothing is known",
+    "undeclared": "Clusters of whose drift nothing is known",
 }
 """In the order in which they are shown: what is wrong comes first."""
 _NAMES: Mapping[str, str] = {
@@ -48,8 +49,14 @@ _NAMES: Mapping[str, str] = {
     "unsized": "size unknown",
     "by": "covered by",
     "others": "other objects",
+    "attributes": "what differs",
 }
+_TWICE: Mapping[str, frozenset[str]] = {"unused_acls": frozenset({"identity"})}
+"""Columns whose parts have columns of their own."""
 _WORDS: Mapping[str, str] = {
+    "change": "to apply",
+    "obstacle": "in the way",
+    "drift": "changed by hand",
     "shadowed": "covered by another",
     "matches_nothing": "matches no topic",
     "log": "in no log",
@@ -86,6 +93,7 @@ def fleet_page(found: Figures) -> Document:
     tables = sorted(found.tables, key=lambda each: places.get(each.name, len(places)))
     blocks: list[Block] = [Heading(line(_origin(found.lineage))), Totals(tuple(_verdict(by_name)))]
     blocks += [Paragraph(each, Tone.WARNING) for each in found.notes]
+    blocks += _next(by_name)
     blocks += [_listed(each) for each in tables if each.rows]
     nothing = [_inside(_title(each)) for each in tables if not each.rows]
     if nothing:
@@ -127,6 +135,9 @@ def _verdict(found: Found) -> Iterator[tuple[Span, ...]]:
             )
         )
     )
+    if undeclared := len(found.get("undeclared", _NONE).table.rows):
+        told = counted(undeclared, "cluster")
+        yield line(f"{told} without a configuration: what drifted there is not known")
     own, foreign = (counts.total() for counts in _by_owner(found))
     if foreign:
         share = 100 * foreign / (own + foreign)
@@ -137,6 +148,36 @@ def _verdict(found: Found) -> Iterator[tuple[Span, ...]]:
         held = size(unused.sum("bytes"))
         told = f"{counted(len(unused.table.rows), 'topic')} that nobody uses"
         yield line(f"{told}, holding {held}" if held else told)
+
+
+_STEPS: Mapping[str, tuple[str, str]] = {
+    "drift": ("See what was changed by hand, and by how much", "kplan fleet drift"),
+    "violations": ("See what breaks which policy", "kplan fleet lint"),
+    "to_do": ("Look at each change before somebody applies it", "kplan fleet plan"),
+    "idle_acls": ("Take out ACLs that do nothing", "kplan fleet lint"),
+    "unused_topics": (
+        "Write HCL that removes what nobody uses",
+        "kplan fleet audit usage -removed=DIR",
+    ),
+    "unused_acls": (
+        "Write HCL that removes what nobody uses",
+        "kplan fleet audit usage -removed=DIR",
+    ),
+    "unheard": ("Let brokers log what they allow, and name the logs", "kplan help fleets"),
+    "undeclared": ("Declare what should be there", "kplan import -all -generate-config=FILE"),
+}
+"""What to do about each table with rows, and the command that begins it."""
+
+
+def _next(found: Found) -> Iterator[Block]:
+    """Say what to do next, each once."""
+    steps = dict.fromkeys(
+        step for name, step in _STEPS.items() if found.get(name, _NONE).table.rows
+    )
+    if steps:
+        rows = tuple(TableRow((line(told), line(strong(command)))) for told, command in steps)
+        title = (Row(line(strong("What to do next")), column=0),)
+        yield Table(rows, ("step", "command"), title=title)
 
 
 def _told(count: int, noun: str) -> str:
@@ -231,7 +272,9 @@ def _inside(title: str) -> str:
 def _listed(table: FigureTable) -> Table:
     """List rows as people read them; a column without anything in it says nothing."""
     numbers = number_columns(table)
-    shown = [at for at, name in enumerate(table.columns) if _is_told(table, at, name)]
+    twice = _TWICE.get(table.name, frozenset())
+    told = [at for at, name in enumerate(table.columns) if _is_told(table, at, name)]
+    shown = [at for at in told if table.columns[at] not in twice]
     names = [table.columns[at] for at in shown]
     rows = (
         TableRow(tuple(line(_text(table.columns[at], row[at])) for at in shown))
@@ -278,6 +321,8 @@ def _text(name: str, cell: Cell) -> str:
             return f"{cell:,}"
         case float() if name == "share":
             return f"{cell:g} %"
+        case str() if name == "attributes":
+            return attributes_text(cell)
         case str() if name in {"finding", "evidence"}:
             return _WORDS.get(cell, cell)
         case _:

@@ -137,18 +137,20 @@ def _grid(table: Table, look: Look) -> Iterator[str]:
     head = tuple(line(strong(name)) for name in table.columns)
     grid = [each.cells for each in table.rows] + ([head] if head else [])
     widths = [max(line_columns(cell, look) for cell in each) for each in zip(*grid, strict=True)]
+    sides = [(width, at in table.numbers) for at, width in enumerate(widths)]
     if head:
-        yield _cells(head, widths, table.column, look)
+        yield " " * table.column + _cells(head, sides, look)
     for row in table.rows:
-        yield lead(row.mark, table.column, look) + _cells(row.cells, widths, 0, look)
+        yield lead(row.mark, table.column, look) + _cells(row.cells, sides, look)
 
 
-def _cells(cells: tuple[Line, ...], widths: list[int], column: int, look: Look) -> str:
-    shown = (
-        painted(cell, look) + " " * (width - line_columns(cell, look))
-        for cell, width in zip(cells, widths, strict=True)
-    )
-    return (" " * column + "  ".join(shown)).rstrip()
+def _cells(cells: tuple[Line, ...], sides: list[tuple[int, bool]], look: Look) -> str:
+    """Write cells in columns of a width each; those of numbers are set to the right."""
+    shown = []
+    for cell, (width, is_right) in zip(cells, sides, strict=True):
+        told, room = painted(cell, look), " " * (width - line_columns(cell, look))
+        shown.append(room + told if is_right else told + room)
+    return "  ".join(shown).rstrip()
 
 
 def _pointed(snippet: Snippet, look: Look) -> Iterator[str]:

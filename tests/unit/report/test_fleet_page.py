@@ -1,6 +1,9 @@
 """The page about a fleet: what is wrong first, then what is there, then what could go."""
 
+import html
 import re
+
+import pytest
 
 from kplan.model.tables import Cell, Figures, FigureTable
 from kplan.report.documents.fleet_page import fleet_page
@@ -93,3 +96,52 @@ def test_a_text_names_what_nothing_was_found_of() -> None:
     told = figures_text(Figures("Lint", tables), PLAIN)
     assert "Nothing was found of: violations." in told
     assert "Nothing was found.\n" in figures_text(Figures("Lint", tables[1:]), PLAIN)
+
+
+def test_a_fleet_of_which_little_is_declared_is_not_said_to_be_as_it_should() -> None:
+    others = table("undeclared", "cluster reason", ("us", "none"), ("ap", "none"))
+    found = page(inventory(("eu", 1, 0)), others)
+    assert "2 clusters without a configuration: what drifted there is not known" in found
+    assert "Clusters of whose drift nothing is known" in found
+
+
+def test_each_finding_has_a_next_step() -> None:
+    acls = table("unused_acls", "cluster identity principal", ("eu", "User:x|*|Read", "User:x"))
+    topics = table("unused_topics", "cluster topic", ("eu", "old"))
+    found = page(inventory(("eu", 1, 0)), acls, topics)
+    assert found.index("What to do next") < found.index("What is where")
+    assert found.count("kplan fleet audit usage -removed=DIR") == 1
+    assert "User:x|*|Read" not in found, "its parts are told"
+    assert "What to do next" not in page(inventory(("eu", 1, 0)))
+
+
+ATTRIBUTES = {
+    '{"config.retention.ms": ["1", "2"], "partitions": [3, null]}': (
+        "config.retention.ms: 1 -> 2, partitions: 3 -> null"
+    ),
+    '{"password": null}': "password: (sensitive)",
+    '{"config": {}, "name": "a", "partitions": 6, "placement": null}': "name: a, partitions: 6",
+}
+
+
+@pytest.mark.parametrize("told", ATTRIBUTES)
+def test_what_differs_is_written_for_people(told: str) -> None:
+    findings = table("drift", "cluster finding attributes", ("eu", "drift", told))
+    made = Figures("Drift", (findings,))
+    assert ATTRIBUTES[told] in figures_text(made, PLAIN)
+    assert html.escape(ATTRIBUTES[told]) in page(findings)
+
+
+def test_a_text_sets_numbers_to_the_right_and_leaves_out_what_says_nothing() -> None:
+    found = table("largest", "topic replicas bytes", ("orders", 5, None), ("a", 12345, None))
+    told = figures_text(Figures("Largest", (found,)), PLAIN)
+    assert "    topic   replicas\n    orders         5\n    a          12345\n" in told
+
+
+def test_a_text_says_once_what_could_not_be_read() -> None:
+    unread = table("unread", "cluster kind reason", ("eu", "*", "nobody answers"))
+    tables = (inventory(("eu", 1, 1)), unread)
+    told = figures_text(
+        Figures("X", tables, notes=("eu could not be read: nobody answers",)), PLAIN
+    )
+    assert told.count("nobody answers") == 1
