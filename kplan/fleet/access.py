@@ -257,13 +257,20 @@ def who_can(
     """List who may do something to a resource, in every cluster.
 
     Asked for are all principals that ACLs of the cluster name, from any host and from each host
-    that ACLs name for them. Out: cluster, principal, host, is_allowed; `User:*` stands for
+    that ACLs name for them, and super users. Out: cluster, principal, host; `User:*` stands for
     everybody whom no ACL names.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
     acls = acls_of(objects)
-    known = acls.select("cluster", "principal", "host").distinct()
+    supers = (
+        rules_of(objects)
+        .select("cluster", F.explode("super_users").alias("principal"))
+        .withColumn("host", F.lit(ANY_HOST))
+    )
+    who = ["cluster", "principal"]
+    named = acls.select(*who, "host").distinct()
+    known = named.join(F.broadcast(supers), who, "left_anti").unionByName(supers)
     anywhere = known.select("cluster", "principal").distinct().withColumn("host", F.lit(ANY_HOST))
     everyone = (
         rules_of(objects)

@@ -148,6 +148,7 @@ def test_who_can_read_a_topic_in_any_cluster(objects: Make) -> None:
                 about("eu"),
                 row(acl("orders", "User:a")),
                 row(acl("ord", "User:b", pattern="Prefixed")),
+                row(acl("orders", "User:root", host="10.0.0.1")),
             ),
             *(
                 about("us"),
@@ -161,9 +162,12 @@ def test_who_can_read_a_topic_in_any_cluster(objects: Make) -> None:
     assert [tuple(each) for each in told] == [
         ("eu", "User:a", "*"),
         ("eu", "User:b", "*"),
+        ("eu", "User:root", "*"),
         ("open", "User:*", "*"),
+        ("open", "User:root", "*"),
         ("us", "User:*", "*"),
-    ]
+        ("us", "User:root", "*"),
+    ], "super users are among them, and are asked for no host"
 
 
 def test_what_a_principal_may_do_in_any_cluster(objects: Make) -> None:

@@ -10,7 +10,7 @@ REFUSED: Mapping[tuple[str, ...], str] = {
     ("inventory", "-master=local", "-remote=sc://x:1"): "-master and -remote name two Sparks.",
     ("access", "of", "billing"): 'billing" is no principal. hint: Write it as User:billing.',
     ("access", "who-can", "READ"): "It is: kplan fleet access who-can OPERATION RESOURCE.",
-    ("audit", "ingest", "-removed=x"): "-removed goes with usage.",
+    ("audit", "ingest", "-removed=x"): "What nobody used is not told by ingest.",
 }
 
 
