@@ -39,8 +39,9 @@ _LOOKED_FOR = ("pyspark.sql.classic.dataframe", "pandas", "pyarrow")
 _PORT = 15002
 """Of Spark Connect, where none is named."""
 ANSWERS_IN_S = 10.0
-COMPILES_FROM = 4 << 20
-"""Bytes to read from which code made for one query, a second or so of work, is worth it."""
+COMPILES_FROM, COMPILES_FROM_ROWS = 4 << 20, 100_000
+"""Bytes and rows to read from which code made for one query, a second or so of work, is worth it.
+Rows tell more where they are known: clusters that are alike take few bytes."""
 _SUITS = "spark.kplan.suits"
 """Whether a session may be told to make such code."""
 _READY_MADE = {
@@ -104,18 +105,24 @@ def session(engine: Engine, told: Told | None = None) -> Iterator["SparkSession"
             yield spark
 
 
-def suited(read: "DataFrame") -> "DataFrame":
+def suited(read: "DataFrame", rows: int = 0) -> "DataFrame":
     """Have Spark make code for its queries from now on where `read` is enough for that to pay.
 
-    A Spark on this machine begins without. Elsewhere, and where the user says, it is left alone.
+    `rows` is how many are known to be there. A Spark on this machine begins without. Elsewhere, and
+    where the user says, it is left alone.
     """
     conf = read.sparkSession.conf
-    if conf.get(_SUITS, "false") == "true":
-        plan = read._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - nothing public tells
-        if int(plan.stats().sizeInBytes()) >= COMPILES_FROM:
-            for name, value in _MADE.items():
-                conf.set(name, value)
+    if conf.get(_SUITS, "false") == "true" and (
+        rows >= COMPILES_FROM_ROWS or _bytes_of(read) >= COMPILES_FROM
+    ):
+        for name, value in _MADE.items():
+            conf.set(name, value)
     return read
+
+
+def _bytes_of(read: "DataFrame") -> int:
+    plan = read._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - nothing public tells
+    return int(plan.stats().sizeInBytes())
 
 
 def _imported() -> None:
