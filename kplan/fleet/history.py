@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kplan.fleet.rows import CLUSTER, KINDS_READ, NO_OBJECTS
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 _OBJECT = ("cluster", "kind", "identity")
 _KEY = (*_OBJECT, "uid", "attribute")
@@ -55,26 +55,50 @@ def changes(before: "DataFrame", after: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    key = [*_OBJECT, "attribute"]
+    sides = ("before", "after")
     both = F.broadcast(_read(before).intersect(_read(after)))
     old, new = (
-        _facts(each)
+        _real(each)
         .join(both, ["cluster", "kind"], "left_semi")
-        .select(*key, F.col("value").alias(name))
-        for each, name in ((before, "before"), (after, "after"))
+        .select(*_OBJECT, F.col("attributes").alias(name))
+        for each, name in zip((before, after), sides, strict=True)
     )
-    joined = old.join(new, key, "full_outer")
-    return joined.where(~F.col("before").eqNullSafe(F.col("after")))
+    was, will_be = (F.map_entries(name) for name in sides)
+    none = F.create_map().cast("map<string,string>")
+    held = {name: F.coalesce(_itself(F.col(name)), none) for name in sides}
+    names = F.array_distinct(F.concat(*map(F.map_keys, sides)))
+    found = {name: F.col(name)[F.col("attribute")] for name in sides}
+    return (
+        old.join(new, [*_OBJECT], "full_outer")
+        .where(~was.eqNullSafe(will_be))  # most are as they were, and need no further look
+        .withColumns(held)
+        .withColumn("attribute", F.explode(names))
+        .select(*_OBJECT, "attribute", *(each.alias(name) for name, each in found.items()))
+        .where(~F.col("before").eqNullSafe(F.col("after")))
+    )
 
 
 def _facts(objects: "DataFrame") -> "DataFrame":
     """Turn objects into one row per attribute, and one for the object itself."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    real = objects.where(~F.col("kind").isin(*NO_OBJECTS))
-    itself = F.map_concat(F.create_map(F.lit(""), F.lit("present")), F.col("attributes"))
     kept = [name for name in ("run", *_OBJECT, "uid") if name in objects.columns]
-    return real.select(*kept, F.explode(itself).alias("attribute", "value"))
+    facts = F.explode(_itself(F.col("attributes"))).alias("attribute", "value")
+    return _real(objects).select(*kept, facts)
+
+
+def _real(objects: "DataFrame") -> "DataFrame":
+    """Leave out rows that tell of a cluster and are none of its objects."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return objects.where(~F.col("kind").isin(*NO_OBJECTS))
+
+
+def _itself(attributes: "Column") -> "Column":
+    """Add to the attributes of an object one named "" for the object itself."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return F.map_concat(F.create_map(F.lit(""), F.lit("present")), attributes)
 
 
 def _looks(objects: "DataFrame") -> "DataFrame":
