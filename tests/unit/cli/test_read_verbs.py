@@ -172,7 +172,7 @@ def test_the_cluster_tells_who_it_is(desk: Desk) -> None:
     (whole,) = found["cluster"]
     assert (whole["principal"], whole["brokers"]) == (described.principal, 3)
     assert [each["broker"] for each in found["brokers"]] == [1, 2, 3]
-    assert "rack" in desk.types("cluster", "describe")
+    assert "127.0.0.1:9092" in desk.types("cluster", "describe")
     assert desk.types("cluster", "id") == f"{described.cluster_id}\n"
     told = json.loads(desk.types("cluster", "id", "-json"))
     assert told == {"cluster_id": described.cluster_id}
