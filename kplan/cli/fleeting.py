@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kplan.cli.exits import Exit
-from kplan.cli.options import InputOptions, Json, Report, StateOptions
+from kplan.cli.options import InputOptions, Json, Report, StateOptions, span_s
 from kplan.cli.progress import Progress, progress
 from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
@@ -74,6 +74,13 @@ class RunOptions:
     report: Report = field(default_factory=list)
 
 
+Since = Annotated[
+    str,
+    typer.Option(
+        "--since", metavar="SPAN", help="Only requests of this time until now, as 720h, by days."
+    ),
+]
+
 Given = tuple[SparkOptions, RunOptions, InputOptions]
 """What most fleet verbs are given."""
 
@@ -129,6 +136,11 @@ def _java_client(session: Session, cluster: "FleetCluster") -> Mapping[str, str]
     if resolved.settings is None:
         raise ConfigError(resolved.diagnostics)
     return java_settings(resolved.settings)
+
+
+def span_of(option: str, text: str) -> timedelta | None:
+    """Read a span of time; None where none is given. Raises UsageError."""
+    return timedelta(seconds=span_s(option, text)) if text else None
 
 
 def read_in_full(found: "Figures") -> int:

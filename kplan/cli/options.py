@@ -365,6 +365,9 @@ _TARGETS = (
 )
 
 
+_LONGEST_S = 100 * 366 * 86_400.0
+
+
 def span_s(option: str, text: str) -> float:
     """Read a span of time as Go writes it (`90s`, `1m30s`), in seconds.
 
@@ -377,4 +380,7 @@ def span_s(option: str, text: str) -> float:
         return 0.0
     if not found or "".join(number + unit for number, unit in found) != text:
         raise UsageError(f"{option}={text} is no span of time.", hint="Write it as 30s, 5m or 1h.")
-    return sum(float(number) * _UNITS[unit] for number, unit in found)
+    total = sum(float(number) * _UNITS[unit] for number, unit in found)
+    if total > _LONGEST_S:
+        raise UsageError(f"{option}={text} is longer than a hundred years.")
+    return total

@@ -2,9 +2,11 @@
 
 A line is `[TIME] LEVEL Principal = P is Allowed operation = O from host = H on resource = T:L:N for
 request = R with resourceRefCount = C based on rule ...` (Kafka: StandardAuthorizerData). Lines are
-many and what they say is not: equal ones are added up as soon as one expression has looked at each.
+many and what they say is not: equal ones are added up by days as soon as one expression has looked
+at each.
 """
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from kplan.fleet.access import REQUEST, acls_of, matching, word
@@ -35,7 +37,7 @@ _LINE = (
 
 
 def parsed(found: "DataFrame") -> "DataFrame":
-    """Take lines apart, and add up those that say the same; what is no such line stays as it is.
+    """Take lines apart, and add up those of a day that say the same; other lines stay as they are.
 
     Out: cluster, source, text, is_whole, count, first_at, last_at. A whole `text` has what a line
     says but for its time, between marks. Everything a line takes is done once, before anything is
@@ -57,14 +59,14 @@ def parsed(found: "DataFrame") -> "DataFrame":
     text = F.when(is_line, said).otherwise(line).alias("text")
     return (
         read.select("cluster", "source", text, is_line.alias("is_line"), "at")
-        .groupBy("cluster", "source", "text", "is_line")
+        .groupBy("cluster", "source", "text", "is_line", F.to_date("at").alias("day"))
         .agg(
             F.bool_and("is_line").alias("is_whole"),  # so that no filter moves before the work
             F.count(F.lit(1)).alias("count"),
             F.min("at").alias("first_at"),
             F.max("at").alias("last_at"),
         )
-        .drop("is_line")
+        .drop("is_line", "day")
     )
 
 
@@ -105,6 +107,13 @@ def sums(found: "DataFrame", time_zone: str = "") -> "DataFrame":
 def usage(kept: "DataFrame") -> "DataFrame":
     """Give what was asked of clusters, of what `sums` gives."""
     return kept.where("line is null").select(*(each.split()[0] for each in _USED.split(", ")))
+
+
+def asked_since(used: "DataFrame", since: datetime) -> "DataFrame":
+    """Keep what was asked for at that time and later, whole days of a log."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return used.where(F.col("last_at") >= F.lit(since))
 
 
 def malformed(kept: "DataFrame") -> "DataFrame":

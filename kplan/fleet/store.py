@@ -221,6 +221,22 @@ class Store:
         kept |= {each.attempt for each in runs if now - _at(each) <= keep}
         return self._tables.remove(kept, {each.attempt for each in attempts}, now)
 
+    def vacuum_logs(self, keep: timedelta, now: datetime) -> int:
+        """Remove the logs whose last request is older than `keep`; returns how many went.
+
+        Raises FleetError as `vacuum` does.
+        """
+        from pyspark.sql import functions as F  # noqa: N812
+
+        def old() -> "list[Row]":
+            logs = self._tables.kept("audit", TABLE).groupBy("cluster", "file")
+            last = logs.agg(F.max("last_at").alias("last_at"))
+            return last.where(F.col("last_at") < F.lit(now - keep)).collect()
+
+        rows = _there(old) or ()
+        self._tables.remove_logs([(row["cluster"], row["file"]) for row in rows])
+        return len(rows)
+
 
 def _there(read: Callable[[], Found]) -> Found | None:
     """Read a table; None is that it is not there yet.

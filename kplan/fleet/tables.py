@@ -7,8 +7,10 @@ import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+from urllib.parse import unquote
 
 from kplan.fleet.rows import OBJECTS
 from kplan.model.errors import FleetError
@@ -58,6 +60,10 @@ class Tables(Protocol):
 
         One that does not count may still be at work: it goes when it is a day old.
         """
+        ...
+
+    def remove_logs(self, logs: Collection[tuple[str, str]]) -> None:
+        """Remove what `replace` put into the table `audit` under these `cluster` and `file`."""
         ...
 
 
@@ -117,12 +123,7 @@ class ParquetTables:
 
     def remove(self, kept: Collection[str], counted: Collection[str], now: datetime) -> int:
         """Remove folders of this machine; raises FleetError where they are elsewhere."""
-        root = Path(self._root.removeprefix("file://"))
-        if "://" in str(root) or not root.is_dir():
-            raise FleetError(
-                f"{self._root} is no folder of this machine.",
-                "Remove old attempt=... folders with the tools of that store, `runs` first.",
-            )
+        root = self._folder("attempt=... folders with the tools of that store, `runs` first.")
         gone = 0
         for folder in sorted(root.glob("objects/attempt=*")):
             attempt = folder.name.partition("=")[2]
@@ -133,6 +134,22 @@ class ParquetTables:
             shutil.rmtree(folder)
             gone += 1
         return gone
+
+    def remove_logs(self, logs: Collection[tuple[str, str]]) -> None:
+        """Remove folders of this machine; raises FleetError where they are elsewhere."""
+        if logs:
+            root = self._folder("file=... folders below `audit` with the tools of that store.")
+            for folder in sorted(root.glob("audit/cluster=*/file=*")):
+                cluster, file = (each.partition("=")[2] for each in folder.parts[-2:])
+                if (unquote(cluster), file) in logs:
+                    shutil.rmtree(folder)
+
+    def _folder(self, else_remove: str) -> Path:
+        root = Path(self._root.removeprefix("file://"))
+        if "://" in str(root) or not root.is_dir():
+            told = f"{self._root} is no folder of this machine."
+            raise FleetError(told, f"Remove old {else_remove}")
+        return root
 
     def _attempt(self, attempt: str) -> str:
         return f"{self._root}/objects/attempt={attempt}"
@@ -217,6 +234,16 @@ class DeltaTables:
             with suppress(AnalysisException):  # not there yet
                 self._spark.sql(f"VACUUM {self._named(name)}")
         return len(gone)
+
+    def remove_logs(self, logs: Collection[tuple[str, str]]) -> None:
+        """Delete rows; their files go as `remove` tells."""
+        for cluster, files in groupby(sorted(logs), key=lambda each: each[0]):
+            name = cluster.replace("\\", "\\\\").replace("'", "\\'")
+            named = ", ".join(f"'{file}'" for _, file in files)
+            self._spark.sql(
+                f"DELETE FROM {self._named('audit')} "  # noqa: S608 - escaped; Delta binds none
+                f"WHERE cluster = '{name}' AND file IN ({named})"
+            )
 
     def _table(self, name: str, schema: str) -> "DataFrame":
         """Read a table; columns that it has not yet are null."""

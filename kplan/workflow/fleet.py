@@ -5,10 +5,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.config.fleet_file import Fleet, load_fleet
 from kplan.fleet import history, inventory, planning, shown
+from kplan.fleet.audit import asked_since
 from kplan.fleet.engine import Engine, session
 from kplan.fleet.reading import DEADLINE_S, Source
 from kplan.fleet.rows import CLUSTER, EVERYTHING, UNREAD, Row
@@ -108,6 +109,12 @@ def looked(options: FleetOptions, ports: FleetPorts) -> Iterator[Looked]:
 def chosen(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
     """Keep the rows of the clusters that were asked for."""
     return rows.where(rows["cluster"].isin(*options.only)) if options.only else rows
+
+
+def history_of(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataFrame":
+    """Give what logs say of the clusters and of the time that were asked for; raises FleetError."""
+    history = chosen(options, store.audit())
+    return history if options.since is None else asked_since(history, ports.now() - options.since)
 
 
 # ---- taking a run
@@ -246,11 +253,25 @@ def remembered(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
         return figures(f"History of {what}", {"history": ordered}, (options, found))
 
 
-def vacuumed(options: FleetOptions, ports: FleetPorts, keep: timedelta) -> int:
-    """Remove old runs and what broken ones left; returns how many went."""
+class Gone(NamedTuple):
+    """How much a vacuum removed."""
+
+    runs: int
+    logs: int
+
+
+def vacuumed(
+    options: FleetOptions, ports: FleetPorts, runs: timedelta, logs: timedelta | None
+) -> Gone:
+    """Remove runs and logs that are older than that, and what broken runs left.
+
+    None keeps all logs. Raises FleetError.
+    """
     fleet = fleet_of(options)
     with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
-        return Store(spark, fleet.store, fleet.store_format).vacuum(keep, ports.now())
+        store, now = Store(spark, fleet.store, fleet.store_format), ports.now()
+        gone = 0 if logs is None else store.vacuum_logs(logs, now)
+        return Gone(store.vacuum(runs, now), gone)
 
 
 def figures(

@@ -16,7 +16,7 @@ from kplan.model.tables import Figures
 from kplan.state.plan_file import read_plan
 from kplan.workflow.access import KIND
 from kplan.workflow.access_queries import resource_of
-from kplan.workflow.fleet import Looked, chosen, figures, looked
+from kplan.workflow.fleet import Looked, figures, history_of, looked
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_wanted import judges
 
@@ -74,7 +74,7 @@ def replay(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]) -> F
     with looked(options, ports) as found:
         by_cluster = _placed(plans, found)
         gone, coming = planned_acls(found.spark, by_cluster)
-        history = chosen(options, found.store.audit())
+        history = history_of(options, ports, found.store)
         told = replayed(history, found.objects, gone, coming).cache()
         counts = told.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
         tables = {"replay": told, "totals": counts.toDF("cluster", "effect", "requests")}

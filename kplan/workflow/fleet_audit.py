@@ -16,7 +16,7 @@ from kplan.fleet.store import Store
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
 from kplan.model.tables import Figures
 from kplan.model.version import VERSION
-from kplan.workflow.fleet import Looked, chosen, engine_of, figures, fleet_of, looked
+from kplan.workflow.fleet import Looked, chosen, engine_of, figures, fleet_of, history_of, looked
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_removals import removals
 from kplan.workflow.fleet_wanted import owned_by
@@ -135,7 +135,7 @@ def used(options: FleetOptions, ports: FleetPorts, removed: Path | None = None) 
     blocks for what kplan owns of them, and for the others resource blocks to own them first.
     """
     with looked(options, ports) as found:
-        history = chosen(options, found.store.audit())
+        history = history_of(options, ports, found.store)
         idle = unused(found.objects, history)
         if removed is not None:
             idle = {name: each.cache() for name, each in idle.items()}  # asked twice

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -32,7 +32,8 @@ JavaClient = Callable[[FleetCluster], Mapping[str, str]]
 class FleetOptions:
     """What a fleet command works on. `only` names clusters, `run` a stored run ("": the latest).
 
-    `limit` bounds the rows that are shown, `output` takes all of them.
+    `limit` bounds the rows that are shown, `output` takes all of them. Of logs counts what was
+    asked for in the time `since` until now, None for all of it.
     """
 
     folder: Path
@@ -42,6 +43,7 @@ class FleetOptions:
     limit: int = shown.LIMIT
     output: str = ""
     engine: Engine = field(default_factory=Engine)
+    since: timedelta | None = None
 
     def chosen(self, fleet: Fleet) -> tuple[FleetCluster, ...]:
         """Give the clusters that were asked for, in the order of the file."""

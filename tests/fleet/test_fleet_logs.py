@@ -2,15 +2,17 @@
 
 import gzip
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.audit import parsed
+from kplan.fleet.audit import asked_since, parsed
 from kplan.fleet.logs import lines, logs_of, unread
 from kplan.fleet.store import Store
 from kplan.model.errors import FleetError
+from tests.fleet.test_fleet_store import FORMS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,20 +22,20 @@ pytestmark = pytest.mark.spark
 STRAY = "java.lang.IllegalStateException: something else\n"
 
 
-def line(topic: str, at: str = "10:00:00,123") -> str:
+def line(topic: str, at: str = "10:00:00,123", day: int = 1) -> str:
     return (
-        f"[2026-11-01 {at}] INFO Principal = User:a is Allowed operation = READ from host = "
+        f"[2026-11-{day:02} {at}] INFO Principal = User:a is Allowed operation = READ from host = "
         f"10.0.0.1 on resource = Topic:LITERAL:{topic} for request = FETCH with resourceRefCount "
         "= 1 based on rule X (kafka.authorizer.logger)\n"
     )
 
 
-def ingest(store: Store, pattern: Path, zone: str = "") -> list[str]:
+def ingest(store: Store, pattern: Path, zone: str = "", cluster: str = "eu") -> list[str]:
     """Read what is new as `kplan fleet audit ingest` does; returns the names of what was read."""
     spark = store._spark
-    new = unread(logs_of(spark, "eu", [str(pattern)], zone), store.stamps("eu"))
+    new = unread(logs_of(spark, cluster, [str(pattern)], zone), store.stamps(cluster))
     if new:
-        store.append_audit(parsed(lines(spark, "eu", new)), new, zone)
+        store.append_audit(parsed(lines(spark, cluster, new)), new, zone)
     return [Path(each.source).name for each in new]
 
 
@@ -72,3 +74,22 @@ def test_each_request_of_a_log_counts_once_whatever_becomes_of_it(
 def test_a_pattern_that_fits_nothing_is_named(spark: "SparkSession", tmp_path: Path) -> None:
     with pytest.raises(FleetError, match=r"Cluster eu: there is no log \S*none-\*\.log"):
         logs_of(spark, "eu", [str(tmp_path / "none-*.log")])
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_logs_are_asked_by_days_and_kept_as_long_as_is_said(
+    spark: "SparkSession", tmp_path: Path, form: str
+) -> None:
+    store, log = Store(spark, str(tmp_path / "tables"), form), tmp_path / "authorizer.log"
+    log.write_text("".join(line("orders", day=day) for day in (1, 1, 2, 3)))
+    (tmp_path / "authorizer.log.1").write_text(line("stock"))
+    ingest(store, tmp_path / "*.log*", cluster="e'u:1")
+    second = datetime(2026, 11, 2, 10, tzinfo=UTC)
+    asked = asked_since(store.audit(), second).collect()
+    assert [row["count"] for row in asked] == [1, 1]
+
+    assert store.vacuum_logs(timedelta(days=5), second) == 0
+    assert store.vacuum_logs(timedelta(0), second) == 1
+    assert requests(store) == {"orders": 4}
+    assert store.vacuum_logs(timedelta(0), second + timedelta(days=9)) == 1
+    assert not requests(store)

@@ -1,5 +1,6 @@
 """`kplan fleet ...`: many clusters at once, on Spark."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -144,6 +145,7 @@ def report(
     html: Annotated[
         str, typer.Option("--html", metavar="FILE", help="Where the page is written.")
     ] = "fleet.html",
+    since: fleeting.Since = "",
 ) -> int:
     """Write one page about the fleet.
 
@@ -155,15 +157,23 @@ def report(
     page = Path(html)
     if page.is_dir():
         raise UsageError(f"-html={html}: that is a folder.")
-    given = spark, run, inputs
-    found = fleeting.told(session, given, fleet_report, {"-html": str(page.parent)})
+    span = fleeting.span_of("-since", since)
+    found = fleeting.told(
+        session,
+        (spark, run, inputs),
+        lambda options, ports: fleet_report(replace(options, since=span), ports),
+        {"-html": str(page.parent)},
+    )
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(views.figures_page(found), encoding="utf-8")
     session.terminal.talk(f"The page is written to {html}.")
     return fleeting.read_in_full(found)
 
 
-@verb(("kplan fleet vacuum -keep=720h", "Keep the runs of thirty days, and always the latest."))
+@verb(
+    ("kplan fleet vacuum -keep=720h", "Keep the runs of thirty days, and always the latest."),
+    ("kplan fleet vacuum -keep-logs=8760h", "And of logs what is of the last year."),
+)
 def vacuum(
     session: Session,
     spark: SparkOptions,
@@ -172,19 +182,33 @@ def vacuum(
     keep: Annotated[
         str, typer.Option("--keep", metavar="SPAN", help="How long runs are kept, as 720h.")
     ] = "2160h",
+    keep_logs: Annotated[
+        str,
+        typer.Option(
+            "--keep-logs",
+            metavar="SPAN",
+            help="How long what logs say is kept.",
+            show_default="for ever",
+        ),
+    ] = "",
 ) -> int:
-    """Remove old runs, and what runs that broke off left behind."""
-    from datetime import timedelta  # noqa: PLC0415 - as above
+    """Remove old runs, and what runs that broke off left behind.
 
-    from kplan.cli.options import span_s  # noqa: PLC0415
-    from kplan.cli.progress import progress  # noqa: PLC0415
+    A log goes when its last request is older than -keep-logs. One whose file is still there is read
+    again by the next ingest.
+    """
+    from kplan.cli.progress import progress  # noqa: PLC0415 - as above
     from kplan.workflow import fleet  # noqa: PLC0415
 
-    span = timedelta(seconds=span_s("-keep", keep))
+    runs, logs = fleeting.span_of("-keep", keep), fleeting.span_of("-keep-logs", keep_logs)
+    if runs is None:
+        raise UsageError("-keep is empty.", "Write it as 720h.")
     chosen = fleeting.options(session, spark, RunOptions(), inputs)
     with progress(session.terminal) as shown:
-        gone = fleet.vacuumed(chosen, fleeting.ports(session, shown), span)
-    session.terminal.data(f"Runs removed: {gone}.\n")
+        gone = fleet.vacuumed(chosen, fleeting.ports(session, shown), runs, logs)
+    session.terminal.data(f"Runs removed: {gone.runs}.\n")
+    if logs is not None:
+        session.terminal.data(f"Logs removed: {gone.logs}.\n")
     return Exit.DONE
 
 

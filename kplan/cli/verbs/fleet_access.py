@@ -1,5 +1,6 @@
 """`kplan fleet access|lint|audit|replay`: who may do what, and who did it, on Spark."""
 
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ from kplan.cli.fleeting import RunOptions, SparkOptions
 from kplan.cli.options import InputOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,6 +33,19 @@ class Work(StrEnum):
 
     INGEST = "ingest"
     USAGE = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class UsageOptions:
+    """Of what time use is told, and what becomes of what nobody used."""
+
+    removed: Annotated[
+        str,
+        typer.Option(
+            "--removed", metavar="DIR", help="Write HCL to remove unused objects, per cluster."
+        ),
+    ] = ""
+    since: fleeting.Since = ""
 
 
 @verb(
@@ -89,6 +104,7 @@ def lint(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOp
 @verb(
     ("kplan fleet audit ingest", "Read the logs that fleet.hcl names, and keep their sums."),
     ("kplan fleet audit usage", "Who used what last; which ACLs and topics nobody used."),
+    ("kplan fleet audit usage -since=2160h", "The same, of the last ninety days."),
     ("kplan fleet audit usage -removed=DIR", "And removed blocks for unused ones, for review."),
 )
 def audit(
@@ -98,27 +114,25 @@ def audit(
     inputs: InputOptions,
     *,
     work: Annotated[Work, typer.Argument(metavar="ingest|usage", help="What to do.")],
-    removed: Annotated[
-        str,
-        typer.Option(
-            "--removed", metavar="DIR", help="Write HCL to remove unused objects, per cluster."
-        ),
-    ] = "",
+    of_usage: UsageOptions,
 ) -> int:
     """Keep what authorizer logs say, and tell what was used.
 
-    Logs are files, or kafka://TOPIC of the same cluster, of which only what came since is read.
+    Logs are files, or kafka://TOPIC of the same cluster; what was read before is not read again.
     Lines that are none of the authorizer's are kept and shown.
     """
     from kplan.workflow import fleet_audit  # noqa: PLC0415 - as above
 
-    if removed and work is Work.INGEST:
-        raise UsageError("What nobody used is not told by ingest.", "-removed goes with usage.")
+    removed, span = of_usage.removed, fleeting.span_of("-since", of_usage.since)
+    if work is Work.INGEST and (removed or span):
+        told = "-removed and -since go with usage."
+        raise UsageError("What nobody used is not told by ingest.", told)
 
     def asked(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
         if work is Work.INGEST:
             return fleet_audit.ingested(options, ports)
-        return fleet_audit.used(options, ports, Path(removed) if removed else None)
+        where = Path(removed) if removed else None
+        return fleet_audit.used(replace(options, since=span), ports, where)
 
     found = fleeting.told(session, (spark, run, inputs), asked, {"-removed": removed})
     return fleeting.read_in_full(found)
@@ -126,6 +140,7 @@ def audit(
 
 @verb(
     ("kplan fleet replay plan.kplan", "What the plan would have denied. Exits with 3 if anything."),
+    ("kplan fleet replay -since=720h plan.kplan", "Of the requests of the last thirty days."),
 )
 def replay(
     session: Session,
@@ -134,6 +149,7 @@ def replay(
     inputs: InputOptions,
     *,
     plans: Annotated[list[Path], typer.Argument(metavar="PLAN", help="Saved plans.")],
+    since: fleeting.Since = "",
 ) -> int:
     """Tell which real requests plans would have denied.
 
@@ -145,10 +161,11 @@ def replay(
     """
     from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
 
+    span = fleeting.span_of("-since", since)
     found = fleeting.told(
         session,
         (spark, run, inputs),
-        lambda options, ports: fleet_access.replay(options, ports, plans),
+        lambda options, ports: fleet_access.replay(replace(options, since=span), ports, plans),
     )
     if "denied" in found.findings:
         return Exit.REFUSED

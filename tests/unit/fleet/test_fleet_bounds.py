@@ -19,6 +19,8 @@ KNOWN = {
     "shown.taken": "one row",
     "store.attempts": "a row for each attempt at a run",
     "store.ends": "a row for each partition of the topics with audit records of a cluster",
+    "store.old": "a row for each log",
+    "store.vacuum_logs": "the same: what is in it counts too",
     "fleet_access._placed": "a row for each cluster",
 }
 """Functions that bring rows over without one of BOUNDS, and what bounds them."""
