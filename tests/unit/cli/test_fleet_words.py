@@ -11,6 +11,10 @@ REFUSED: Mapping[tuple[str, ...], str] = {
     ("access", "of", "billing"): 'billing" is no principal. hint: Write it as User:billing.',
     ("access", "who-can", "READ"): "It is: kplan fleet access who-can OPERATION RESOURCE.",
     ("audit", "ingest", "-removed=x"): "What nobody used is not told by ingest.",
+    ("audit", "ingest", "-since=1h"): "What nobody used is not told by ingest.",
+    ("audit", "usage", "-since=30d"): "-since=30d is no span of time.",
+    ("replay", "-since=9999999h", "x"): "-since=9999999h is longer than a hundred years.",
+    ("vacuum", "-keep="): "-keep is empty. hint: Write it as 720h.",
 }
 
 
