@@ -318,4 +318,10 @@ def first_line(failure: BaseException) -> str:
     told = str(failure)
     lines = [each.strip() for each in told.splitlines()]
     causes = [each for each in lines if each.startswith(_CAUSED) and not each.endswith(_TRACE)]
-    return causes[-1].removeprefix(_CAUSED) if causes else _reason(told)
+    reason = causes[-1].removeprefix(_CAUSED) if causes else _reason(told)
+    unread = _UNREAD.search(told)
+    return f"{unread[1]}: {reason}" if unread and causes else reason
+
+
+_UNREAD = re.compile(r"Encountered error while reading file (.+?)[.]\s+SQLSTATE")
+"""What Spark says of a file that it cannot read, beside the cause."""

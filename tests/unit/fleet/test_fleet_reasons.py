@@ -34,3 +34,12 @@ def test_the_cause_of_a_failure_comes_before_all() -> None:
     assert first_line(OSError(told)) == "java.io.IOException: No space left on device"
     python = f"[PYTHON_DATA_SOURCE_ERROR] Failed to create it: {PYTHON.partition(':')[2]}"
     assert first_line(OSError(python)).startswith("AttributeError: ")
+
+
+def test_a_file_that_cannot_be_read_is_named() -> None:
+    told = (
+        "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///a/x.log.gz.  "
+        "SQLSTATE: KD001\nCaused by: java.io.EOFException: Unexpected end of input stream"
+    )
+    reason = "file:///a/x.log.gz: java.io.EOFException: Unexpected end of input stream"
+    assert first_line(OSError(told)) == reason
