@@ -123,7 +123,11 @@ def _verdict(found: Found) -> Iterator[tuple[Span, ...]]:
         _told(dangerous, "dangerous change"),
         _told(len(found.get("violations", _NONE).table.rows), "broken rule"),
     ]
-    yield line(", ".join(filter(None, problems)) or "Nothing is wrong that kplan looks for.")
+    undeclared = len(found.get("undeclared", _NONE).table.rows)
+    compared = clusters.sum("clusters") - undeclared
+    sound = f"in {counted(compared, 'cluster')}, and {undeclared:,} not looked at"
+    nothing = f"Nothing is wrong {sound if undeclared else 'that kplan looks for'}."
+    yield line(", ".join(filter(None, problems)) or nothing)
     yield line(
         ", ".join(
             (
@@ -135,7 +139,7 @@ def _verdict(found: Found) -> Iterator[tuple[Span, ...]]:
             )
         )
     )
-    if undeclared := len(found.get("undeclared", _NONE).table.rows):
+    if undeclared:
         told = counted(undeclared, "cluster")
         yield line(f"{told} without a configuration: what drifted there is not known")
     own, foreign = (counts.total() for counts in _by_owner(found))
@@ -175,9 +179,9 @@ def _next(found: Found) -> Iterator[Block]:
         step for name, step in _STEPS.items() if found.get(name, _NONE).table.rows
     )
     if steps:
-        rows = tuple(TableRow((line(told), line(strong(command)))) for told, command in steps)
+        rows = tuple(TableRow((line(strong(command)), line(told))) for told, command in steps)
         title = (Row(line(strong("What to do next")), column=0),)
-        yield Table(rows, ("step", "command"), title=title)
+        yield Table(rows, ("command", "what for"), title=title)
 
 
 def _told(count: int, noun: str) -> str:

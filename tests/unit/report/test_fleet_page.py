@@ -100,7 +100,8 @@ def test_a_text_names_what_nothing_was_found_of() -> None:
 
 def test_a_fleet_of_which_little_is_declared_is_not_said_to_be_as_it_should() -> None:
     others = table("undeclared", "cluster reason", ("us", "none"), ("ap", "none"))
-    found = page(inventory(("eu", 1, 0)), others)
+    found = page(inventory(("eu", 1, 0), ("us", 1, 0), ("ap", 1, 0)), others)
+    assert "Nothing is wrong in 1 cluster, and 2 not looked at." in found
     assert "2 clusters without a configuration: what drifted there is not known" in found
     assert "Clusters of whose drift nothing is known" in found
 
