@@ -3,7 +3,7 @@
 Beside `cluster`, `store` and `spark` blocks it may have variables and local values.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from kplan.config.checks import undeclared_in
 from kplan.config.declared import Declaration, Declared, Known, declared
 from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.misuse import meant
 from kplan.config.files import FLEET_FILE, read_text
 from kplan.config.inputs import Inputs
 from kplan.config.ledger import Ledger
@@ -154,6 +155,7 @@ class _FleetLibrary(Library):
             is_own = isinstance(item.content, ast.Block) and item.content.type in _SHAPES
             (own if is_own else others).append(item)
         found = declared(others, Known(()), has_lost=parsed.has_lost)
+        found.diagnostics = [_meant(each, others) for each in found.diagnostics]
         found.diagnostics.extend(parsed.diagnostics)
         for item in own:
             self._keep(item, found)
@@ -175,6 +177,14 @@ class _FleetLibrary(Library):
         arguments = {each.name: each for each in block.attributes}
         is_broken = item.is_broken or len(block.labels) != _SHAPES[block.type].labels
         self.blocks.append(Declaration(name, item.origin, block, arguments, is_broken))
+
+
+def _meant(told: Diagnostic, items: Sequence[ast.Item]) -> Diagnostic:
+    """Suggest which block of a fleet file may be meant by one that nobody knows."""
+    if told.code != "KP120" or told.hint:
+        return told
+    types = (each.content.type for each in items if isinstance(each.content, ast.Block))
+    return replace(told, hint=next(filter(None, (meant(each, _SHAPES) for each in types)), ""))
 
 
 def _twice(blocks: list[Declaration]) -> Iterator[Diagnostic]:
@@ -228,7 +238,9 @@ class _Reader:
 
     def texts(self, found: Declaration, name: str) -> dict[str, str]:
         """Read a map of strings."""
-        given: dict[str, object] = self._typed(found, name, dict, "a map of strings") or {}
+        what = "a map of strings"
+        given: dict[str, object] = self._typed(found, name, dict, what) or {}
+        self._check_words(found, name, given.values(), what)
         return {key: _word(value) for key, value in given.items()}
 
     def one_of(self, found: Declaration, name: str, choices: tuple[str, ...]) -> str | None:
@@ -240,8 +252,17 @@ class _Reader:
         return given
 
     def _list(self, found: Declaration, name: str) -> list[str]:
-        given: list[object] = self._typed(found, name, list, "a list of strings") or []
-        return [str(each) for each in given]
+        what = "a list of strings"
+        given: list[object] = self._typed(found, name, list, what) or []
+        self._check_words(found, name, given, what)
+        return [_word(each) for each in given]
+
+    def _check_words(
+        self, found: Declaration, name: str, given: Iterable[object], what: str
+    ) -> None:
+        if not all(isinstance(each, str | int | float) for each in given):
+            told = f"{name} is {what}."
+            self._ledger.report([error("KP139", found.value_range(name), told)])
 
     def _path(self, found: Declaration, name: str) -> Path | None:
         given = self.text(found, name)

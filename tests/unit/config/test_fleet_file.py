@@ -102,3 +102,20 @@ def test_names_that_nobody_declared_are_told(tmp_path: Path) -> None:
     spark { conf = { x = each.key } }
     """
     assert [line for _, line in told(loaded(tmp_path, text))] == [2, 4, 5, 7]
+
+
+def test_words_are_words_in_lists_and_maps_too(tmp_path: Path) -> None:
+    text = """
+cluster "a" {
+  snapshot = "a"
+  labels   = { team = ["x"] }
+  audit    = [null]
+}
+spark { conf = { "spark.x" = {} } }
+"""
+    assert told(loaded(tmp_path, text)) == [("KP139", 4), ("KP139", 5), ("KP139", 7)]
+
+
+def test_a_misspelt_block_is_told_what_it_may_be(tmp_path: Path) -> None:
+    (found,) = loaded(tmp_path, 'clutser "a" { snapshot = "a" }\n').diagnostics
+    assert (found.code, found.hint) == ("KP120", 'Did you mean "cluster"?')
