@@ -62,9 +62,8 @@ def check_held(path: Path, holder: Holder) -> None:
         StateLocked: somebody took it away.
 
     """
-    found, _ = _note(path)
-    if found is None or found.id != holder.id:
-        raise lost(found)
+    if not _is_ours(path, holder):
+        raise lost(_note(path)[0])
 
 
 def lock_status(path: Path) -> LockStatus:
