@@ -16,6 +16,8 @@ from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
+_TTL = "24h"
+
 
 @dataclass(frozen=True, slots=True)
 class WhatOptions:
@@ -26,8 +28,10 @@ class WhatOptions:
     ] = ""
     plan_ttl: Annotated[
         str,
-        typer.Option("--plan-ttl", metavar="SPAN", help="How long a saved plan may be applied."),
-    ] = "24h"
+        typer.Option(
+            "--plan-ttl", metavar="SPAN", help="How long a saved plan may be applied (24h)."
+        ),
+    ] = ""
     destroy: Annotated[
         bool, typer.Option("--destroy", help="Plan to delete everything that kplan owns here.")
     ] = False
@@ -60,7 +64,12 @@ def plan(
     from kplan.report.reports import plan_report  # noqa: PLC0415
     from kplan.workflow.plan import plan as planned  # noqa: PLC0415
 
-    ttl = timedelta(seconds=span_s("-plan-ttl", what.plan_ttl))
+    if what.plan_ttl and not what.out:
+        raise UsageError(
+            "-plan-ttl tells how long a saved plan may be applied, and this one is not saved.",
+            "Save it with -out=FILE, or leave -plan-ttl away.",
+        )
+    ttl = timedelta(seconds=span_s("-plan-ttl", what.plan_ttl or _TTL))
     if not ttl:
         raise UsageError("-plan-ttl must be greater than 0.")
     if what.out:

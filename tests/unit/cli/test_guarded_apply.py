@@ -68,8 +68,14 @@ def test_a_plan_is_good_for_as_long_as_it_says(desk: Desk) -> None:
     desk.write(NEXT)
     desk.types("plan", "-out=p.kplan", "-plan-ttl=0.000001s")
     assert "was good until" in desk.fails("apply", "p.kplan")
-    assert "must be greater than 0" in desk.fails("plan", "-plan-ttl=0s")
-    assert "-plan-ttl=soon is no span of time" in desk.fails("plan", "-plan-ttl=soon")
+    assert "must be greater than 0" in desk.fails("plan", "-out=p.kplan", "-plan-ttl=0s")
+    assert "no span of time" in desk.fails("plan", "-out=p.kplan", "-plan-ttl=soon")
+
+
+def test_a_plan_that_is_not_saved_has_no_time_to_live(desk: Desk) -> None:
+    told = desk.fails("plan", "-plan-ttl=1h")
+    assert "this one is not saved" in told
+    assert "Save it with -out=FILE" in told
 
 
 @pytest.mark.parametrize(
