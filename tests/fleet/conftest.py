@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
 from kplan.fleet.engine import Engine, session
 from kplan.fleet.rows import OBJECTS, Row
@@ -17,7 +18,13 @@ from tests.fleet.standalone import ON_LOOPBACK, standalone
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-LONGEST = {"test_fleet_command.py", "test_fleet_example.py"}
+LIVE, FILES = "::test_three_real_clusters", "::test_files_are_read"
+COMMANDS = (LIVE, "test_fleet_command.py")
+ALONE = (FILES, "test_fleet_standalone.py", "test_fleet_interrupt.py")
+"""Tests that start a Spark of their own."""
+SERVER, SESSION = "server", "session"
+EARLY = (SERVER, FILES, SESSION, *ALONE)
+"""The longest; the second keeps what Java has loaded, so that those after it start sooner."""
 TABLES = DELTA if has_delta() else PARQUET
 
 
@@ -33,9 +40,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def spark_of(test: str) -> str:
+    """Name the Spark that serves a test, by its node id."""
+    if any(each in test for each in COMMANDS):
+        return SERVER
+    return next((each for each in ALONE if each in test), SESSION)
+
+
+class BySpark(LoadFileScheduling):  # type: ignore[misc]
+    """What one Spark serves is done by one process: no other has to start it, too."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return spark_of(nodeid)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> BySpark:
+    """Spread tests over processes."""
+    return BySpark(config, log)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the longest files: the last one to begin decides when two processes are done."""
-    items.sort(key=lambda each: each.path.name not in LONGEST)
+    """Begin with the longest: the last one to begin decides when two processes are done."""
+    items.sort(key=lambda each: (EARLY.index(spark_of(each.nodeid)), LIVE not in each.nodeid))
 
 
 @pytest.fixture(scope="session")
