@@ -36,6 +36,18 @@ class WhatOptions:
         bool, typer.Option("--destroy", help="Plan to delete everything that kplan owns here.")
     ] = False
 
+    def time_to_live(self) -> timedelta:
+        """Tell how long the plan may be applied; raises UsageError for what is no such time."""
+        if self.plan_ttl and not self.out:
+            raise UsageError(
+                "-plan-ttl tells how long a saved plan may be applied, and this one is not saved.",
+                "Save it with -out=FILE, or leave -plan-ttl away.",
+            )
+        found = timedelta(seconds=span_s("-plan-ttl", self.plan_ttl or _TTL))
+        if not found:
+            raise UsageError("-plan-ttl must be greater than 0.")
+        return found
+
 
 @verb(
     ("kplan plan", "What apply would change."),
@@ -64,14 +76,7 @@ def plan(
     from kplan.report.reports import plan_report  # noqa: PLC0415
     from kplan.workflow.plan import plan as planned  # noqa: PLC0415
 
-    if what.plan_ttl and not what.out:
-        raise UsageError(
-            "-plan-ttl tells how long a saved plan may be applied, and this one is not saved.",
-            "Save it with -out=FILE, or leave -plan-ttl away.",
-        )
-    ttl = timedelta(seconds=span_s("-plan-ttl", what.plan_ttl or _TTL))
-    if not ttl:
-        raise UsageError("-plan-ttl must be greater than 0.")
+    ttl = what.time_to_live()
     if what.out:
         check_writable(f"-out={what.out}", Path(what.out))
     options = wiring.plan_options(planning, is_destroy=what.destroy)
