@@ -320,8 +320,14 @@ def first_line(failure: BaseException) -> str:
     lines = [each.strip() for each in told.splitlines()]
     causes = [each for each in lines if each.startswith(_CAUSED) and not each.endswith(_TRACE)]
     reason = causes[-1].removeprefix(_CAUSED) if causes else _reason(told)
-    unread = _UNREAD.search(told)
-    return f"{unread[1]}: {reason}" if unread and causes else reason
+    unread = unread_file(failure)
+    return f"{unread}: {reason}" if unread and causes else reason
+
+
+def unread_file(failure: BaseException) -> str:
+    """Name the file that Spark could not read, as rows name their source; "" is none."""
+    found = _UNREAD.search(str(failure))
+    return found[1].replace(":///", ":/", 1) if found else ""
 
 
 _UNREAD = re.compile(r"Encountered error while reading file (.+?)[.]\s+SQLSTATE")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from kplan.fleet.audit import TABLE, malformed, sums, usage
 from kplan.fleet.delta import DELTA_LAKE
-from kplan.fleet.engine import first_line, suited
+from kplan.fleet.engine import first_line, suited, unread_file
 from kplan.fleet.local import local
 from kplan.fleet.logs import Log, files, starts
 from kplan.fleet.rows import FORMAT
@@ -44,6 +44,14 @@ class Run:
     format: int = FORMAT
     kplan_version: str = VERSION
     rows: int = 0
+
+
+class UnreadLog(FleetError):  # noqa: N818 - what it is of
+    """A log cannot be read: it is cut, or packed otherwise than its name says."""
+
+    def __init__(self, source: str, told: str) -> None:
+        super().__init__(f"A log cannot be read. {told}")
+        self.source = source
 
 
 class Store:
@@ -131,7 +139,8 @@ class Store:
     ) -> None:
         """Keep what the lines of logs say; a log that was kept before is replaced.
 
-        In: what `audit.parsed` gives, and the files it is of. Raises FleetError.
+        In: what `audit.parsed` gives, and the files it is of. Raises UnreadLog where one of these
+        cannot be read, else FleetError; nothing was kept then.
         """
         from pyspark.sql import functions as F  # noqa: N812
 
@@ -147,6 +156,8 @@ class Store:
             rows = sums(held, time_zone).join(F.broadcast(known), ["cluster", "source"])
             self._tables.replace("audit", rows)
         except Exception as failure:
+            if source := unread_file(failure):
+                raise UnreadLog(source, first_line(failure)) from failure
             raise FleetError(
                 f"The logs could not be kept in {self.root}: {first_line(failure)}"
             ) from failure

@@ -1,6 +1,6 @@
 """Use cases over many clusters: keeping what was really asked of them, and what nobody asks for."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import groupby
@@ -12,7 +12,7 @@ from kplan.config.fleet_file import Fleet, FleetCluster
 from kplan.fleet import audit, inventory, logs, shown, topics
 from kplan.fleet.engine import session
 from kplan.fleet.rows import Row
-from kplan.fleet.store import Store
+from kplan.fleet.store import Store, UnreadLog
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
 from kplan.model.tables import Figures
 from kplan.model.version import VERSION
@@ -44,15 +44,7 @@ def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
     ports.progress.stage("Starting Spark")
     with session(engine, ports.progress.tasks) as spark:
         store = Store(spark, fleet.store, fleet.store_format)
-        failures: dict[str, KplanError] = {}
-        for each in logging:
-            ports.progress.stage(f"Reading logs of {each.name}")
-            try:
-                _ingest(store, spark, (fleet, each), ports)
-            except KplanError as failure:
-                failures[each.name] = failure
-        if len(failures) == len(logging):
-            raise next(iter(failures.values()))
+        notes = _ingest_all(store, spark, [(fleet, each) for each in logging], ports)
         history = chosen(options, store.audit())
         malformed = chosen(options, store.malformed())
         lineage = {**audit.heard(history), "answered_by": VERSION, "store": fleet.store}
@@ -64,26 +56,62 @@ def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
             "malformed": malformed,
         }
         tables = shown.tables(told, options.limit)
-        notes = tuple(
-            f"{name}: its logs were not read: {failure.detail or failure.summary}"
-            for name, failure in failures.items()
-        )
-        return Figures("Authorizer logs", tables, lineage, notes)
+        return Figures("Authorizer logs", tables, lineage, tuple(notes))
+
+
+def _ingest_all(
+    store: Store,
+    spark: "SparkSession",
+    logging: Sequence[tuple[Fleet, FleetCluster]],
+    ports: FleetPorts,
+) -> list[str]:
+    """Read all logs; returns what is to be told of those that were not. Raises KplanError."""
+    failures: list[tuple[str, KplanError]] = []
+    stopped = 0
+    for what in logging:
+        name = what[1].name
+        ports.progress.stage(f"Reading logs of {name}")
+        try:
+            failures.extend((name, each) for each in _ingest(store, spark, what, ports))
+        except KplanError as failure:
+            failures.append((name, failure))
+            stopped += 1
+    if stopped == len(logging):
+        raise failures[0][1]
+    return [
+        f"{name}: not all of its logs were read: {failure.detail or failure.summary}"
+        for name, failure in failures
+    ]
 
 
 def _ingest(
     store: Store, spark: "SparkSession", what: tuple[Fleet, FleetCluster], ports: FleetPorts
-) -> None:
-    """Read all logs of one cluster. Raises KplanError."""
+) -> list[UnreadLog]:
+    """Read all logs of one cluster; returns why some were left out. Raises KplanError."""
     _, cluster = what
-    if files := _files(cluster):
-        zone = cluster.audit_time_zone
-        found = logs.logs_of(spark, cluster.name, files, zone)
-        if new := logs.unread(found, store.stamps(cluster.name)):
-            taken = audit.parsed(logs.lines(spark, cluster.name, new))
-            store.append_audit(taken, new, zone)
+    left_out = _ingest_files(store, spark, cluster)
     for topic in _topics(cluster):
         _ingest_topic(store, spark, (*what, topic), ports)
+    return left_out
+
+
+def _ingest_files(store: Store, spark: "SparkSession", cluster: FleetCluster) -> list[UnreadLog]:
+    """Read the files that are new or changed, without those that cannot be read."""
+    patterns, zone = _files(cluster), cluster.audit_time_zone
+    found = logs.logs_of(spark, cluster.name, patterns, zone) if patterns else []
+    new = logs.unread(found, store.stamps(cluster.name)) if found else []
+    left_out: list[UnreadLog] = []
+    while new:
+        try:
+            store.append_audit(audit.parsed(logs.lines(spark, cluster.name, new)), new, zone)
+            break
+        except UnreadLog as failure:
+            rest = [each for each in new if each.source != failure.source]
+            if not rest or len(rest) == len(new):
+                raise
+            new = rest
+            left_out.append(failure)
+    return left_out
 
 
 def _files(cluster: FleetCluster) -> list[str]:

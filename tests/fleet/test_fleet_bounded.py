@@ -42,7 +42,10 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
 FEW = {"cluster", "kind", "finding", "risk", "effect", "standing", "attempt", "resource_type"}
 """What there are only so many values of, however many rows there are."""
 FEW |= {"name", "tells"}  # of labels
+FEW |= {"source", "stamp"}  # of logs
+FILES = {"path", "modificationTime", "length", "content", "_metadata"}
 SMALL_TABLES = [{each.split()[0] for each in table.split(", ")} for table in (RUNS, ENDS)]
+SMALL_TABLES.append(FILES)
 ONE_CLUSTER = {"_saved", "seen", "_write_removals"}
 """Functions that take the rows of one cluster after another, as a stream."""
 

@@ -238,7 +238,9 @@ def asked(fleet: FleetAtWork, taken: Tables, open_broker: Sandbox) -> Tables:
     told = [event(number, each) for number, each in enumerate(lines)]
     _produce(settings, f"{fleet.place.prefix}.audit", told)
     fleet.ran("audit", "ingest")
-    return fleet.tables("audit", "usage", "-since=48h", "-limit=100000", code=1)  # clusters are down
+    return fleet.tables(
+        "audit", "usage", "-since=48h", "-limit=100000", code=1
+    )  # clusters are down
 
 
 def test_a_fleet_is_read_whatever_befalls_some_of_it(taken: Tables) -> None:

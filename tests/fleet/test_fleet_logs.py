@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kplan.config.fleet_file import FleetCluster
 from kplan.fleet.audit import asked_since, parsed
 from kplan.fleet.logs import lines, logs_of, unread
-from kplan.fleet.store import Store
+from kplan.fleet.store import Store, UnreadLog
 from kplan.model.errors import FleetError
+from kplan.model.source import SourceRange
+from kplan.workflow.fleet_audit import _ingest_files
 from tests.fleet.test_fleet_store import FORMS
 
 if TYPE_CHECKING:
@@ -69,6 +72,23 @@ def test_each_request_of_a_log_counts_once_whatever_becomes_of_it(
     assert str(first) == "2026-11-01 01:30:00"
     kept = [(each["line"], each["count"]) for each in store.malformed().collect()]
     assert kept == [(STRAY.strip(), 1)]
+
+
+def test_a_log_that_is_cut_is_named_and_takes_nothing_from_the_others(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    (tmp_path / "a.log").write_text(line("orders"))
+    (tmp_path / "b[1].log.gz").write_bytes(gzip.compress(line("stock").encode())[:60])
+    place = SourceRange("fleet.hcl", 1, 1, 1, 1)
+    cluster = FleetCluster("eu", place, audit=(str(tmp_path / "*.log*"),))
+    store = Store(spark, str(tmp_path / "tables"))
+    (left_out,) = _ingest_files(store, spark, cluster)
+    assert "b%5B1%5D.log.gz" in left_out.detail
+    assert requests(store) == {"orders": 1}
+
+    (tmp_path / "a.log").unlink()
+    with pytest.raises(UnreadLog):
+        _ingest_files(store, spark, cluster)
 
 
 def test_a_pattern_that_fits_nothing_is_named(spark: "SparkSession", tmp_path: Path) -> None:

@@ -41,5 +41,5 @@ def test_a_file_that_cannot_be_read_is_named() -> None:
         "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///a/x.log.gz.  "
         "SQLSTATE: KD001\nCaused by: java.io.EOFException: Unexpected end of input stream"
     )
-    reason = "file:///a/x.log.gz: java.io.EOFException: Unexpected end of input stream"
+    reason = "file:/a/x.log.gz: java.io.EOFException: Unexpected end of input stream"
     assert first_line(OSError(told)) == reason
