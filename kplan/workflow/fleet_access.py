@@ -110,9 +110,11 @@ def _unknown(
 
 
 def _placed(plans: Sequence[Plan], found: Looked) -> dict[str, list[Change]]:
-    """Find the clusters of plans by their ids."""
+    """Find the clusters of plans by their ids; the fleet may know one under two names."""
     rows = found.objects.where(found.objects["kind"] == CLUSTER).select("cluster", "identity")
-    names = {row["identity"]: row["cluster"] for row in rows.collect()}
+    names: dict[str, list[str]] = {}
+    for row in rows.collect():
+        names.setdefault(row["identity"], []).append(row["cluster"])
     placed: dict[str, list[Change]] = {}
     for plan in plans:
         for change in plan.changes:
@@ -124,5 +126,6 @@ def _placed(plans: Sequence[Plan], found: Looked) -> dict[str, list[Change]]:
                     f"A plan is for cluster {cluster_id}, which run {found.run.run} does not hold.",
                     "Take a run with that cluster: kplan fleet snapshot",
                 )
-            placed.setdefault(names[cluster_id], []).append(change)
+            for name in names[cluster_id]:
+                placed.setdefault(name, []).append(change)
     return placed

@@ -187,6 +187,9 @@ def _write_removals(
 ) -> None:
     options, ports = given
     clusters = {each.name: each for each in found.fleet.clusters if each.configuration is not None}
+    if not clusters:
+        ports.progress.note("No cluster has a configuration: there is nothing to write HCL for.")
+        return
     folder.mkdir(parents=True, exist_ok=True)
     rows = (Row(*each) for each in candidates.select(*Row._fields).toLocalIterator())
     for name, own in groupby(rows, key=lambda each: each.cluster):

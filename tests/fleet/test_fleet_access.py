@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,8 +27,10 @@ from kplan.fleet.rows import Row, value_row
 from kplan.fleet.topics import line_of
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address
+from kplan.model.errors import UsageError
 from kplan.model.plan import Action, Change
 from kplan.policy.access import OPERATIONS, Acls, Request, Rules
+from kplan.workflow.fleet_access import _placed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -429,3 +432,17 @@ def test_a_plan_is_replayed_against_what_was_really_asked(
     assert {(e.effect, e.principal, e.operation, e.resource_name) for e in told} == expected
     assert {each.effect for each in told} == {"denied", "allowed"}
     assert {each["count"] for each in told} == {5}
+
+
+def test_a_plan_is_for_its_cluster_under_every_name_that_the_fleet_has_for_it(
+    objects: Make,
+) -> None:
+    rows = [Row(name, "cluster", f"id-{name[:2]}") for name in ("eu", "eu-again", "us")]
+    run = SimpleNamespace(objects=objects(rows), run=SimpleNamespace(run="now"))
+    made = change(Action.CREATE, None, acl("a", "User:a", "Read"))
+    based_on = SimpleNamespace(clusters={}, cluster_id="id-eu")
+    plan = SimpleNamespace(changes=[made], based_on=based_on)
+    assert _placed([plan], run) == {"eu": [made], "eu-again": [made]}  # type: ignore[list-item, arg-type]
+    based_on.cluster_id = "id-ap"
+    with pytest.raises(UsageError, match="A plan is for cluster id-ap, which run now does not"):
+        _placed([plan], run)  # type: ignore[list-item, arg-type]
