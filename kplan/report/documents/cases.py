@@ -25,6 +25,7 @@ _DRIFTS: Mapping[Reason, tuple[str, str]] = {
     Reason.DELETED_OUTSIDE: ("KP2502", "Deleted outside of kplan"),
     Reason.RECREATED_OUTSIDE: ("KP2503", "Deleted and created again outside of kplan"),
 }
+_NO_ANSWER = "KP2504"
 _CHANGED = ("KP2501", "Changed outside of kplan")
 
 
@@ -79,7 +80,7 @@ def _refused(outcome: Outcome) -> Iterator[Finding]:
     change, refused = outcome.change, outcome.refusal
     if outcome.status in {Status.FAILED, Status.UNKNOWN}:
         yield Finding(
-            refused.error if refused else "UNKNOWN_OUTCOME",
+            refused.error if refused else _NO_ANSWER,
             Level.ERROR,
             "Refused by the cluster" if refused else "No answer came",
             str(refused) if refused else "Reading the cluster tells whether it was done.",

@@ -91,7 +91,11 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
         totals = Totals((line(Span(_complete(done, imported), Tone.ADD)),))
     else:
         totals = Totals(_incomplete(outcomes, again))
-    return Document((*blocks, totals), "kplan apply")
+    return Document((*blocks, totals), "kplan destroy" if _is_destroy(outcomes) else "kplan apply")
+
+
+def _is_destroy(outcomes: Sequence[Outcome]) -> bool:
+    return bool(outcomes) and all(each.change.reason is Reason.DESTROY for each in outcomes)
 
 
 def _counts(outcomes: Sequence[Outcome]) -> Table:
@@ -158,7 +162,7 @@ def _complete(done: Sequence[Outcome], imported: int) -> str:
     actions = [each.change.action for each in done]
     replaced = actions.count(Action.REPLACE)
     destroyed = actions.count(Action.DELETE) + replaced
-    if done and all(each.change.reason is Reason.DESTROY for each in done):
+    if _is_destroy(done):
         return f"Destroy complete! Resources: {destroyed} destroyed."
     added, changed = actions.count(Action.CREATE) + replaced, actions.count(Action.UPDATE)
     taken = f"{imported} imported, " if imported else ""

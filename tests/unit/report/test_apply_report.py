@@ -13,7 +13,7 @@ from kplan.model.plan import Change, Plan
 from kplan.model.state import OutputValue
 from kplan.report import views
 from kplan.report.document import Mark
-from kplan.report.documents.outcomes import done_rows, way_out
+from kplan.report.documents.outcomes import done_rows, outcomes_document, way_out
 from kplan.report.look import PLAIN, Look
 from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
 
@@ -157,6 +157,8 @@ def test_a_destroy_has_its_own_sentence() -> None:
     found = TERRATEST_DESTROY.search(views.apply_text(done, PLAIN))
     assert found
     assert found.groups() == ("1",)
+    assert outcomes_document(done, "").title == "kplan destroy"
+    assert outcomes_document([applied("old")], "").title == "kplan apply"
 
 
 def test_an_apply_without_requests_is_complete() -> None:

@@ -182,7 +182,7 @@ def test_risks_and_refusals_are_findings() -> None:
         "KP2101", "KP2303", "KP2203",
     ]  # fmt: skip
     assert [each["ruleId"] for each in sarif("apply")["runs"][0]["results"]] == [
-        "TOPIC_AUTHORIZATION_FAILED", "UNKNOWN_OUTCOME",
+        "TOPIC_AUTHORIZATION_FAILED", "KP2504",
     ]  # fmt: skip
     assert [each["ruleId"] for each in sarif("drift")["runs"][0]["results"]] == [
         "KP2503", "KP2501", "KP2502",
