@@ -6,11 +6,15 @@ length that prefixes of its cluster have, so that Spark can hash instead of comp
 with everything.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
+from kplan.cluster.specs import AclBinding
+from kplan.fleet.columns import texts
 from kplan.fleet.rows import CLUSTER
-from kplan.policy.access import ANY_HOST, ANY_NAME, EVERYONE, IMPLIED_BY, OPERATIONS
+from kplan.policy.access import ANY_HOST, ANY_NAME, EVERYONE, IMPLIED_BY, OPERATIONS, Rules
+from kplan.policy.access_queries import who_can as holders
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
 REQUEST = ("cluster", "principal", "host", "operation", "resource_type", "resource_name")
 """The columns of a request, in Kafka's own words: `READ`, `TOPIC`."""
 _PLACE = ("cluster", "resource_type", "resource_name")
+WHO_CAN = "cluster string, principal string, host string, because string"
 _SPEAKING = ["cluster", "resource_type", "key", "acl_principal"]
 _ANYBODY = ""
 """No principal's name: stands for all ACLs on a pattern, whoever they are for."""
@@ -58,26 +63,15 @@ def rules_of(objects: "DataFrame") -> "DataFrame":
     )
 
 
-def decisions(requests: "DataFrame", acls: "DataFrame", rules: "DataFrame") -> "DataFrame":
-    """Say what the authorizer of each cluster says to each request.
-
-    In: requests with at least the columns REQUEST, ACLs as `acls_of` gives them, rules as
-    `rules_of` does. Out: REQUEST, each request once, and is_allowed.
-    """
-    from pyspark.sql import functions as F  # noqa: N812
-
-    asked, all_of_them = requests.select(*REQUEST), {"is_allowed": F.expr("true")}
-    return verdicts(asked, acls.withColumns(all_of_them), rules, tuple(all_of_them))
-
-
 def verdicts(
     requests: "DataFrame", acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]
 ) -> "DataFrame":
     """Say what the authorizer says to each request under each of several sets of ACLs.
 
-    In: as for `decisions`; `sides` are columns of the ACLs that say which of the sets each is in.
-    Out: REQUEST, each request once, the figures that the requests have beside it, and under the
-    name of each side whether it allows.
+    In: requests with at least the columns REQUEST, ACLs as `acls_of` gives them, rules as
+    `rules_of` does; `sides` are columns of the ACLs that say which of the sets each is in. Out:
+    REQUEST, each request once, the figures that the requests have beside it, and under the name of
+    each side whether it allows.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -254,48 +248,47 @@ def word(name: "Column") -> "Column":
 def who_can(
     objects: "DataFrame", operation: str, resource_type: str, resource_name: str
 ) -> "DataFrame":
-    """List who may do something to a resource, in every cluster.
+    """List who may do something to a resource, in every cluster, and why: WHO_CAN.
 
-    Asked for are all principals that ACLs of the cluster name, from any host and from each host
-    that ACLs name for them, and super users. Out: cluster, principal, host; `User:*` stands for
-    everybody whom no ACL names.
+    Spark finds the ACLs that are on it; they are few, and what they say together is said by the
+    code of `kplan access`. `User:*` stands for everybody whom none of them names.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    acls = acls_of(objects)
-    supers = (
-        rules_of(objects)
-        .select("cluster", F.explode("super_users").alias("principal"))
-        .withColumn("host", F.lit(ANY_HOST))
-    )
-    who = ["cluster", "principal"]
-    named = acls.select(*who, "host").distinct()
-    known = named.join(F.broadcast(supers), who, "left_anti").unionByName(supers)
-    anywhere = known.select("cluster", "principal").distinct().withColumn("host", F.lit(ANY_HOST))
-    everyone = (
-        rules_of(objects)
-        .select("cluster")
-        .withColumns({"principal": F.lit(EVERYONE), "host": F.lit(ANY_HOST)})
-    )
-    asked = (
-        known.unionByName(anywhere)
-        .unionByName(everyone)
-        .distinct()
-        .withColumns(
-            {
-                "operation": F.lit(operation),
-                "resource_type": F.lit(resource_type),
-                "resource_name": F.lit(resource_name),
-            }
-        )
-    )
     own = F.col("resource_name")
     fits = F.when(
         F.col("pattern_type") == "PREFIXED", F.lit(resource_name).startswith(own)
     ).otherwise(own.isin(resource_name, ANY_NAME))
-    on_it = acls.where((F.col("resource_type") == resource_type) & fits)
-    found = decisions(asked, on_it, rules_of(objects)).where("is_allowed")
-    return found.select("cluster", "principal", "host").orderBy("cluster", "principal", "host")
+    acls = acls_of(objects).where((F.col("resource_type") == resource_type) & fits)
+    rows = rules_of(objects).unionByName(acls.drop("identity"), allowMissingColumns=True)
+    names = [each.split()[0] for each in WHO_CAN.split(", ")]
+
+    def told(table: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
+        import pyarrow as pa  # noqa: PLC0415 - heavy
+
+        found = _holders(table.to_pylist(), operation, (resource_type, resource_name))
+        columns = zip(*found, strict=True) if found else [()] * len(names)
+        return pa.Table.from_arrays([texts(list(each)) for each in columns], names=names)
+
+    return rows.groupBy("cluster").applyInArrow(told, WHO_CAN).orderBy(*names[:-1])
+
+
+def _holders(
+    rows: "Sequence[Mapping[str, Any]]", operation: str, resource: tuple[str, str]
+) -> list[tuple[str, ...]]:
+    """Answer for one cluster. In: the ACLs on the resource, and a row of rules."""
+    cluster, rules, bindings = rows[0]["cluster"], Rules(), []
+    for row in rows:
+        if row["principal"] is None:
+            rules = Rules(frozenset(row["super_users"] or ()), row["allow_everyone"])
+        else:
+            bindings.append(tuple(row[name] for name in _BINDING))
+    acls = [AclBinding(*each) for each in sorted(bindings)]  # tasks bring them as they come
+    found = holders(operation, resource, acls, rules)
+    return [(cluster, each.principal, each.host, each.because) for each in found]
+
+
+_BINDING = [each.name for each in fields(AclBinding)]
 
 
 def access_of(objects: "DataFrame", principal: str) -> "DataFrame":

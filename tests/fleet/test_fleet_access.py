@@ -7,9 +7,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.sql.functions import expr
 
 from kplan.cluster.specs import AclBinding
-from kplan.fleet.access import REQUEST, access_of, acls_of, decisions, rules_of, who_can
+from kplan.fleet.access import REQUEST, access_of, acls_of, rules_of, verdicts, who_can
 from kplan.fleet.audit import (
     last_used,
     malformed,
@@ -30,6 +31,7 @@ from kplan.model.address import Address
 from kplan.model.errors import UsageError
 from kplan.model.plan import Action, Change
 from kplan.policy.access import OPERATIONS, Acls, Request, Rules
+from kplan.policy.access_queries import who_can as single_who_can
 from kplan.workflow.fleet_access import _placed
 
 if TYPE_CHECKING:
@@ -137,7 +139,8 @@ def test_the_join_says_what_the_authorizer_of_each_cluster_says(
     ]
     requests = spark.createDataFrame(asked, [*REQUEST])
     found = objects(rows)
-    told = decisions(requests, acls_of(found), rules_of(found)).collect()
+    acls = acls_of(found).withColumn("is_allowed", expr("true"))
+    told = verdicts(requests, acls, rules_of(found), ["is_allowed"]).collect()
     assert len(told) == len(asked) == 2304
     for cluster, who, host, operation, kind, name, is_allowed in told:
         verdict = oracles[cluster].verdict(Request(who, host, operation, kind, name))
@@ -163,14 +166,33 @@ def test_who_can_read_a_topic_in_any_cluster(objects: Make) -> None:
     )
     told = who_can(found, "READ", "TOPIC", "orders").collect()
     assert [tuple(each) for each in told] == [
-        ("eu", "User:a", "*"),
-        ("eu", "User:b", "*"),
-        ("eu", "User:root", "*"),
-        ("open", "User:*", "*"),
-        ("open", "User:root", "*"),
-        ("us", "User:*", "*"),
-        ("us", "User:root", "*"),
-    ], "super users are among them, and are asked for no host"
+        ("eu", "User:a", "*", "ALLOW READ on TOPIC orders for User:a"),
+        ("eu", "User:b", "*", "ALLOW READ on TOPIC ord* for User:b"),
+        ("eu", "User:root", "*", "a super user"),
+        ("open", "User:*", "*", "no ACL is on it, and brokers allow everyone then"),
+        ("open", "User:root", "*", "a super user"),
+        ("us", "User:*", "*", "ALLOW READ on TOPIC * for User:*"),
+        ("us", "User:root", "*", "a super user"),
+    ]
+
+
+def test_who_can_is_what_the_single_cluster_says(objects: Make) -> None:
+    """Also of hosts: from where somebody may not, whom all other hosts allow."""
+    dice = random.Random(11)
+    held = {f"c{number}": random_acls(dice, 12) for number in range(8)}
+    held["c0"] += [acl("ab", "User:z"), acl("ab", "User:z", "Read", "Deny", host="10.0.0.1")]
+    rows = [about(name, everyone="true") for name in held]
+    rows += [row(each, name) for name, acls in held.items() for each in acls]
+    rules = Rules(frozenset({"User:root"}), allow_everyone=True)
+    told = who_can(objects(rows), "READ", "TOPIC", "ab").collect()
+    asked = ("READ", ("TOPIC", "ab"))
+    expected = {
+        (name, each.principal, each.host, each.because.startswith("not from there"))
+        for name, acls in held.items()
+        for each in single_who_can(*asked, [binding(one) for one in acls], rules)
+    }
+    assert {(*list(each)[:3], each[3].startswith("not from there")) for each in told} == expected
+    assert ("c0", "User:z", "10.0.0.1", True) in expected
 
 
 def test_what_a_principal_may_do_in_any_cluster(objects: Make) -> None:
