@@ -258,11 +258,11 @@ def _there(read: Callable[[], Found]) -> Found | None:
 
     """
     from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - heavy
-    from pyspark.errors import AnalysisException
+    from pyspark.errors import AnalysisException, PySparkException
 
     try:
         return read()
-    except (AnalysisException, Py4JJavaError) as failure:
+    except (PySparkException, Py4JJavaError) as failure:  # Spark Connect has another for it
         if "DATA_SOURCE_NOT_FOUND" in str(failure):
             raise FleetError(
                 "The Spark at work knows no Delta tables.",
