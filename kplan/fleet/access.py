@@ -7,11 +7,11 @@ with everything.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.specs import AclBinding
-from kplan.fleet.columns import texts
+from kplan.fleet.columns import table
 from kplan.fleet.rows import CLUSTER
 from kplan.policy.access import ANY_HOST, ANY_NAME, EVERYONE, IMPLIED_BY, OPERATIONS, Rules
 from kplan.policy.access_queries import who_can as holders
@@ -261,21 +261,19 @@ def who_can(
     ).otherwise(own.isin(resource_name, ANY_NAME))
     acls = acls_of(objects).where((F.col("resource_type") == resource_type) & fits)
     rows = rules_of(objects).unionByName(acls.drop("identity"), allowMissingColumns=True)
-    names = [each.split()[0] for each in WHO_CAN.split(", ")]
 
-    def told(table: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
-        import pyarrow as pa  # noqa: PLC0415 - heavy
+    def told(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
+        return table(
+            _holders(given.to_pylist(), operation, (resource_type, resource_name)), WHO_CAN
+        )
 
-        found = _holders(table.to_pylist(), operation, (resource_type, resource_name))
-        columns = zip(*found, strict=True) if found else [()] * len(names)
-        return pa.Table.from_arrays([texts(list(each)) for each in columns], names=names)
-
-    return rows.groupBy("cluster").applyInArrow(told, WHO_CAN).orderBy(*names[:-1])
+    found = rows.groupBy("cluster").applyInArrow(told, WHO_CAN)
+    return found.orderBy("cluster", "principal", "host")
 
 
 def _holders(
     rows: "Sequence[Mapping[str, Any]]", operation: str, resource: tuple[str, str]
-) -> list[tuple[str, ...]]:
+) -> list[dict[str, Any]]:
     """Answer for one cluster. In: the ACLs on the resource, and a row of rules."""
     cluster, rules, bindings = rows[0]["cluster"], Rules(), []
     for row in rows:
@@ -285,7 +283,7 @@ def _holders(
             bindings.append(tuple(row[name] for name in _BINDING))
     acls = [AclBinding(*each) for each in sorted(bindings)]  # tasks bring them as they come
     found = holders(operation, resource, acls, rules)
-    return [(cluster, each.principal, each.host, each.because) for each in found]
+    return [{"cluster": cluster, **asdict(each)} for each in found]
 
 
 _BINDING = [each.name for each in fields(AclBinding)]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from kplan.fleet.columns import longs, texts
+from kplan.fleet.columns import table
 from kplan.fleet.rows import GROUP, NO_OBJECTS, USE, Row
 
 if TYPE_CHECKING:
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 Own = TypeVar("Own")
 Work = Callable[[Sequence[Row], Own], Iterable[Mapping[str, Any]]]
 """What is found in the rows of one cluster, with what is its own, say its configuration."""
-
-_COLUMNS: Mapping[str, Callable[[Sequence[Any]], Any]] = {"string": texts, "long": longs}
 
 
 def only(cluster: str, found: Mapping[str, Own]) -> Mapping[str, Own]:
@@ -32,17 +30,12 @@ def by_cluster(
     from pyspark import cloudpickle
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-    columns = [each.split() for each in schema.split(", ")]
     pack: Callable[[Own], bytes] = cloudpickle.dumps
     packed = {name: pack(own) for name, own in owns.items()}
 
-    def found(table: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
-        import pyarrow as pa  # noqa: PLC0415 - heavy
-
-        held = [Row(*each) for each in _tuples(table)]
-        rows = list(work(held, cloudpickle.loads(packed[held[0].cluster])))
-        arrays = [_COLUMNS[kind]([each[name] for each in rows]) for name, kind in columns]
-        return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
+    def found(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
+        held = [Row(*each) for each in _tuples(given)]
+        return table(list(work(held, cloudpickle.loads(packed[held[0].cluster]))), schema)
 
     concerned = F.col("cluster").isin(*packed) & ~F.col("kind").isin(USE, GROUP)
     told = F.when(F.col("kind").isin(*NO_OBJECTS), F.col("attributes"))
@@ -50,7 +43,7 @@ def by_cluster(
     return rows.select(*Row._fields).groupBy("cluster").applyInArrow(found, schema)
 
 
-def _tuples(table: Any) -> Iterable[tuple[Any, ...]]:  # noqa: ANN401
-    columns = [table.column(name).to_pylist() for name in Row._fields]
+def _tuples(given: Any) -> Iterable[tuple[Any, ...]]:  # noqa: ANN401
+    columns = [given.column(name).to_pylist() for name in Row._fields]
     columns[-1] = [dict(each or ()) for each in columns[-1]]
     return zip(*columns, strict=True)

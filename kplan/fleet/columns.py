@@ -5,9 +5,9 @@ process that Spark starts to read a cluster.
 """
 
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,6 +42,18 @@ def maps(values: Sequence[Mapping[str, str]]) -> "pa.Array":
         for each in (values, (one.values() for one in values))
     )
     return pa.MapArray.from_arrays(offsets, keys, held)
+
+
+_SORTS: Mapping[str, Callable[[Sequence[Any]], "pa.Array"]] = {"string": texts, "long": longs}
+
+
+def table(rows: Sequence[Mapping[str, Any]], schema: str) -> "pa.Table":
+    """Make a table of rows; the schema, as Spark writes it, has strings and longs."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    columns = [each.split() for each in schema.split(", ")]
+    arrays = [_SORTS[kind]([each[name] for each in rows]) for name, kind in columns]
+    return pa.Table.from_arrays(arrays, names=[name for name, _ in columns])
 
 
 def _offsets(lengths: Iterable[int]) -> "pa.Buffer":
