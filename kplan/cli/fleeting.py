@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -153,10 +153,11 @@ def told(
     given: Given,
     work: "Callable[[FleetOptions, FleetPorts], Figures]",
     places: Mapping[str, str] | None = None,
+    since: str = "",
 ) -> "Figures":
     """Work under a progress display, and show what came of it.
 
-    `places` maps options to the folders that they name. Raises KplanError.
+    `places` maps options to the folders that they name, `since` is the option. Raises KplanError.
     """
     from kplan.cli.problems import timestamp  # noqa: PLC0415 - see above
     from kplan.report import views  # noqa: PLC0415
@@ -165,7 +166,7 @@ def told(
 
     spark, run, inputs = given
     reports = reporting(session, "fleet", run.report, is_json=run.json, formats=ANSWERS)
-    chosen = options(session, spark, run, inputs)
+    chosen = replace(options(session, spark, run, inputs), since=span_of("-since", since))
     _check_places(run.output, places or {})
     with reports.of_failures(), progress(session.terminal) as shown:
         found = work(chosen, ports(session, shown))

@@ -1,6 +1,5 @@
 """`kplan fleet ...`: many clusters at once, on Spark."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -157,13 +156,8 @@ def report(
     page = Path(html)
     if page.is_dir():
         raise UsageError(f"-html={html}: that is a folder.")
-    span = fleeting.span_of("-since", since)
-    found = fleeting.told(
-        session,
-        (spark, run, inputs),
-        lambda options, ports: fleet_report(replace(options, since=span), ports),
-        {"-html": str(page.parent)},
-    )
+    given = spark, run, inputs
+    found = fleeting.told(session, given, fleet_report, {"-html": str(page.parent)}, since)
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(views.figures_page(found), encoding="utf-8")
     session.terminal.talk(f"The page is written to {html}.")

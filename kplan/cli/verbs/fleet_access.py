@@ -1,6 +1,5 @@
 """`kplan fleet access|lint|audit|replay`: who may do what, and who did it, on Spark."""
 
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -123,18 +122,17 @@ def audit(
     """
     from kplan.workflow import fleet_audit  # noqa: PLC0415 - as above
 
-    removed, span = of_usage.removed, fleeting.span_of("-since", of_usage.since)
-    if work is Work.INGEST and (removed or span):
+    removed, since = of_usage.removed, of_usage.since
+    if work is Work.INGEST and (removed or since):
         told = "-removed and -since go with usage."
         raise UsageError("What nobody used is not told by ingest.", told)
 
     def asked(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
         if work is Work.INGEST:
             return fleet_audit.ingested(options, ports)
-        where = Path(removed) if removed else None
-        return fleet_audit.used(replace(options, since=span), ports, where)
+        return fleet_audit.used(options, ports, Path(removed) if removed else None)
 
-    found = fleeting.told(session, (spark, run, inputs), asked, {"-removed": removed})
+    found = fleeting.told(session, (spark, run, inputs), asked, {"-removed": removed}, since)
     return fleeting.read_in_full(found)
 
 
@@ -161,11 +159,11 @@ def replay(
     """
     from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
 
-    span = fleeting.span_of("-since", since)
     found = fleeting.told(
         session,
         (spark, run, inputs),
-        lambda options, ports: fleet_access.replay(replace(options, since=span), ports, plans),
+        lambda options, ports: fleet_access.replay(options, ports, plans),
+        since=since,
     )
     if "denied" in found.findings:
         return Exit.REFUSED
