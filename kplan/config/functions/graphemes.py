@@ -2,8 +2,6 @@
 
 from typing import Final
 
-from kplan.config.functions.engine import clusters
-
 WHITE_SPACE: Final = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006"
     "\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
@@ -15,7 +13,10 @@ def graphemes(text: str) -> list[str]:
     """Split a text into grapheme clusters: one for `é` and for a family of emoji alike."""
     if text.isascii() and "\r" not in text:
         return list(text)
-    return clusters(text)
+    import regex
+
+    found: list[str] = regex.findall(r"\X", text)
+    return found
 
 
 def lower(text: str) -> str:

@@ -1,13 +1,13 @@
-"""`regex`, `regexall` and `replace`."""
+"""`regex`, `regexall` and `replace`, with the patterns of RE2 as Terraform has them."""
 
 import re
-from typing import Final
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
 
-from kplan.config.functions.engine import TIMEOUT_S
 from kplan.config.functions.function import Function, Parameter, Refusal
 from kplan.config.functions.limits import check_elements, check_text
-from kplan.config.functions.re2 import Match, Pattern, compile_pattern
-from kplan.config.functions.re2class import PatternError
 from kplan.config.values.value import (
     STRING,
     Null,
@@ -19,16 +19,96 @@ from kplan.config.values.value import (
 )
 
 _REFERENCE: Final = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)\})")
-_TOO_LONG: Final = f"the pattern takes more than {TIMEOUT_S:g} seconds on this text"
+
+MAX_PATTERN: Final = 10_000
+"""Characters of a pattern."""
+
+_CACHED: Final = 256
+_PIECE: Final = re.compile(
+    r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|[^\]])*\]|\((?!\?)|\(\?P?<(\w+)>", re.DOTALL
+)
+"""Groups in their order, quotes, escapes and classes; the library names a name given twice once."""
+_GO_MESSAGES: Final = {
+    "missing )": "missing closing )",
+    "missing ]": "missing closing ]",
+    "trailing \\": "trailing backslash at end of expression",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+}
+"""What Go, and so Terraform, calls the errors of RE2's own library."""
+
+
+class PatternError(Exception):
+    """A pattern that RE2 refuses, with the part of it that is wrong."""
+
+    def __init__(self, problem: str, fragment: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.fragment = fragment
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One match: its span, the whole text of it and the text of each group, None if unused."""
+
+    start: int
+    end: int
+    text: str
+    groups: tuple[str | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled pattern; `names` has one entry per group, None for one without."""
+
+    compiled: Any
+    names: tuple[str | None, ...]
+
+    def matches(self, text: str) -> Iterator[Match]:
+        """Find all matches from left to right; an empty one not directly after another."""
+        previous_end = -1
+        for found in self.compiled.finditer(text):
+            start, end = found.span()
+            if end > start or start != previous_end:
+                yield Match(start, end, found.group(), found.groups())
+            previous_end = end
+
+
+@lru_cache(maxsize=_CACHED)
+def compile_pattern(source: str) -> Pattern:
+    """Compile an RE2 pattern; matching takes time linear in the text.
+
+    Raises:
+        PatternError: it is not one.
+
+    """
+    import re2
+
+    if len(source) > MAX_PATTERN:
+        raise PatternError("expression too large", "")
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled = re2.compile(source, options)
+    except re2.error as error:
+        problem, _, fragment = error.args[0].decode().partition(": ")
+        if fragment in {"(?<=", "(?<!"}:  # Go takes it for the name of a group
+            raise PatternError("invalid named capture", source[source.index(fragment) :]) from None
+        raise PatternError(_GO_MESSAGES.get(problem, problem), fragment) from None
+    pieces = tuple(_PIECE.finditer(source))
+    if any(each[0] == r"\C" for each in pieces):  # one byte, perhaps of half a character
+        raise PatternError("invalid escape sequence", r"\C")
+    groups = (each for each in pieces if each[0].startswith("("))
+    return Pattern(compiled, tuple(each[1] for each in groups))
 
 
 def regex_first(pattern: str, text: str) -> Value:
     """First match: its text, or its groups as a tuple, or as an object if they have names."""
     compiled = _compiled(pattern)
-    try:
-        match = compiled.first(text)
-    except TimeoutError:
-        raise Refusal(_TOO_LONG) from None
+    match = next(compiled.matches(text), None)
     if match is None:
         raise Refusal("pattern did not match any part of the given string")
     return _result(compiled, match)
@@ -38,12 +118,9 @@ def regex_all(pattern: str, text: str) -> Value:
     """All matches, each as `regex` gives it."""
     compiled = _compiled(pattern)
     results: list[Value] = []
-    try:
-        for match in compiled.matches(text):
-            results.append(_result(compiled, match))
-            check_elements(len(results))
-    except TimeoutError:
-        raise Refusal(_TOO_LONG) from None
+    for match in compiled.matches(text):
+        results.append(_result(compiled, match))
+        check_elements(len(results))
     return TList(results, _result_type(compiled))
 
 
@@ -63,14 +140,11 @@ def _replace_pattern(text: str, pattern: str, replacement: str) -> str:
         raise Refusal(reason, error.problem, error.fragment) from None
     parts: list[str] = []
     length = position = 0
-    try:
-        for match in compiled.matches(text):
-            parts += [text[position : match.start], _expanded(replacement, compiled, match)]
-            position = match.end
-            length += len(parts[-1])
-            check_text(length)
-    except TimeoutError:
-        raise Refusal(_TOO_LONG) from None
+    for match in compiled.matches(text):
+        parts += [text[position : match.start], _expanded(replacement, compiled, match)]
+        position = match.end
+        length += len(parts[-1])
+        check_text(length)
     return "".join([*parts, text[position:]])
 
 
