@@ -1,11 +1,10 @@
 """What is known of every change while a plan is carried out."""
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from kplan.kinds.acl import Acl
 from kplan.kinds.secrecy import without_secrets
-from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.refusal import Refusal, UnderWay

@@ -2,12 +2,11 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kplan.cluster.port import Cluster
 from kplan.kinds.base import ResourceKind
-from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Batch, Change
 

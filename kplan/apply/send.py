@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.apply.ledger import Ledger, is_last
 from kplan.apply.pace import Means
@@ -16,7 +16,6 @@ from kplan.cluster.errors import (
     is_size_limit,
 )
 from kplan.cluster.specs import Verdict
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Batch, Change

@@ -1,13 +1,13 @@
 """What verbs share that ask one cluster something and change nothing."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from kplan.cli.exits import Exit
 from kplan.cli.options import BootstrapController, InputOptions, Json, Provider, StateOptions
 from kplan.cli.progress import progress
 from kplan.cli.session import Session
-from kplan.model.dataclass import dataclass
 
 if TYPE_CHECKING:  # help needs none of these
     from kplan.cluster.port import Cluster

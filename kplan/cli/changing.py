@@ -1,6 +1,7 @@
 """What verbs share that change one thing of a cluster, once somebody has said yes."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 
 from kplan.cli import approval, wiring
@@ -8,7 +9,6 @@ from kplan.cli.asking import AskOptions
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import progress
 from kplan.cli.session import Session
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.workflow.project import Ports, Project
 

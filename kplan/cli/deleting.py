@@ -1,13 +1,13 @@
 """Deleting records: show what goes, ask, delete, tell what became of it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from kplan.cli import approval, wiring
 from kplan.cli.exits import Exit, of_refusals
 from kplan.cli.options import AnswerOptions, InputOptions, StateOptions
 from kplan.cli.progress import Progress, progress
 from kplan.cli.session import Session
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.outcome import Status
 from kplan.model.record_deletion import CutOutcome, DeletionPlan

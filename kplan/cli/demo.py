@@ -5,7 +5,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, chdir, closing, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kplan.cli import wiring
@@ -18,7 +18,6 @@ from kplan.cli.shipped import example
 from kplan.cli.watching import SandboxWatcher
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import ConfigAlteration
-from kplan.model.dataclass import dataclass
 from kplan.sandbox import lifecycle
 from kplan.sandbox.record import Sandbox
 from kplan.sandbox.spec import SandboxSpec

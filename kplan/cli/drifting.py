@@ -1,7 +1,7 @@
 """Looking for drift once, or again and again until a signal comes."""
 
 import time
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import NoReturn
@@ -13,7 +13,6 @@ from kplan.cli.problems import tell, timestamp
 from kplan.cli.progress import progress
 from kplan.cli.reporting import Reporting
 from kplan.cli.session import Session
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.plan.ignore import Ignored, ignored_by
 from kplan.report import views

@@ -18,7 +18,6 @@ VARIABLES: Mapping[str, str] = {
     "KPLAN_LOG": "trace, debug, info, warn or error: log to stderr",
     "KPLAN_LOG_PATH": "the file to log to instead of stderr",
     "KPLAN_MAVEN_REPOSITORY": "where the sandbox fetches Kafka from, instead of Maven Central",
-    "KPLAN_NO_CACHE": "work everything out anew instead of keeping it in the user's cache",
     "KPLAN_NOTIFY": "the webhook that drift is told to, as with -notify",
     "KPLAN_PARALLELISM": "write requests under way at a time, 2 if not given",
     "KPLAN_PUSH": "the push gateway that drift's metrics go to, as with -push",

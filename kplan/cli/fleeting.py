@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -15,7 +15,6 @@ from kplan.cli.options import InputOptions, Json, Report, StateOptions, span_s
 from kplan.cli.progress import Progress, progress
 from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 
 if TYPE_CHECKING:  # help needs none of these

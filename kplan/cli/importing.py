@@ -1,6 +1,7 @@
 """Taking over objects: one, all that a cluster has, or all that Terraform owned."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from kplan.cli import wiring
@@ -8,7 +9,6 @@ from kplan.cli.exits import Exit
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import progress
 from kplan.cli.session import Session
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.state import Owned
 from kplan.report import views

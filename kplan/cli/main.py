@@ -1,6 +1,5 @@
 """The command `kplan`: from the arguments typed to an exit code."""
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -9,8 +8,6 @@ from contextlib import suppress
 from kplan.model.version import VERSION
 
 _SIGNALLED = 128
-_COLLECTS = (20_000, 20, 20)
-"""Python looks for cycles after 700 new objects, which importing makes and keeps."""
 _VERSION_WORDS = (["-version"], ["--version"], ["-v"])
 _VERSIONS_WORDS = (["version"], ["version", "-json"], ["version", "--json"])
 
@@ -23,7 +20,6 @@ def main() -> None:
             os.write(1, said.encode())
         return
     _open_closed_streams()
-    gc.set_threshold(*_COLLECTS)
     from kplan.cli.run import run  # noqa: PLC0415 - as above
 
     code = run(args, os.environ)

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from kplan.cli.app import VERBS
 from kplan.cli.environment import PREFIXES, VARIABLES
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 _PAGES = Path(__file__).parent / "help"

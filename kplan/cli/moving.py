@@ -1,5 +1,7 @@
 """Moving replicas as a file says: show, ask, move, tell; and elections that were asked for."""
 
+from dataclasses import dataclass
+
 from kplan.cli import approval, exits, wiring
 from kplan.cli.asking import AskOptions
 from kplan.cli.exits import Exit
@@ -9,7 +11,6 @@ from kplan.cli.progress import progress
 from kplan.cli.session import Session
 from kplan.cli.watching import ApplyWatcher
 from kplan.config.load import Configuration
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Plan
 from kplan.model.tables import Figures
 from kplan.report import views

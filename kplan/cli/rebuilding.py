@@ -1,13 +1,13 @@
 """Making a state anew: show what it would own, ask, write it."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kplan.cli import approval, wiring
 from kplan.cli.exits import Exit
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import Progress, progress
 from kplan.cli.session import Session
-from kplan.model.dataclass import dataclass
 from kplan.report import views
 from kplan.report.documents.units import counted
 from kplan.workflow.rebuild import Proposal, rebuild

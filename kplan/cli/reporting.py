@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,6 @@ from kplan.cli.exits import Exit
 from kplan.cli.problems import timestamp
 from kplan.cli.session import Session
 from kplan.cli.target import Target
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import typer
@@ -19,7 +19,6 @@ from kplan.cli.problems import tell
 from kplan.cli.session import Session
 from kplan.cli.signals import Signals, Stopped
 from kplan.cli.terminal import Terminal, silence
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.model.version import VERSION
 

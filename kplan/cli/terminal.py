@@ -3,12 +3,11 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from kplan.cli.environment import is_ci, is_on
 from kplan.cli.signals import Stopped
-from kplan.model.dataclass import dataclass
 from kplan.report.look import PLAIN, Look
 
 _WIDTHS = range(20, 1000)

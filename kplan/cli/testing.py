@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from kplan.cli.problems import tell, timestamp
 from kplan.cli.terminal import Terminal
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.testing import RunResult, worst
 from kplan.report import language, views

@@ -2,12 +2,10 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from typing import Annotated, Any, get_type_hints
 
 import typer
-
-from kplan.model.dataclass import dataclass
 
 Run = Callable[..., int]
 Examples = tuple[tuple[str, str], ...]

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ from kplan.cli.options import (
     StateOptions,
     span_s,
 )
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:

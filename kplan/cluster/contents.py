@@ -1,7 +1,7 @@
 """What a cluster in memory holds, and what its brokers are set to."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from kplan.cluster.faults import Item
@@ -10,7 +10,6 @@ from kplan.cluster.resource_configs import FINALIZED
 from kplan.cluster.setting_specs import ConfigResource, QuotaEntity, ScramUser
 from kplan.cluster.specs import AclBinding, Assignment, Verdict
 from kplan.cluster.usage import TopicPartition
-from kplan.model.dataclass import dataclass
 from kplan.model.snapshot import Broker
 
 Key = TypeVar("Key", bound=Item)

@@ -1,8 +1,6 @@
 """Delegation tokens: a secret that stands for its owner for a while (KIP-48)."""
 
-from dataclasses import field
-
-from kplan.model.dataclass import dataclass
+from dataclasses import dataclass, field
 
 DEFAULT_MS = -1
 """Stands for what the brokers have as default."""

@@ -1,14 +1,13 @@
 """Faults that a test asks of a cluster in memory, and the log of what was asked of it."""
 
 from collections.abc import Callable, Collection
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import RLock
 from typing import assert_never
 
 from kplan.cluster.errors import CLIENT_TIMED_OUT, ERRORS, client_refusal, refusal
 from kplan.cluster.setting_specs import ConfigResource, QuotaEntity, ScramUser
 from kplan.cluster.specs import AclBinding
-from kplan.model.dataclass import dataclass
 from kplan.model.refusal import Refusal
 
 Item = str | AclBinding | QuotaEntity | ScramUser | ConfigResource

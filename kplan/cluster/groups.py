@@ -1,10 +1,9 @@
 """Groups of consumers and the like: who is in them, and how far they have read."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.cluster.usage import TopicPartition
-from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,10 +1,9 @@
 """Brokers that learn of acknowledged writes late."""
 
 from collections.abc import Collection
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.cluster.contents import Contents
-from kplan.model.dataclass import dataclass
 
 
 @dataclass(slots=True)

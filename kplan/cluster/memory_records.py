@@ -1,10 +1,9 @@
 """Records in memory that several writers share, with the faults of a real cluster on request."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.cluster.records import Shelf, Unsettled
-from kplan.model.dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """How a cluster in memory serves a request: rights, faults and lag; one store for all."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import RLock
 from typing import TypeVar
 
@@ -15,7 +15,6 @@ from kplan.cluster.rights import RIGHTS, missing_right
 from kplan.cluster.setting_specs import Lack
 from kplan.cluster.specs import Verdict
 from kplan.cluster.usage import TopicUse
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import Unreachable
 from kplan.model.refusal import Refusal
 from kplan.model.snapshot import Broker

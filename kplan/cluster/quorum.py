@@ -1,9 +1,7 @@
 """The quorum of controllers that keeps the metadata of a cluster (KIP-595)."""
 
 from collections.abc import Mapping
-from dataclasses import field
-
-from kplan.model.dataclass import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

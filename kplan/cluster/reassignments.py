@@ -1,10 +1,10 @@
 """Replicas on their way to other brokers, and elections of leaders, in Kafka's words (KIP-455)."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 
 from kplan.cluster.usage import TopicPartition
-from kplan.model.dataclass import dataclass
 
 Replicas = tuple[int, ...]
 Targets = Mapping[TopicPartition, Replicas | None]

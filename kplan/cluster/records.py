@@ -1,10 +1,10 @@
 """Records kept on the cluster itself: what the state asks of it where there is no disk."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from kplan.cluster.names import OWN_PREFIX
-from kplan.model.dataclass import dataclass
 
 DEFAULT_TOPIC = f"{OWN_PREFIX}state"
 DEFAULT_KEY = "default"

@@ -4,10 +4,10 @@ The keys of brokers are those that differ in kind: a cluster in memory knows no 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from kplan.cluster.setting_specs import ConfigScope
 from kplan.cluster.topic_configs import ConfigType, TopicConfig
-from kplan.model.dataclass import dataclass
 
 QUOTA_KEYS: Mapping[str, Mapping[str, bool]] = {
     "user": {

@@ -1,12 +1,11 @@
 """Settings of a cluster beside its topics and ACLs: what is sent and answered, in Kafka's words."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
 from kplan.cluster.specs import ConfigEntry
 from kplan.cluster.topic_configs import ConfigType
-from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

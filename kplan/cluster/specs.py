@@ -1,10 +1,9 @@
 """What is sent to a cluster and what it answers, in Kafka's words."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from kplan.model.dataclass import dataclass
 from kplan.model.refusal import Refusal
 from kplan.model.snapshot import Broker
 

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import assert_never
 
 from kplan.cluster.specs import ConfigEntry, ConfigSource
-from kplan.model.dataclass import dataclass
 
 _LONG_MAX = 2**63 - 1
 _INT_MAX = 2**31 - 1

@@ -1,9 +1,7 @@
 """What stands in topics, and who uses it."""
 
 from collections.abc import Mapping
-from dataclasses import field
-
-from kplan.model.dataclass import dataclass
+from dataclasses import dataclass, field
 
 TopicPartition = tuple[str, int]
 

@@ -1,7 +1,7 @@
 """What all instances of a resource block have in common, worked out once."""
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, cast, get_args, get_type_hints
 
@@ -14,7 +14,6 @@ from kplan.config.types import type_named
 from kplan.config.values.value import Type
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import schema_fields
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.resource import Lifecycle, Path
 from kplan.model.source import SourceRange

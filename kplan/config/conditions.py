@@ -1,6 +1,6 @@
 """Conditions that must hold: of variables, resources, outputs, and of anything at all."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
@@ -8,7 +8,6 @@ from kplan.config.evaluation.seen import seen
 from kplan.config.problem import Failure, error
 from kplan.config.syntax import tree as ast
 from kplan.config.values.sensitive import bare, has_sensitive, unmark
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 
 

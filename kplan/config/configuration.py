@@ -1,13 +1,12 @@
 """What came of loading a folder."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.config.outputs import Output
 from kplan.config.policies.folder import PolicySettings
 from kplan.config.providers import Provider
 from kplan.config.values.jsonvalue import Json
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.policy import Policy
 from kplan.model.refactoring import Refactorings

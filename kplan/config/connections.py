@@ -6,6 +6,7 @@ A connection has a key: "" for the provider block without alias, `west` for `ali
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from kplan.config.declared import Declaration
@@ -20,7 +21,6 @@ from kplan.config.syntax import tree as ast
 from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.value import Value, is_null
 from kplan.model.address import instance_key
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 PROVIDER = "kafka"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from kplan.config.data_shapes import DATA_SHAPES
 from kplan.config.evaluation.misuse import meant
@@ -10,7 +10,6 @@ from kplan.config.problem import error, warning
 from kplan.config.shape import Shape, body_problems, label_problems
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
 

@@ -1,18 +1,16 @@
 """Reading the files of a folder."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kplan.config.overriding import is_override
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.cache import TreeCache
 from kplan.config.syntax.jsonsyntax import parse_json
 from kplan.config.syntax.mould import Moulds
-from kplan.config.syntax.parse import Parsed, parse_cached, parse_file
+from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
 
@@ -51,7 +49,7 @@ def configuration_files(folder: Path) -> list[Path]:
     return sorted(each for each in folder.iterdir() if _is_configuration(each))
 
 
-def read_folder(folder: Path, prefix: str, moulds: Moulds, cache: TreeCache | None = None) -> Files:
+def read_folder(folder: Path, prefix: str, moulds: Moulds) -> Files:
     """Read and parse the configuration files of a folder, sorted by name.
 
     `prefix` stands before their names wherever these are shown.
@@ -78,17 +76,11 @@ def read_folder(folder: Path, prefix: str, moulds: Moulds, cache: TreeCache | No
             continue
         sources[shown] = text
         source = Source(shown, text)
-        parsed = _parsed(source, folder / name, moulds, cache)
+        parsed = parse_json(source) if name.endswith(".json") else parse_file(source, moulds)
         (overrides if is_override(name) else items).extend(parsed.items)
         diagnostics.extend(parsed.diagnostics)
         has_lost |= parsed.has_lost
     return Files(tuple(items), sources, tuple(diagnostics), has_lost, tuple(overrides))
-
-
-def _parsed(source: Source, path: Path, moulds: Moulds, cache: TreeCache | None) -> Parsed:
-    if path.name.endswith(".json"):
-        return parse_json(source)
-    return parse_cached(source, moulds, path, cache) if cache else parse_file(source, moulds)
 
 
 def _is_configuration(path: Path) -> bool:

@@ -4,7 +4,7 @@ Beside `cluster`, `store` and `spark` blocks it may have variables and local val
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -28,7 +28,6 @@ from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
 from kplan.config.values.jsonvalue import to_json_value
 from kplan.config.values.sensitive import bare, has_sensitive
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.model.source import SourceRange
 

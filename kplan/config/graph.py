@@ -1,7 +1,7 @@
 """Who refers to whom, as the files say it: nothing is evaluated, so no variable needs a value."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,7 +18,6 @@ from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.kinds.base import ResourceKind
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.model.graph import Graph, Node, Sort
 

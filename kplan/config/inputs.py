@@ -1,12 +1,11 @@
 """What the command line and the environment bring to a configuration."""
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
 from kplan.config.values.jsonvalue import Json
-from kplan.model.dataclass import dataclass
 
 
 class Text(NamedTuple):

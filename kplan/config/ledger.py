@@ -1,11 +1,10 @@
 """Working out everything that has a name once, on demand, and finding circles."""
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from kplan.config.problem import Failure, error
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from kplan.config.declared import Declared, Known, declared
 from kplan.config.files import read_folder
 from kplan.config.overriding import overridden
-from kplan.config.syntax.cache import TreeCache
 from kplan.config.syntax.mould import Moulds
 
 
@@ -17,14 +16,11 @@ class Library:
     before all of these names.
     """
 
-    def __init__(
-        self, root: Path, known: Known, cache: TreeCache | None = None, shown: str = ""
-    ) -> None:
+    def __init__(self, root: Path, known: Known, shown: str = "") -> None:
         self.root = root
         self._shown = f"{shown.rstrip('/')}/" if shown else ""
         self.sources: dict[str, str] = {}
         self._known = known
-        self._cache = cache
         self._moulds = Moulds()
         self._folders: dict[str, Declared] = {}
         self._real: dict[str, Path] = {}
@@ -34,18 +30,13 @@ class Library:
         found = self._folders.get(path)
         if found is None:
             inner = "" if path == "." else f"{path}/"
-            files = read_folder(self.root / path, self._shown + inner, self._moulds, self._cache)
+            files = read_folder(self.root / path, self._shown + inner, self._moulds)
             self.sources.update(files.sources)
             items, problems = overridden(files.items, files.overrides)
             found = declared(items, self._known, has_lost=files.has_lost)
             found.diagnostics.extend((*files.diagnostics, *problems))
             self._folders[path] = found
         return found
-
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """The folders read so far."""
-        return tuple(self._folders)
 
     def has(self, path: str) -> bool:
         """Tell whether there is such a folder."""

@@ -9,7 +9,6 @@ from pathlib import Path
 from kplan.config.configuration import Configuration, VariableValue
 from kplan.config.data import Reader
 from kplan.config.inputs import Inputs
-from kplan.config.kept import keeping
 from kplan.config.module import Module
 from kplan.config.opening import Root, open_folder
 from kplan.config.outputs import Output, outputs
@@ -40,16 +39,10 @@ def load(
     Without a `reader` data sources, and all that depends on them, have no values: this is for
     checking, and for finding out which connections there are.
     """
-    kept = keeping(folder, inputs, kinds) if reader is None else None
     with room_to_work():
-        if kept and (known := kept.read()):
-            return known
         root = open_folder(folder, inputs, kinds)
         root = root if reader is None else root.reading(reader)
-    found = configured(root, inputs, kinds)
-    if kept:
-        kept.write(root, found)
-    return found
+    return configured(root, inputs, kinds)
 
 
 def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configuration:

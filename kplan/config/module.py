@@ -1,7 +1,7 @@
 """One module: its variables, locals, resources, calls and outputs, worked out on demand."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -39,7 +39,6 @@ from kplan.config.values.value import Value
 from kplan.config.variables import Given, constraint, default_value, flag, given_value
 from kplan.kinds.base import ResourceKind
 from kplan.model.address import instance_key
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
 

@@ -1,7 +1,7 @@
 """What the roots of references stand for: `var`, `local`, `each`, `count`, `path`, resources."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from kplan.config.evaluation.misuse import meant
@@ -9,7 +9,6 @@ from kplan.config.evaluation.scope import Found
 from kplan.config.problem import Failure, error
 from kplan.config.syntax.source import Spot
 from kplan.config.values.value import Value
-from kplan.model.dataclass import dataclass
 
 CONSTANT_ROOTS = ("path", "terraform", "kplan")
 ROOTS = ("var", "local", "module", "data", "each", "count", "self", *CONSTANT_ROOTS)

@@ -1,7 +1,7 @@
 """Reading a folder and its inputs, up to where evaluation begins."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kplan.config.data import Reader
@@ -15,12 +15,9 @@ from kplan.config.ledger import Ledger
 from kplan.config.library import Library
 from kplan.config.module import Module, Place, Run
 from kplan.config.size import Sizes
-from kplan.config.syntax.cache import TreeCache
-from kplan.config.syntax.cachefolder import cache_folder
 from kplan.config.templating import TemplateHost
 from kplan.config.variables import Given
 from kplan.kinds.base import ResourceKind
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 
@@ -62,10 +59,8 @@ def open_folder(
 
     `shown` stands before the names of its files in messages, where it is not the folder at work.
     """
-    cached = cache_folder(inputs.environ)
-    cache = TreeCache(cached) if cached else None
     known = Known(tuple(kind.name for kind in kinds), inputs.skips_foreign)
-    library = Library(folder, known, cache, shown)
+    library = Library(folder, known, shown)
     return open_library(library, inputs, kinds)
 
 

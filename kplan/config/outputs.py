@@ -1,6 +1,6 @@
 """Outputs of the root module."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.config.ledger import Ledger
 from kplan.config.module import Module
@@ -18,7 +18,6 @@ from kplan.config.values.value import (
     TupleType,
     Type,
 )
-from kplan.model.dataclass import dataclass
 from kplan.model.source import SourceRange
 
 

@@ -1,7 +1,7 @@
 """`provider "kafka"` blocks: connections, as they are written."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.config.connections import ProviderBlock
 from kplan.config.evaluation.evaluate import evaluate
@@ -11,7 +11,6 @@ from kplan.config.module import Module
 from kplan.config.problem import Failure, error
 from kplan.config.values.jsonvalue import to_json_value
 from kplan.config.values.sensitive import bare, has_sensitive
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors
 from kplan.model.source import SourceRange
 

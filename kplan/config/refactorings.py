@@ -1,6 +1,7 @@
 """`moved`, `removed` and `import` blocks, evaluated and held against what is declared."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from kplan.config.checks import reference_problems
@@ -20,7 +21,6 @@ from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.value import STRING
 from kplan.config.variables import flag
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.refactoring import Import, Refactorings
 from kplan.model.resource import Identity, Resource

@@ -1,12 +1,12 @@
 """What may stand in the body of a block, and what is wrong with a body."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from kplan.config.evaluation.misuse import meant
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 

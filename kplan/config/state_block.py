@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from kplan.cluster.names import OWN_PREFIX, is_own, topic_name_fault
@@ -20,7 +21,6 @@ from kplan.config.room import room_to_work
 from kplan.config.values.sensitive import bare, has_sensitive, unmark
 from kplan.config.values.value import Value
 from kplan.kinds.base import ResourceKind
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors
 
 BACKENDS = ("file", "kafka")

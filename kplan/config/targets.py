@@ -1,13 +1,13 @@
 """Addresses written as references: `from` and `to` of refactoring blocks."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from kplan.config.problem import Failure, error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.model.address import instance_key
-from kplan.model.dataclass import dataclass
 
 Key: TypeAlias = str | int
 KeyOf: TypeAlias = Callable[[ast.Node], Key]

@@ -1,7 +1,7 @@
 """Rendering of template texts for `templatefile` and `templatestring`."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Found, Rounds, Scope
@@ -13,7 +13,6 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import TEMPLATE_BASE, parse_template
 from kplan.config.syntax.source import Origin, Source, Spot
 from kplan.config.values.value import Value
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 

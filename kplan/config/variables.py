@@ -1,7 +1,7 @@
 """Input variables: where their values come from, and what they must be."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.config.declared import Declaration
 from kplan.config.evaluation.evaluate import evaluate
@@ -15,7 +15,6 @@ from kplan.config.values.describe import describe
 from kplan.config.values.sensitive import mark, mark_ephemeral, unmark
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import ANY, Type, Value, is_null
-from kplan.model.dataclass import dataclass
 from kplan.model.source import SourceRange
 
 

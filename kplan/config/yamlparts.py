@@ -1,13 +1,13 @@
 """YAML documents with the place of every part, for readers of other tools' files."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final, cast
 
 import yaml  # noqa: TID253 - this module is itself imported by the verb that needs it
 
 from kplan.config.functions.limits import MAX_ELEMENTS
 from kplan.config.problem import Failure, error
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
 

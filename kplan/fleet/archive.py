@@ -10,9 +10,9 @@ import re
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from kplan.model.dataclass import dataclass
 from kplan.sandbox.artifacts import cache_folder
 from kplan.sandbox.java import FIRST_WITH_AOT
 

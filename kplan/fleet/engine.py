@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +21,6 @@ from kplan.fleet.jvm import find_java, gateway
 from kplan.fleet.shipping import ship
 from kplan.fleet.tables import DELTA, PARQUET
 from kplan.fleet.watching import Told, drop, watched
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """The policies of each cluster's configuration, asked about what is live there."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,6 @@ from kplan.fleet.clusterwise import by_cluster, only
 from kplan.fleet.rows import Row, snapshot_of
 from kplan.kinds import KINDS
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change
 from kplan.model.policy import Policy, Violation
 from kplan.model.resource import Identity

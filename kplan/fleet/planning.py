@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kplan.fleet.clusterwise import by_cluster, only
@@ -11,7 +11,6 @@ from kplan.fleet.local import local
 from kplan.fleet.rows import CLUSTER, Row, snapshot_of
 from kplan.kinds import KINDS
 from kplan.kinds.schema import document
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import WrongCluster
 from kplan.model.plan import Action, Change

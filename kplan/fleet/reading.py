@@ -7,7 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from kplan.fleet.saved import read_file
 from kplan.fleet.use import use_rows
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, KplanError, Unread, Unsupported
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Reading, Snapshot

@@ -12,7 +12,7 @@ read, so that a store may lie in HDFS or an object store as well as in a folder.
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,7 +24,6 @@ from kplan.fleet.logs import Log, files, starts
 from kplan.fleet.rows import FORMAT
 from kplan.fleet.tables import PARQUET, RUNS, tables
 from kplan.fleet.topics import ENDS, Span
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.model.version import VERSION
 

@@ -4,10 +4,8 @@
 be told from here.
 """
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import ClassVar, TypeAlias
-
-from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Gathering connection settings from wherever they may stand; nothing is understood yet."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from enum import IntEnum
 from pathlib import Path
@@ -22,7 +22,6 @@ from kplan.kafka.keys import (
 )
 from kplan.kafka.pem import NotPem, pem_text
 from kplan.kafka.properties import properties
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.source import SourceRange
 

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from kplan.kafka.settings import (
     Tls,
     seconds,
 )
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
 
 

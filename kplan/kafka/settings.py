@@ -2,12 +2,11 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NewType
 
 from kplan.kafka.auth import Mechanism
 from kplan.kafka.certificate import subject
-from kplan.model.dataclass import dataclass
 
 Seconds = NewType("Seconds", float)
 """A span of time above zero; made by `seconds`."""

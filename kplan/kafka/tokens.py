@@ -7,11 +7,10 @@ import threading
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from kplan.kafka.auth import AwsMskIam, ClientCredentials, TokenMechanism
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import AuthError
 
 _WORN = 0.8  # the part of its life after which a token is replaced, as Kafka's own clients do

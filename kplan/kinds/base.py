@@ -1,11 +1,11 @@
 """The one seam: what kplan must know of a sort of Kafka object."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import Verdict
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path

@@ -1,7 +1,7 @@
 """`kafka_broker_config`: dynamic configs of a broker, or of all of them (KIP-226)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Annotated, Any
 
@@ -20,7 +20,6 @@ from kplan.kinds.config_map import alteration, config_after
 from kplan.kinds.named_config import NamedConfigKind
 from kplan.kinds.schema import Attribute, Kept
 from kplan.kinds.secrecy import HIDDEN, mark_of
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path

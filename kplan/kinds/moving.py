@@ -5,7 +5,7 @@ cluster each time. So a move that was interrupted at any moment is taken up by t
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.cluster.errors import (
     CLIENT_STALE,
@@ -20,7 +20,6 @@ from kplan.cluster.setting_specs import ConfigResource, ConfigScope, ResourceAlt
 from kplan.cluster.specs import ConfigAlteration, ConfigSource, TopicDescription, Verdict
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds.topic_value import THROTTLED_REPLICAS
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import Unreachable, Unread
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity

@@ -1,7 +1,7 @@
 """Kinds whose objects are nothing but a name with configs: groups, metrics subscriptions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from kplan.cluster.port import Cluster
@@ -18,7 +18,6 @@ from kplan.kinds.base import Problem, Resolved
 from kplan.kinds.config_map import alteration, config_after
 from kplan.kinds.schema import Attribute
 from kplan.kinds.steps import settings_steps
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import Unsupported
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal

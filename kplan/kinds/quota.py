@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from kplan.cluster.port import Cluster
@@ -13,7 +13,6 @@ from kplan.kinds.base import Problem, Resolved
 from kplan.kinds.config_map import alteration, config_after
 from kplan.kinds.schema import Attribute
 from kplan.kinds.steps import settings_steps
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path

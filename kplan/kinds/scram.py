@@ -1,7 +1,7 @@
 """`kafka_user_scram_credential`: how a user proves who it is, for one mechanism."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated
 
 from kplan.cluster.errors import CLIENT_INVALID, client_refusal
@@ -12,7 +12,6 @@ from kplan.kinds.base import Problem, Resolved
 from kplan.kinds.schema import Attribute, Kept
 from kplan.kinds.secrecy import mark_of
 from kplan.kinds.steps import settings_steps
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path

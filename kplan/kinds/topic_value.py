@@ -1,12 +1,11 @@
 """The value of a topic: what is declared of it, and what is live."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from kplan.cluster.specs import Assignment
 from kplan.kinds.schema import Attribute, Kept
-from kplan.model.dataclass import dataclass
 
 THROTTLED_REPLICAS = (
     "follower.replication.throttled.replicas",

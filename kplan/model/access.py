@@ -1,8 +1,7 @@
 """What a plan does to who may do what."""
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from kplan.model.dataclass import dataclass
 
 
 class Effect(StrEnum):

@@ -1,10 +1,10 @@
 """A problem that a person can do something about."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.source import SourceRange
 
 

@@ -1,8 +1,7 @@
 """What a configuration consists of, and what refers to what."""
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from kplan.model.dataclass import dataclass
 
 
 class Sort(StrEnum):

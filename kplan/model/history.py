@@ -1,9 +1,9 @@
 """Earlier states, and what one state owns that another does not."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.state import Owned
 
 

@@ -1,6 +1,6 @@
 """What a change destroys or cuts short, and whom it hits."""
 
-from kplan.model.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

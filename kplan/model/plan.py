@@ -1,14 +1,13 @@
 """A plan: inert data that says what apply will do."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import groupby
 from operator import attrgetter
 
 from kplan.model.access import AccessDiff
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
 from kplan.model.impact import Impact
 from kplan.model.policy import Effect, Standing, Violation

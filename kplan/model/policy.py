@@ -1,14 +1,13 @@
 """Policies: what they are asked, what they find, and what came of it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Protocol
 
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.refusal import Origin
 from kplan.model.resource import Identity, Path

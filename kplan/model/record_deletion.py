@@ -1,9 +1,8 @@
 """Records that are to be deleted from partitions, and what became of it."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Status
 from kplan.model.policy import Standing, Violation
 from kplan.model.refusal import Refusal

@@ -1,7 +1,8 @@
 """What a configuration says of objects that were there before it: moved, let go of, taken over."""
 
+from dataclasses import dataclass
+
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.resource import Identity
 from kplan.model.source import SourceRange
 

@@ -1,8 +1,7 @@
 """Why an item was not carried out."""
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from kplan.model.dataclass import dataclass
 
 
 class Origin(StrEnum):

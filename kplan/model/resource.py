@@ -1,11 +1,10 @@
 """What the configuration declares."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NewType
 
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.source import SourceRange
 
 Identity = NewType("Identity", str)

@@ -1,6 +1,6 @@
 """Where something was written."""
 
-from kplan.model.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,11 +1,10 @@
 """What kplan owns, and what it last applied."""
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Key
 from kplan.model.resource import Identity
 

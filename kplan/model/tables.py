@@ -1,9 +1,7 @@
 """Tables of figures, with where every figure came from."""
 
 from collections.abc import Mapping
-from dataclasses import field
-
-from kplan.model.dataclass import dataclass
+from dataclasses import dataclass, field
 
 Cell = str | int | float | bool | None
 

@@ -13,9 +13,8 @@ counts.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.plan import Action, AttributeChange, Change, Reason
 from kplan.model.resource import Identity

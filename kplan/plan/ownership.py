@@ -1,10 +1,10 @@
 """Who owns what of one kind, moves followed."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from kplan.kinds.base import ResourceKind
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.refactoring import Import
 from kplan.model.resource import Identity, Resource
 from kplan.model.snapshot import Reading

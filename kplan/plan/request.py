@@ -1,11 +1,10 @@
 """What the planner is asked."""
 
 from collections.abc import Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Key
 from kplan.model.refactoring import Import
 from kplan.model.resource import Resource

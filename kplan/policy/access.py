@@ -2,10 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.cluster.specs import AclBinding
-from kplan.model.dataclass import dataclass
 
 EVERYONE = "User:*"
 """The principal of an ACL that speaks of everybody, whatever their type."""

@@ -6,12 +6,11 @@ worked out once for each stretch of names, and live names are counted by where t
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from kplan.cluster.specs import AclBinding
 from kplan.model.access import AccessShift, Effect
-from kplan.model.dataclass import dataclass
 from kplan.policy.access import ANY_HOST, ANY_NAME, EVERYONE, OPERATIONS, Acls, Rules, decision
 from kplan.policy.access_regions import Census, Names, Patterns, Region
 

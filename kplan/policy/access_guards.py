@@ -1,11 +1,10 @@
 """What a plan must not do to access: nobody could take it back."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kplan.cluster.specs import AclBinding
 from kplan.kinds.acl import Acl, binding
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Change
 from kplan.policy.access import ANY_HOST, EVERYONE, Acls, Request, Rules

@@ -2,9 +2,8 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kplan.model.dataclass import dataclass
 from kplan.policy.access import ANY_NAME
 
 _BEYOND = "\U0010ffff"

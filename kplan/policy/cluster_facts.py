@@ -1,10 +1,9 @@
 """What policies may know of the cluster, worked out when they ask for it."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.kinds.topic import Topic
-from kplan.model.dataclass import dataclass
 from kplan.model.policy import Unknowable
 from kplan.model.snapshot import Snapshot
 from kplan.policy.topic_state import facts

@@ -1,12 +1,11 @@
 """Asking policies, and weighing what they find."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import combinations
 
 from kplan.kinds.secrecy import without_secrets
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Change
 from kplan.model.policy import (

@@ -1,10 +1,9 @@
 """Policies of the shape of Kafka's own: `create(meta)` and `alter(meta)` (KIP-108, KIP-133)."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from kplan.model.dataclass import dataclass
 from kplan.policy.requests import ClusterState, Request, RequestedTopicState, TopicState
 
 LEGACY = ("create", "alter")

@@ -6,12 +6,11 @@ The server takes every one of these without a word (trap 13).
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.cluster.specs import AclBinding
 from kplan.kinds.acl import AclKind, acl_of
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.source import SourceRange
 from kplan.policy.access import ANY_HOST, EVERYONE, Acls, grants

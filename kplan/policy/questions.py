@@ -1,10 +1,9 @@
 """What a change asks of policies: one question, and two for a replacement."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.kinds.base import ResourceKind
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change
 from kplan.model.policy import Operation, Question
 from kplan.model.resource import Identity

@@ -1,10 +1,9 @@
 """What Python policies are given: KIP-201's requests and states."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from kplan.model.dataclass import dataclass
 from kplan.model.policy import Question
 
 

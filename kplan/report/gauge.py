@@ -1,9 +1,7 @@
 """Numbers to watch over time."""
 
 from collections.abc import Mapping
-from dataclasses import field
-
-from kplan.model.dataclass import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

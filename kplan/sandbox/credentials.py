@@ -2,9 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import field
-
-from kplan.model.dataclass import dataclass
+from dataclasses import dataclass, field
 
 ADMIN = "admin"
 BROKER = "broker"

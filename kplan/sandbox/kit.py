@@ -1,9 +1,9 @@
 """What starts a Kafka process: Java, jars, options and settings files."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from kplan.model.dataclass import dataclass
 from kplan.sandbox import java
 from kplan.sandbox.layout import Node
 from kplan.sandbox.properties import text, write_private

@@ -6,10 +6,9 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import SandboxError
 from kplan.sandbox.archive import with_archive
 from kplan.sandbox.artifacts import cache_folder, jars, kafka_folder, locked

@@ -7,10 +7,9 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-
-from kplan.model.dataclass import dataclass
 
 PROC = Path("/proc")
 POLL_S = 0.02

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import SandboxError
 
 DEFAULT_KAFKA = "4.3.0"

@@ -1,9 +1,8 @@
 """How far a start has come, for whoever wants to show it."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
-
-from kplan.model.dataclass import dataclass
 
 
 class Stage(StrEnum):

@@ -12,12 +12,11 @@ which earlier versions read.
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, cast
 
 from kplan.kinds.schema import stored_document
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorrupt, StateError
 from kplan.model.resource import Identity
 from kplan.model.state import AppliedPlan, OutputValue, Owned, State

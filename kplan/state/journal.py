@@ -14,14 +14,13 @@ an apply that was killed: `fold` brings into the state what it had done.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from kplan.kinds.schema import stored_document
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorrupt, StateError
 from kplan.model.outcome import Outcome, Status
 from kplan.model.ownership import owned_after

@@ -10,12 +10,11 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import KplanError, StalePlan
 from kplan.model.plan import Plan
 from kplan.model.version import VERSION

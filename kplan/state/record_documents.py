@@ -14,10 +14,9 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorrupt
 from kplan.state.backup import KEEP
 from kplan.state.codec import Heading, moved, moved_to

@@ -1,7 +1,7 @@
 """What a plan does to who may do what: worked out, and held against its guards."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.setting_specs import ConfigResource, ConfigScope
@@ -9,7 +9,6 @@ from kplan.cluster.specs import AclBinding
 from kplan.config.load import Configuration
 from kplan.kinds.acl import binding
 from kplan.model.access import AccessDiff
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import in_order
 from kplan.model.errors import ClusterError
 from kplan.model.plan import Batch, Plan

@@ -1,11 +1,10 @@
 """Use case: tell who may do what, on the live cluster or as it will be after the plan."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kplan.cluster.specs import AclBinding
 from kplan.kinds import KINDS
 from kplan.model.access import Holder, Holding
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import Unread, UsageError
 from kplan.policy.access import OPERATIONS, Rules
 from kplan.policy.access_guards import CLUSTER_NAME

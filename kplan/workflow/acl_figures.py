@@ -1,10 +1,9 @@
 """What a cluster tells about its ACLs, as a table."""
 
-from dataclasses import astuple, fields
+from dataclasses import astuple, dataclass, fields
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import AclBinding
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.tables import Figures, FigureTable
 from kplan.policy.access import Acls

@@ -1,6 +1,7 @@
 """Use case: turn the YAML of other tools into HCL."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -8,7 +9,6 @@ from kplan.config.files import read_text
 from kplan.config.problem import Failure, error
 from kplan.config.yamlparts import Part, read_yaml
 from kplan.kinds import KINDS
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.model.errors import ConfigError, UsageError
 from kplan.model.source import SourceRange

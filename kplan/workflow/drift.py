@@ -2,12 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.model.connection import on_cluster
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot

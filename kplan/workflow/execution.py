@@ -1,13 +1,11 @@
 """Sending what a plan says, with every intent and outcome on disk before the state is written."""
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
 
 from kplan.apply.carry import carry_out
 from kplan.apply.pace import Means, Watcher
-from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
@@ -58,7 +56,7 @@ def carried_out(
     ports, hands = outside
     project.store.check_room(_sendings(made.plan))
     made = absorbed(project, found, made, ports)
-    with _planned_left_alone(), _journal(project, made, ports) as journal:
+    with _journal(project, made, ports) as journal:
         ports.progress.stage("Applying", _sendings(made.plan))
 
         def write(state: State) -> None:
@@ -88,16 +86,6 @@ def _journal(
 ) -> AbstractContextManager[JournalWriter]:
     nonce = made.saved.nonce if made.saved else ""
     return project.store.recording(made.plan, nonce, ports.holder)
-
-
-@contextmanager
-def _planned_left_alone() -> Iterator[None]:
-    """Keep the garbage collector from what was read and planned: it is needed to the end."""
-    gc.freeze()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
 
 
 def _means(

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +15,6 @@ from kplan.fleet.reading import DEADLINE_S, Source
 from kplan.fleet.rows import CLUSTER, EVERYTHING, UNREAD, Row
 from kplan.fleet.saved import write_file
 from kplan.fleet.store import Run, Store
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
 from kplan.model.errors import ConfigError, UsageError
 from kplan.model.tables import Figures, FigureTable

@@ -1,7 +1,7 @@
 """What a command on a fleet is given to work with."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -10,7 +10,6 @@ from kplan.config.fleet_file import Fleet, FleetCluster
 from kplan.config.inputs import Inputs
 from kplan.fleet import shown
 from kplan.fleet.engine import Engine
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.state.store import StateStore
 from kplan.workflow.project import Progress

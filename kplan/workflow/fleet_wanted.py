@@ -1,6 +1,7 @@
 """What is declared, owned and asked of policies on each cluster of a fleet."""
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +20,6 @@ from kplan.fleet.rows import Row, snapshot_of
 from kplan.kinds import KINDS
 from kplan.model.address import Address
 from kplan.model.connection import connection_name
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors
 from kplan.model.errors import ConfigError, FleetError, KplanError, Unread
 from kplan.model.policy import Policy

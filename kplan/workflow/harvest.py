@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.config.problem import Failure
 from kplan.config.yamlparts import Part
@@ -11,7 +11,6 @@ from kplan.kinds import KINDS
 from kplan.kinds.acl import OPERATIONS, PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES, Acl
 from kplan.kinds.quota import Quota
 from kplan.kinds.topic import Topic
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.resource import Identity
 from kplan.model.source import SourceRange

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kplan.cluster.names import is_internal
@@ -11,7 +11,6 @@ from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.topic import Topic
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Live, Snapshot

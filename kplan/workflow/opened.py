@@ -3,12 +3,12 @@
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 
 from kplan.cluster.port import Cluster
 from kplan.config.data import Reader
 from kplan.config.load import Configuration, load
 from kplan.kinds import KINDS
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors, in_order
 from kplan.model.errors import ConfigError, StateError
 from kplan.model.state import State

@@ -1,12 +1,11 @@
 """Use case: make a plan."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kplan.cluster.specs import ClusterDescription
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import in_order
 from kplan.model.plan import Plan
 from kplan.model.snapshot import Snapshot

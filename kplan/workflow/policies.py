@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kplan.apply.pace import Watcher
@@ -11,7 +11,6 @@ from kplan.config.files import configuration_files
 from kplan.config.load import Configuration
 from kplan.config.policies.folder import policy_folder
 from kplan.kinds import KINDS
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, in_order
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Change, Key, Plan

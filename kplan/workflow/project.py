@@ -1,7 +1,7 @@
 """Where a configuration lives, and what a use case is given to work with."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +10,6 @@ from kplan.apply.pace import Clock, Pace
 from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration, Inputs
 from kplan.kinds.moving import MovePace
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change, Key
 from kplan.state.file_store import FileStore
 from kplan.state.holder import Holder

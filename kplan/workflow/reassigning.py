@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kplan.apply.carry import carry_out
@@ -14,7 +14,6 @@ from kplan.kinds import KINDS
 from kplan.kinds.moving import MovePace, lift_left_over
 from kplan.kinds.topic import Topic, TopicKind
 from kplan.model.address import Address
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import Unread, UsageError
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Action, BasedOn, Change, Plan

@@ -1,7 +1,7 @@
 """Use case: delete records, after showing what goes and asking policies."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from kplan.cluster.errors import (
     CLIENT_DISCONNECTED,
@@ -16,7 +16,6 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.kinds import KINDS
 from kplan.kinds.codes import SUMMARIES as KIND_SUMMARIES
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import ClusterError, ConfigError, Unread
 from kplan.model.outcome import Status

@@ -1,7 +1,7 @@
 """The runs of one test file: planned and applied in memory, nothing is written anywhere."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import cast
 
@@ -22,7 +22,6 @@ from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import document
 from kplan.model.connection import connection_name
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, in_order
 from kplan.model.errors import KplanError
 from kplan.model.outcome import Outcome, Status

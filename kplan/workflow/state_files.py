@@ -1,10 +1,9 @@
 """Use cases on the state as a file: take it away, put one in place, go back to an earlier one."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kplan.model.connection import connection_name
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorrupt, StateError, UsageError, WrongCluster
 from kplan.model.history import Differences, differences
 from kplan.model.state import State

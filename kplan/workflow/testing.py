@@ -1,7 +1,7 @@
 """Use case: run the tests of a configuration, on clusters in memory."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -9,7 +9,6 @@ from kplan.config.opening import Root, open_folder
 from kplan.config.testing.fixture import seeds
 from kplan.config.testing.script import SUFFIX, Script, read_script
 from kplan.kinds import KINDS
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
 from kplan.model.errors import ConfigError, UsageError
 from kplan.model.testing import RunResult

@@ -1,11 +1,11 @@
 """Use case: which controllers vote on the metadata of the cluster (KIP-853)."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.quorum import Follower, Quorum, Voter
 from kplan.cluster.specs import Verdict
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, PolicyDenied, Unsupported, UsageError
 from kplan.workflow.asking import asked
 from kplan.workflow.broker_registration import check_direct

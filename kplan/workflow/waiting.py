@@ -1,14 +1,13 @@
 """Use case: wait until every broker serves what was applied without waiting for it."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kplan.apply.ledger import Ledger, Line
 from kplan.apply.pace import Means, Pace, Watcher
 from kplan.apply.visible import wait_until_visible
 from kplan.kinds import KINDS
 from kplan.kinds.schema import document, from_document, schema_fields
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change
 from kplan.model.state import Owned
 from kplan.workflow.adoption import kind_of, together

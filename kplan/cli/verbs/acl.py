@@ -1,5 +1,6 @@
 """`kplan acl list`."""
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -9,7 +10,6 @@ from kplan.cli.asking import AskOptions, tell
 from kplan.cli.options import InputOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
-from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """`kplan broker unregister`."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,7 +10,6 @@ from kplan.cli.exits import Exit
 from kplan.cli.options import AutoApprove, InputOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
-from kplan.model.dataclass import dataclass
 
 if TYPE_CHECKING:  # help needs none of these
     from kplan.workflow.broker_registration import BrokerStanding

@@ -1,5 +1,7 @@
 """`kplan destroy`."""
 
+from dataclasses import dataclass
+
 from kplan.cli.options import (
     AutoApprove,
     Deadline,
@@ -10,7 +12,6 @@ from kplan.cli.options import (
 )
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
-from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

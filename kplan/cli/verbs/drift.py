@@ -1,5 +1,6 @@
 """`kplan drift`."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated
 
@@ -9,7 +10,6 @@ from kplan.cli.options import InputOptions, ResultOptions, StateOptions, span_s
 from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 

@@ -1,6 +1,7 @@
 """`kplan fmt`."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +12,6 @@ from kplan.cli.problems import tell
 from kplan.cli.session import Session
 from kplan.cli.terminal import Terminal
 from kplan.cli.verb import verb
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:  # help needs it not

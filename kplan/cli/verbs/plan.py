@@ -1,5 +1,6 @@
 """`kplan plan`."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,6 @@ from kplan.cli.progress import progress
 from kplan.cli.reporting import check_writable, reporting
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 _TTL = "24h"

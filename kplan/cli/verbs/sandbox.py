@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,6 @@ from kplan.cli.options import Json
 from kplan.cli.progress import progress
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
-from kplan.model.dataclass import dataclass
 from kplan.sandbox.spec import DEFAULT_KAFKA, SandboxSpec, Security
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """`kplan show`."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +10,6 @@ from kplan.cli.exits import Exit
 from kplan.cli.options import Group, InputOptions, Json, StateOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """`kplan validate`."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.cli.exits import Exit
 from kplan.cli.options import InputOptions, Json, Report, StateOptions
@@ -8,7 +8,6 @@ from kplan.cli.problems import tell, timestamp
 from kplan.cli.reporting import reporting
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors
 
 

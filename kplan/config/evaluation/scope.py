@@ -1,7 +1,7 @@
 """What an expression can see."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 from kplan.config.functions.function import Function
@@ -9,7 +9,6 @@ from kplan.config.functions.host import Host
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin, Spot
 from kplan.config.values.value import Value
-from kplan.model.dataclass import dataclass
 
 
 class Deferred:

@@ -5,12 +5,12 @@ that follow each other and have the same cell form a column.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from kplan.config.format.spacing import is_apart
 from kplan.config.format.tokens import Kind, Token
 from kplan.config.functions.graphemes import graphemes
-from kplan.model.dataclass import dataclass
 
 _STEP: Final = 2
 

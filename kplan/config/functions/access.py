@@ -1,13 +1,10 @@
 """Reading files for the file functions, and what they must never read."""
 
-import hashlib
 import re
 import stat
-from dataclasses import field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-from kplan.model.dataclass import dataclass
 
 MAX_BYTES: Final = 64 * 2**20
 """Size beyond which a file is not taken into a configuration."""
@@ -31,13 +28,10 @@ class FileAccess:
     (`path.module` leads from there). Never read are kplan's own folders beside the configuration,
     the files and folders in `closed`, and whatever begins like a state or a journal of kplan,
     wherever it lies; symbolic links do not lead there.
-
-    `reads` notes the digest of each file read, None for what else was asked about a path.
     """
 
     root: Path
     closed: tuple[Path, ...] = ()
-    reads: dict[str, bytes | None] = field(default_factory=dict, compare=False, repr=False)
 
     def path(self, text: str) -> Path:
         """Find the place that a path in a configuration means.
@@ -46,10 +40,6 @@ class FileAccess:
             FileRefused: it lies where kplan keeps its own files, or is no path.
 
         """
-        self.reads[text] = None
-        return self._place(text)
-
-    def _place(self, text: str) -> Path:
         if "\0" in text:
             raise FileRefused("a path cannot contain a null character")
         found = self.root / Path(text).expanduser() if text.startswith("~/") else self.root / text
@@ -71,19 +61,7 @@ class FileAccess:
             FileRefused: it cannot or may not be read, or is larger than `MAX_BYTES`.
 
         """
-        known = self.reads.get(text, b"")
-        self.reads[text] = None
-        data = self._read(text)
-        if known is not None:
-            self.reads[text] = _digest(data)
-        return data
-
-    def digest(self, text: str) -> bytes:
-        """Compute what `reads` holds of a file; raises as `read`."""
-        return _digest(self._read(text))
-
-    def _read(self, text: str) -> bytes:
-        path = self._place(text)
+        path = self.path(text)
         try:
             mode = path.stat().st_mode
             if not stat.S_ISREG(mode):
@@ -108,7 +86,3 @@ class FileAccess:
             raise FileRefused(f"{path}: {error}") from None
         if closed:
             raise FileRefused(_OWN)
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=16).digest()

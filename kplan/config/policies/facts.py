@@ -1,7 +1,7 @@
 """What the expressions of a policy may speak of, beside variables and locals."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from kplan.config.evaluation.misuse import meant
 from kplan.config.evaluation.scope import Found, Names
@@ -10,7 +10,6 @@ from kplan.config.syntax.source import Spot
 from kplan.config.values.jsonvalue import Json, from_json_value
 from kplan.config.values.sensitive import mark
 from kplan.config.values.value import Value
-from kplan.model.dataclass import dataclass
 from kplan.model.policy import Question, Unknowable
 from kplan.model.resource import Path
 

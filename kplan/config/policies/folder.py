@@ -1,7 +1,7 @@
 """The policies of a configuration and of the modules it calls, and those of other folders."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -21,7 +21,6 @@ from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import bare
 from kplan.config.values.value import Value, is_null
 from kplan.kinds.base import ResourceKind
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.model.policy import Policy
 

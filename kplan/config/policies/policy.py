@@ -1,7 +1,7 @@
 """A policy written in HCL, asked about one operation after another."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
@@ -13,7 +13,6 @@ from kplan.config.syntax import tree as ast
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.sensitive import bare, has_sensitive, unmark
 from kplan.config.values.value import STRING, Value, is_null
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.policy import Effect, Finding, PolicyHead, Question
 

@@ -1,6 +1,7 @@
 """Reading of `policy` blocks: everything about them that does not depend on a change."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 
 from kplan.config.checks import reference_problems
@@ -26,7 +27,6 @@ from kplan.config.values.sensitive import bare
 from kplan.config.values.value import STRING, ListType, ObjectType, Type, Value, is_null, is_number
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import schema_fields
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.policy import Effect, Level, Operation, PolicyHead, Waiver
 from kplan.model.source import SourceRange

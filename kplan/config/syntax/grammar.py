@@ -4,19 +4,17 @@ Imported only where text is about to be parsed: the import costs a tenth of a se
 """
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+import stat
+from collections.abc import Collection
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 from hcl2 import parser as _hcl2_parser  # noqa: TID253 - this module is itself imported lazily
 from hcl2.api import parses_to_tree  # noqa: TID253
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from kplan.config.syntax.cachefolder import cache_folder, parser_stamp
 from kplan.config.syntax.draft import Broken, Draft
-from kplan.config.syntax.skeleton import skeleton
 from kplan.config.syntax.tokens import TOKEN
 
 # The first of these terminals that the parser could have gone on with says what is missing.
@@ -40,38 +38,28 @@ def _keep_grammar_cache() -> None:
     start, which takes 1.7 s (python-hcl2 8.1.4, hcl2/parser.py).
     """
     own: Path = _hcl2_parser.PARSER_FILE
-    folder = cache_folder(os.environ)
-    if folder is None or own.exists() or os.access(own.parent, os.W_OK):
+    if own.exists() or os.access(own.parent, os.W_OK) or os.environ.get("CI"):
         return
-    _hcl2_parser.PARSER_FILE = folder / f"hcl2-grammar-{parser_stamp()}.bin"
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kplan"
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+        if found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            grammar = own.with_name("hcl2.lark").stat()
+            stamp = f"{grammar.st_size:x}-{grammar.st_mtime_ns:x}"
+            _hcl2_parser.PARSER_FILE = folder / f"hcl2-grammar-{stamp}.bin"
 
 
 _keep_grammar_cache()
 
 
-def parsed(text: str, draft: Draft) -> tuple[Any, Mapping[int, int] | Sequence[int]]:
-    """Parse the rewritten text of one item.
-
-    Gives lark's tree, and what leads from the offsets of its tokens to those in the text. Texts of
-    one shape share a tree: names and numbers are to be read from the text, not from its tokens.
+def parsed(text: str, draft: Draft) -> Any:  # noqa: ANN401 - lark's tree is untyped here
+    """Parse the rewritten text of one item to lark's tree.
 
     Raises:
         Broken: the text is no HCL.
 
     """
-    outline = skeleton(text)
-    if outline is not None:
-        with suppress(UnexpectedInput):  # the text itself tells better what is wrong
-            return _tree(outline.text), outline.places
-    return _parsed(text, draft), range(len(text) + 1)
-
-
-@lru_cache(maxsize=256)
-def _tree(text: str) -> Any:  # noqa: ANN401 - lark's tree, which nobody changes
-    return parses_to_tree(text)
-
-
-def _parsed(text: str, draft: Draft) -> Any:  # noqa: ANN401 - lark's tree is untyped here
     try:
         return parses_to_tree(text)
     except UnexpectedToken as unexpected:

@@ -1,6 +1,6 @@
 """From python-hcl2's parse tree to kplan's syntax tree."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeAlias
 
 from kplan.config.syntax import tree as ast
@@ -13,7 +13,6 @@ from kplan.config.values.text import clean_text
 # lark's Tree and Token; the module that imports lark is the parser's wall, and lark is untyped here
 Tree: TypeAlias = Any
 Node: TypeAlias = ast.Node
-Places: TypeAlias = Mapping[int, int] | Sequence[int]
 
 _FOR = 'After { the word "for" begins a for expression.'
 _FOR_HINT = 'If it is meant as a key, write it in quotes: "for".'
@@ -22,14 +21,10 @@ _WORDS: Mapping[str, object] = {"true": True, "false": False, "null": None}
 
 
 class Lowering:
-    """Lowers the parse of one item. Offsets of its nodes count from the item's start.
+    """Lowers the parse of one item. Offsets of its nodes count from the item's start."""
 
-    `places` leads from the offsets of the parser's tokens to them.
-    """
-
-    def __init__(self, draft: Draft, places: Places) -> None:
+    def __init__(self, draft: Draft) -> None:
         self._draft = draft
-        self._places = places
 
     # ---- bodies
 
@@ -324,10 +319,10 @@ class Lowering:
     # ---- text and refusals
 
     def _start(self, token: Any) -> int:  # noqa: ANN401 - lark's token
-        return self._places[token.start_pos]
+        return int(token.start_pos)
 
     def _end(self, token: Any) -> int:  # noqa: ANN401 - lark's token
-        return self._places[token.end_pos]
+        return int(token.end_pos)
 
     def _text(self, start: int, end: int) -> str:
         return self._draft.text[self._draft.base + start : self._draft.base + end]

@@ -1,24 +1,20 @@
 """Parsing of a file: its top-level items, each on its own, and every problem of every item."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.cache import TreeCache
 from kplan.config.syntax.draft import Broken, Draft
 from kplan.config.syntax.levels import Header
 from kplan.config.syntax.lower import Lowering
 from kplan.config.syntax.mould import Content, Moulds
 from kplan.config.syntax.recovery import further_problems
 from kplan.config.syntax.scan import Scanner
-from kplan.config.syntax.sealed import digest_of
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.syntax.tokens import HEADER, HEADER_OR_ARGUMENT
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 _SPACE = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL).match
@@ -39,39 +35,14 @@ def parse_file(source: Source, moulds: Moulds | None = None, *, is_body: bool = 
 
     `moulds` are of items parsed before; what they learn from this text stays in them.
     """
-    return _parsed(source, Moulds() if moulds is None else moulds, _Trees({}), is_body=is_body)
+    return _parsed(source, Moulds() if moulds is None else moulds, is_body=is_body)
 
 
-def parse_cached(source: Source, moulds: Moulds, path: Path, cache: TreeCache) -> Parsed:
-    """Parse the HCL text of a file, taking from the cache, and keeping there, what is sound."""
-    trees = _Trees(cache.read(path))
-    parsed = _parsed(source, moulds, trees, is_body=False)
-    if trees.met.keys() - trees.known.keys():
-        cache.write(path, trees.met)
-    return parsed
-
-
-@dataclass(frozen=True, slots=True)
-class _Trees:
-    """Trees by the digest of their text: known before, and met in the text at hand."""
-
-    known: Mapping[bytes, Content]
-    met: dict[bytes, Content] = field(default_factory=dict)
-
-    def of(self, text: str, parse: Callable[[], Content | Broken]) -> Content | Broken:
-        """Give the tree of a text, parsing it if it is not known."""
-        digest = digest_of(text)
-        found = self.known.get(digest) or parse()
-        if not isinstance(found, Broken):
-            self.met[digest] = found
-        return found
-
-
-def _parsed(source: Source, moulds: Moulds, trees: _Trees, *, is_body: bool) -> Parsed:
+def _parsed(source: Source, moulds: Moulds, *, is_body: bool) -> Parsed:
     items: list[ast.Item] = []
     diagnostics: list[Diagnostic] = []
     has_lost = False
-    for start, end, content, header in _contents(source.text, moulds, trees, is_body=is_body):
+    for start, end, content, header in _contents(source.text, moulds, is_body=is_body):
         origin = Origin(source, start)
         if not isinstance(content, Broken):
             items.append(ast.Item(origin, content))
@@ -87,7 +58,7 @@ def _parsed(source: Source, moulds: Moulds, trees: _Trees, *, is_body: bool) -> 
 
 
 def _contents(
-    text: str, moulds: Moulds, trees: _Trees, *, is_body: bool
+    text: str, moulds: Moulds, *, is_body: bool
 ) -> Iterator[tuple[int, int, Content | Broken, Header | None]]:
     """Give where each item begins and ends, its tree, and the header of what has none."""
     at = 0
@@ -98,7 +69,7 @@ def _contents(
             yield start, at, content, None
             continue
         start, at, scanner, broken = _scanned(text, start, is_body=is_body)
-        read = broken or trees.of(text[start:at], partial(_attempt, scanner, at))
+        read = broken or _attempt(scanner, at)
         if not isinstance(read, Broken):
             moulds.learn(text[start:at], read)
         yield start, at, read, scanner.header
@@ -195,8 +166,8 @@ def _content(draft: Draft, end: int, prefix: str = "", suffix: str = "") -> Cont
     from kplan.config.syntax.grammar import parsed  # noqa: PLC0415 - python-hcl2 loads slowly
 
     try:
-        tree, places = parsed(f"{prefix}{draft.rewritten(end)}{suffix}", draft)
-        return Lowering(draft, places).content(tree)
+        tree = parsed(f"{prefix}{draft.rewritten(end)}{suffix}", draft)
+        return Lowering(draft).content(tree)
     except RecursionError:
         start = max(draft.base, 0)
         raise Broken("KP114", start, start + 1, "This is nested too deeply.") from None

@@ -1,13 +1,13 @@
 """`expect_failures`: what a run is meant to find wrong, and which problems these are."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from kplan.config.declared import Declaration, Declared
 from kplan.config.problem import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.model.address import Address, instance_key
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
 

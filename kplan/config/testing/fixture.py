@@ -1,6 +1,6 @@
 """The `cluster` block of a test file: what is on the cluster before the first run."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from kplan.config.connections import connections
 from kplan.config.declared import Known, declared
@@ -15,7 +15,6 @@ from kplan.config.problem import Failure, error
 from kplan.config.room import room_to_work
 from kplan.config.syntax import tree as ast
 from kplan.config.testing.script import Fixture
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.resource import Resource
 

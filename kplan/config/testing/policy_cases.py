@@ -1,7 +1,7 @@
 """Files that test policies: a table of operations, and what shall be said of each."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,6 @@ from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import bare
 from kplan.config.values.value import is_null
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.policy import Operation
 from kplan.model.source import SourceRange

@@ -1,7 +1,7 @@
 """Reading of test files."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from kplan.config.declared import CONDITION, Declared
@@ -14,7 +14,6 @@ from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.testing.expected import Expected, expected, reference_name
 from kplan.config.testing.references import assertion_problems, value_problems
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.model.source import SourceRange
 

@@ -1,7 +1,7 @@
 """One run of a test: the configuration with the variables of the run, and its assertions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.misuse import meant
@@ -22,7 +22,6 @@ from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import Value
 from kplan.config.variables import Given
 from kplan.kinds.base import ResourceKind
-from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, in_order
 
 Outputs = Mapping[str, Value]

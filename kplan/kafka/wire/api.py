@@ -7,6 +7,7 @@ and every message there is; here they are packages whose own code runs when it i
 
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
@@ -14,7 +15,6 @@ from types import ModuleType, new_class
 from typing import Any, TypeAlias
 
 from kplan.kafka.wire import schemas
-from kplan.model.dataclass import dataclass
 
 Message: TypeAlias = Any
 """A message of kafka-python, which has no types of its own."""

@@ -2,13 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings import Endpoint
 from kplan.kafka.wire import messages, topic_id
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.verdict import refused
-from kplan.model.dataclass import dataclass
 from kplan.model.refusal import Refusal
 
 

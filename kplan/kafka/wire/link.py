@@ -6,11 +6,11 @@ import ssl
 import struct
 import threading
 import time
+from dataclasses import dataclass
 from typing import ClassVar
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_TIMED_OUT
 from kplan.kafka.settings import Endpoint
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import Unreachable
 
 MAX_FRAME_BYTES = 100_000_000

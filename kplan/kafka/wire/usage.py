@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -17,7 +17,6 @@ from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.leaders import leaders
 from kplan.kafka.wire.rights import rights
 from kplan.kafka.wire.verdict import refused
-from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, Unread
 
 T = TypeVar("T")

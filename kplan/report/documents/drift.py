@@ -1,9 +1,8 @@
 """What changed on the cluster behind kplan's back."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.state import AppliedPlan
 from kplan.report.data import Data

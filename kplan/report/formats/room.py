@@ -1,8 +1,7 @@
 """Text that must fit: each piece long, short, or only counted."""
 
 from collections.abc import Iterator, Sequence
-
-from kplan.model.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
