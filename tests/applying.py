@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from kplan.apply.carry import carry_out
-from kplan.apply.fold import state_after
-from kplan.apply.pace import Means, Pace
+from kplan.apply.apply import apply_plan
+from kplan.apply.limits import ApplyContext, Limits
+from kplan.apply.state import state_after
 from kplan.cluster.memory import MemoryCluster
 from kplan.kinds import KINDS
 from kplan.model.outcome import Outcome
@@ -41,19 +41,19 @@ class Memory:
     told: list[int] = field(default_factory=list)
     moves: list[tuple[int, int]] = field(default_factory=list)
 
-    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Remember the request."""
         self.sent.append((batch.step.name, len(changes)))
 
-    def finished(self, outcomes: Sequence[Outcome]) -> None:
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Remember the outcomes, and how many came at a time."""
         self.told.append(len(outcomes))
         self.finished_ += outcomes
 
-    def settling(self, waiting: int, total: int) -> None:
+    def on_visibility(self, waiting: int, total: int) -> None:
         """Hear it."""
 
-    def moving(self, left: int, total: int) -> None:
+    def on_reassignment(self, left: int, total: int) -> None:
         """Remember how much is left."""
         self.moves.append((left, total))
 
@@ -66,7 +66,7 @@ class Bench:
     state: State
     clock: FakeClock = field(default_factory=FakeClock)
     memory: Memory = field(default_factory=Memory)
-    pace: Pace = field(default_factory=Pace)
+    pace: Limits = field(default_factory=Limits)
     stops_after: int | None = None
 
     def plan(self, resources: Iterable[Resource], **given: object) -> Plan:
@@ -76,10 +76,10 @@ class Bench:
 
     def apply(self, plan: Plan) -> dict[str, Outcome]:
         """Carry the plan out, keep the state, and give the outcomes by identity."""
-        means = Means(
+        means = ApplyContext(
             self.cluster, KINDS, self.clock, self.memory, self.pace, is_stopped=self._is_stopped
         )
-        outcomes = carry_out(plan, means)
+        outcomes = apply_plan(plan, means)
         self.state = state_after(self.state, plan, outcomes, {})
         return {outcome.change.identity: outcome for outcome in outcomes}
 

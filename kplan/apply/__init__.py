@@ -1,1 +1,1 @@
-"""Carrying out a plan, batch by batch."""
+"""Apply a plan, batch by batch."""

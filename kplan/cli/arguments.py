@@ -11,18 +11,18 @@ _FALSE = frozenset({"0", "f", "false"})
 
 
 @dataclass(frozen=True, slots=True)
-class Flag:
+class OptionSpec:
     """One option of a verb. `opposite` is the option that turns a switch off, "" without one."""
 
     takes_value: bool
     opposite: str = ""
 
 
-Flags = Mapping[str, Flag]
+OptionSpecs = Mapping[str, OptionSpec]
 """Every long option of a verb by its name, dashes included: `--lock`."""
 
 
-def rewritten(args: Sequence[str], flags: Flags) -> list[str]:
+def rewrite_arguments(args: Sequence[str], flags: OptionSpecs) -> list[str]:
     """Write every long option with two dashes and its value behind a `=`.
 
     `-out FILE` becomes `--out=FILE`, `-lock=false` becomes `--no-lock`, `-json=false` nothing. No
@@ -33,28 +33,28 @@ def rewritten(args: Sequence[str], flags: Flags) -> list[str]:
         UsageError: a switch has another value than true or false.
 
     """
-    return list(_rewritten(iter(args), flags))
+    return list(_rewrite(iter(args), flags))
 
 
-def verb_path(
-    args: Sequence[str], flags: Flags, groups: frozenset[str]
+def split_at_verb(
+    args: Sequence[str], flags: OptionSpecs, groups: frozenset[str]
 ) -> tuple[list[str], tuple[str, ...], list[str]]:
     """Split a command line at its verb: global options, verb (two words in a group), the rest.
 
     `flags` are the global options; `groups` names the verbs that have verbs of their own.
     """
-    before, rest = _until_word(list(args), flags)
+    before, rest = _split_at_word(list(args), flags)
     if not rest or rest[0] == "--":
         return before, (), rest
     if rest[0] not in groups:
         return before, (rest[0],), rest[1:]
-    between, after = _until_word(rest[1:], {})
+    between, after = _split_at_word(rest[1:], {})
     if not after or after[0] == "--":
         return before, (rest[0],), rest[1:]
     return before, (rest[0], after[0]), [*between, *after[1:]]
 
 
-def from_environment(environ: Mapping[str, str], path: Sequence[str]) -> list[str]:
+def environment_arguments(environ: Mapping[str, str], path: Sequence[str]) -> list[str]:
     """Give what `KPLAN_CLI_ARGS` and `KPLAN_CLI_ARGS_<verb>` put before the typed arguments.
 
     Raises:
@@ -62,10 +62,10 @@ def from_environment(environ: Mapping[str, str], path: Sequence[str]) -> list[st
 
     """
     names = ("KPLAN_CLI_ARGS", "_".join(("KPLAN_CLI_ARGS", *path)).replace("-", "_"))
-    return [word for name in names for word in _words(name, environ.get(name, ""))]
+    return [word for name in names for word in _split_words(name, environ.get(name, ""))]
 
 
-def _words(name: str, text: str) -> list[str]:
+def _split_words(name: str, text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError:
@@ -74,32 +74,32 @@ def _words(name: str, text: str) -> list[str]:
         ) from None
 
 
-def _until_word(args: list[str], flags: Flags) -> tuple[list[str], list[str]]:
+def _split_at_word(args: list[str], flags: OptionSpecs) -> tuple[list[str], list[str]]:
     """Split before the first word that is neither an option nor an option's value."""
     at = 0
     while at < len(args) and args[at].startswith("-") and args[at] != "--":
-        flag = flags.get(_long_name(args[at]))
+        flag = flags.get(_option_name(args[at]))
         at += 2 if flag and flag.takes_value and "=" not in args[at] else 1
     return args[:at], args[at:]
 
 
-def _rewritten(args: Iterator[str], flags: Flags) -> Iterator[str]:
+def _rewrite(args: Iterator[str], flags: OptionSpecs) -> Iterator[str]:
     for arg in args:
         if arg == "--":
             yield arg
             yield from args
             return
-        name = _long_name(arg)
+        name = _option_name(arg)
         flag = flags.get(name)
         if flag is None:
             yield f"-{arg}" if name and not arg.startswith("--") else arg
         elif flag.takes_value:
-            yield _with_value(name, arg, args)
+            yield _join_value(name, arg, args)
         else:
-            yield from _switch(name, arg, flag)
+            yield from _rewrite_switch(name, arg, flag)
 
 
-def _long_name(arg: str) -> str:
+def _option_name(arg: str) -> str:
     """Give `--name` for `-name`, `--name` and both with a value; "" for anything else."""
     name = arg.partition("=")[0].lstrip("-")
     dashes = len(arg.partition("=")[0]) - len(name)
@@ -107,7 +107,7 @@ def _long_name(arg: str) -> str:
     return f"--{name}" if is_long and name[:1].isalpha() else ""
 
 
-def _with_value(name: str, arg: str, following: Iterator[str]) -> str:
+def _join_value(name: str, arg: str, following: Iterator[str]) -> str:
     _, equals, value = arg.partition("=")
     if equals:
         return f"{name}={value}"
@@ -115,7 +115,7 @@ def _with_value(name: str, arg: str, following: Iterator[str]) -> str:
     return name if taken is None else f"{name}={taken}"
 
 
-def _switch(name: str, arg: str, flag: Flag) -> Iterator[str]:
+def _rewrite_switch(name: str, arg: str, flag: OptionSpec) -> Iterator[str]:
     _, equals, value = arg.partition("=")
     if not equals or value.lower() in _TRUE:
         yield name

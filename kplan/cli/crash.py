@@ -7,10 +7,10 @@ import traceback
 from kplan.model.version import VERSION
 
 
-def report(error: BaseException) -> str:
+def write_crash_report(error: BaseException) -> str:
     """Write the traceback to a file only its owner may read, and say where it is."""
     try:
-        place = f"The traceback is in {_written(error)}"
+        place = f"The traceback is in {_write_traceback(error)}"
     except OSError as failure:
         place = f"The traceback could not be written ({failure.strerror})"
     return (
@@ -21,7 +21,7 @@ def report(error: BaseException) -> str:
     )
 
 
-def _written(error: BaseException) -> str:
+def _write_traceback(error: BaseException) -> str:
     descriptor, path = tempfile.mkstemp(prefix="kplan-crash-", suffix=".txt")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.writelines(traceback.format_exception(error))

@@ -53,16 +53,16 @@ CI_VARIABLES = (
 )
 """What CI services set (the union of what infracost and Pulumi look for)."""
 
-_NO = frozenset({"", "0", "f", "false", "no", "off"})
+_FALSE_VALUES = frozenset({"", "0", "f", "false", "no", "off"})
 
-_CI_RUN = (
+_CI_RUN_VARIABLES = (
     "CI_JOB_URL",
     "BUILD_URL",
     "BUILDKITE_BUILD_URL",
     "CIRCLE_BUILD_URL",
     "SPACELIFT_RUN_URL",
 )
-_CI_COMMIT = (
+_CI_COMMIT_VARIABLES = (
     "GITHUB_SHA",
     "CI_COMMIT_SHA",
     "GIT_COMMIT",
@@ -74,39 +74,39 @@ _CI_COMMIT = (
 )
 
 
-def is_on(environ: Mapping[str, str], *names: str) -> bool:
+def is_enabled(environ: Mapping[str, str], *names: str) -> bool:
     """Whether one of the variables is set to something other than a no."""
-    return any(environ.get(name, "").lower() not in _NO for name in names)
+    return any(environ.get(name, "").lower() not in _FALSE_VALUES for name in names)
 
 
 def is_ci(environ: Mapping[str, str]) -> bool:
     """Whether this run is a CI job, as far as its environment tells."""
-    if is_on(environ, "KPLAN_DISABLE_CI_DETECTION"):
+    if is_enabled(environ, "KPLAN_DISABLE_CI_DETECTION"):
         return False
-    return is_on(environ, *CI_VARIABLES)
+    return is_enabled(environ, *CI_VARIABLES)
 
 
-def ci_run(environ: Mapping[str, str]) -> str:
+def ci_run_url(environ: Mapping[str, str]) -> str:
     """Give the address of the CI job, "" where none is known."""
     if run := environ.get("GITHUB_RUN_ID"):
         server, repository = (
             environ.get(name, "") for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY")
         )
         return f"{server}/{repository}/actions/runs/{run}"
-    return next((environ[name] for name in _CI_RUN if name in environ), "")
+    return next((environ[name] for name in _CI_RUN_VARIABLES if name in environ), "")
 
 
 def ci_commit(environ: Mapping[str, str]) -> str:
     """Give the commit that the CI job works on, "" where none is known."""
-    return next((environ[name] for name in _CI_COMMIT if name in environ), "")
+    return next((environ[name] for name in _CI_COMMIT_VARIABLES if name in environ), "")
 
 
-_CI_FACTS: Mapping[str, tuple[str, ...]] = {
+_CI_FACT_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "actor": ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BUILD_REQUESTEDFOR", "BUILDKITE_BUILD_CREATOR"),
     "branch": ("GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BUILDKITE_BRANCH"),
     "pull_request": ("CI_MERGE_REQUEST_IID", "ATLANTIS_PULL_NUM", "CHANGE_ID", "PULL_NUM"),
 }
-_CI_NAMES: Mapping[str, str] = {
+_CI_SERVICES: Mapping[str, str] = {
     "GITHUB_ACTIONS": "github",
     "GITLAB_CI": "gitlab",
     "JENKINS_URL": "jenkins",
@@ -123,14 +123,14 @@ def ci_facts(environ: Mapping[str, str]) -> dict[str, str]:
         return {}
     found = {
         fact: next((environ[name] for name in names if environ.get(name)), "")
-        for fact, names in _CI_FACTS.items()
+        for fact, names in _CI_FACT_VARIABLES.items()
     }
-    name = next((each for key, each in _CI_NAMES.items() if key in environ), "ci")
-    found |= {"name": name, "run": ci_run(environ), "commit": ci_commit(environ)}
+    name = next((each for key, each in _CI_SERVICES.items() if key in environ), "ci")
+    found |= {"name": name, "run": ci_run_url(environ), "commit": ci_commit(environ)}
     return {fact: value for fact, value in found.items() if value}
 
 
-def unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+def unknown_variable_warnings(environ: Mapping[str, str]) -> Iterator[str]:
     """Write one line for each `KPLAN_*` variable that nothing reads."""
     for name in sorted(environ):
         if name.startswith("KPLAN_") and name not in VARIABLES and not _has_known_prefix(name):

@@ -17,7 +17,7 @@ _LEVELS: Mapping[str, int] = {
 }
 
 
-def configure(environ: Mapping[str, str]) -> None:
+def configure_logging(environ: Mapping[str, str]) -> None:
     """Set up logging as the environment asks for it; without KPLAN_LOG nothing is logged.
 
     Raises:
@@ -29,10 +29,10 @@ def configure(environ: Mapping[str, str]) -> None:
     if level is None:
         known = ", ".join(_LEVELS)
         raise UsageError(f"KPLAN_LOG={asked} is no log level.", hint=f"Use one of {known}.")
-    logging.basicConfig(level=level, handlers=[_handler(environ, is_off=not asked)], force=True)
+    logging.basicConfig(level=level, handlers=[_log_handler(environ, is_off=not asked)], force=True)
 
 
-def _handler(environ: Mapping[str, str], *, is_off: bool) -> logging.Handler:
+def _log_handler(environ: Mapping[str, str], *, is_off: bool) -> logging.Handler:
     if is_off:
         return logging.NullHandler()
     path = environ.get("KPLAN_LOG_PATH", "")

@@ -8,17 +8,17 @@ from contextlib import suppress
 
 from kplan.model.version import VERSION
 
-_SIGNALLED = 128
+_SIGNAL_BASE = 128
 _GC_THRESHOLDS = (100_000, 50, 100)
 """Cycles are looked for after 100,000 new objects, not 700: saves 41 % of 15,000 blocks."""
-_VERSION_WORDS = (["-version"], ["--version"], ["-v"])
-_VERSIONS_WORDS = (["version"], ["version", "-json"], ["version", "--json"])
+_VERSION_OPTIONS = (["-version"], ["--version"], ["-v"])
+_VERSION_COMMANDS = (["version"], ["version", "-json"], ["version", "--json"])
 
 
 def main() -> None:
     """Run the command line of this process, and end it."""
     args = sys.argv[1:]
-    if said := _said_at_once(args):
+    if said := _early_output(args):
         with suppress(OSError):  # nobody reads
             os.write(1, said.encode())
         return
@@ -27,12 +27,12 @@ def main() -> None:
     from kplan.cli.run import run  # noqa: PLC0415 - as above
 
     code = run(args, os.environ)
-    if code > _SIGNALLED:
-        _leave(code)
+    if code > _SIGNAL_BASE:
+        _exit_now(code)
     sys.exit(code)
 
 
-def _leave(code: int) -> None:
+def _exit_now(code: int) -> None:
     """End at once: a thread of a library may wait for an answer, and python for the thread."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):  # nobody reads; it is closed
@@ -40,14 +40,14 @@ def _leave(code: int) -> None:
     os._exit(code)
 
 
-def _said_at_once(args: Sequence[str]) -> str:
+def _early_output(args: Sequence[str]) -> str:
     """Give the answer to what needs nothing that is slow to import, "" for all else."""
-    if args in _VERSION_WORDS:
+    if args in _VERSION_OPTIONS:
         return f"kplan {VERSION}\n"
-    if args in _VERSIONS_WORDS:
-        from kplan.cli.versions import versions  # noqa: PLC0415 - only then
+    if args in _VERSION_COMMANDS:
+        from kplan.cli.project.version_text import version_text  # noqa: PLC0415 - only then
 
-        return versions(is_json=len(args) > 1)
+        return version_text(is_json=len(args) > 1)
     return ""
 
 

@@ -34,7 +34,7 @@ class MoveOptions:
         ),
     ] = 50
 
-    def pace(self) -> "MovePace":
+    def move_limits(self) -> "MovePace":
         """Give the pace. Raises UsageError."""
         from kplan.kinds.moving import MovePace  # noqa: PLC0415 - help needs it not
 

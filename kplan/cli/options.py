@@ -84,13 +84,13 @@ Overrides = Annotated[
     ),
 ]
 
-STATE = "state/kplan.json"
-_SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-_UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+DEFAULT_STATE_PATH = "state/kplan.json"
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerOptions:
+class OutputOptions:
     """How the result is told to machines."""
 
     json: Json = False
@@ -105,13 +105,13 @@ class AnswerOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class ResultOptions(AnswerOptions):
+class ReportOptions(OutputOptions):
     """How the result is told to machines, and what is written for others to read."""
 
     report: Report = field(default_factory=list)
 
     @property
-    def is_silent(self) -> bool:
+    def has_report_on_stdout(self) -> bool:
         """Whether a report takes the place of the text on stdout."""
         return any(each.partition("=")[2] == "-" for each in self.report)
 
@@ -150,7 +150,7 @@ class StateOptions:
             "--state",
             metavar="FILE",
             help="The state file, whatever a state block says; KPLAN_STATE names another default.",
-            show_default=STATE,
+            show_default=DEFAULT_STATE_PATH,
         ),
     ] = ""
     lock: Annotated[
@@ -168,13 +168,13 @@ class StateOptions:
 
     def path(self, environ: Mapping[str, str]) -> Path:
         """Give the state file."""
-        return Path(self.state or environ.get("KPLAN_STATE") or STATE)
+        return Path(self.state or environ.get("KPLAN_STATE") or DEFAULT_STATE_PATH)
 
     def lock_timeout_s(self, environ: Mapping[str, str]) -> float:
         """Give how long to wait for the lock, in seconds. Raises UsageError."""
         if self.lock_timeout:
-            return span_s("-lock-timeout", self.lock_timeout)
-        return span_s("KPLAN_LOCK_TIMEOUT", environ.get("KPLAN_LOCK_TIMEOUT") or "0s")
+            return duration_s("-lock-timeout", self.lock_timeout)
+        return duration_s("KPLAN_LOCK_TIMEOUT", environ.get("KPLAN_LOCK_TIMEOUT") or "0s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,13 +305,13 @@ class PlanningOptions:
             ("-acknowledge-data-loss", self.acknowledge_data_loss),
         ):
             for each in addresses:
-                _check_instance(option, each)
+                _check_address(option, each)
         if self.policy_mode not in _POLICY_MODES:
             raise UsageError(f'-policy-mode={self.policy_mode} is neither "item" nor "all".')
         if self.as_principal and ":" not in self.as_principal:
             raise UsageError(f"-as={self.as_principal} is no principal.", hint="As in -as=User:ci.")
 
-    def in_flight(self, environ: Mapping[str, str]) -> int | None:
+    def parallel_requests(self, environ: Mapping[str, str]) -> int | None:
         """How many requests may be under way; None leaves it to kplan. Raises UsageError."""
         asked = environ.get("KPLAN_PARALLELISM", "")
         if self.parallelism is not None or not asked:
@@ -338,7 +338,7 @@ class PlanningOptions:
 _POLICY_MODES = ("", "item", "all")
 
 
-def _check_instance(option: str, address: str) -> None:
+def _check_address(option: str, address: str) -> None:
     try:
         Address.parse(address)
     except ValueError:
@@ -355,31 +355,33 @@ def _check_target(target: str) -> None:
         try:
             Address.parse(target)
         except ValueError:
-            raise UsageError(f"-target={target} is no resource address.", hint=_TARGETS) from None
+            raise UsageError(
+                f"-target={target} is no resource address.", hint=_TARGET_HINT
+            ) from None
 
 
-_TARGETS = (
+_TARGET_HINT = (
     "Write it as kafka_topic.NAME, 'kafka_topic.NAME[\"KEY\"]' in quotes for the shell, "
     "module.NAME, or with * as a pattern."
 )
 
 
-_LONGEST_S = 100 * 366 * 86_400.0
+_MAX_DURATION_S = 100 * 366 * 86_400.0
 
 
-def span_s(option: str, text: str) -> float:
+def duration_s(option: str, text: str) -> float:
     """Read a span of time as Go writes it (`90s`, `1m30s`), in seconds.
 
     Raises:
         UsageError: the text is no span of time.
 
     """
-    found = _SPAN.findall(text)
+    found = _DURATION.findall(text)
     if text == "0":
         return 0.0
     if not found or "".join(number + unit for number, unit in found) != text:
         raise UsageError(f"{option}={text} is no span of time.", hint="Write it as 30s, 5m or 1h.")
-    total = sum(float(number) * _UNITS[unit] for number, unit in found)
-    if total > _LONGEST_S:
+    total = sum(float(number) * _SECONDS[unit] for number, unit in found)
+    if total > _MAX_DURATION_S:
         raise UsageError(f"{option}={text} is longer than a hundred years.")
     return total

@@ -32,25 +32,25 @@ class Progress(Protocol):
         """Say one line."""
         ...
 
-    def hidden(self) -> AbstractContextManager[None]:
+    def pause(self) -> AbstractContextManager[None]:
         """Take the display away while something else is written or asked."""
         ...
 
 
 @contextmanager
-def progress(terminal: Terminal) -> Iterator[Progress]:
+def show_progress(terminal: Terminal) -> Iterator[Progress]:
     """Show progress on stderr as fits the terminal, and leave no trace of it."""
-    if terminal.is_moving:
-        from kplan.cli.bars import Bars  # noqa: PLC0415 - rich is slow to load
+    if terminal.can_animate:
+        from kplan.cli.progress_bar import BarProgress  # noqa: PLC0415 - rich is slow to load
 
-        with Bars(terminal).running() as bars:
+        with BarProgress(terminal).show() as bars:
             yield bars
     else:
-        with Lines(terminal).running() as lines:
+        with LineProgress(terminal).show() as lines:
             yield lines
 
 
-class Lines:
+class LineProgress:
     """Notes as they come, and a sign of life every ten seconds."""
 
     def __init__(self, terminal: Terminal, heartbeat_s: float = HEARTBEAT_S) -> None:
@@ -60,9 +60,9 @@ class Lines:
         self._name, self._total, self._done, self._began = "", 0, 0, time.monotonic()
 
     @contextmanager
-    def running(self) -> Iterator["Lines"]:
+    def show(self) -> Iterator["LineProgress"]:
         """Give signs of life as long as this lasts."""
-        thread = threading.Thread(target=self._beat, name="progress", daemon=True)
+        thread = threading.Thread(target=self._report_periodically, name="progress", daemon=True)
         thread.start()
         try:
             yield self
@@ -85,10 +85,10 @@ class Lines:
 
     def note(self, text: str) -> None:
         """Write one line."""
-        self._terminal.talk(text)
+        self._terminal.write_stderr(text)
 
     @contextmanager
-    def hidden(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Give no signs of life while somebody thinks about an answer."""
         name, self._name = self._name, ""
         try:
@@ -96,15 +96,15 @@ class Lines:
         finally:
             self._name = name
 
-    def _beat(self) -> None:
+    def _report_periodically(self) -> None:
         while not self._ended.wait(self._heartbeat_s):
             if self._name:
                 counted = f", {self._done} of {self._total}" if self._total else ""
-                took = elapsed(time.monotonic() - self._began)
-                self._terminal.talk(f"{self._name}... [{took} elapsed{counted}]")
+                took = elapsed_text(time.monotonic() - self._began)
+                self._terminal.write_stderr(f"{self._name}... [{took} elapsed{counted}]")
 
 
-def elapsed(seconds: float) -> str:
+def elapsed_text(seconds: float) -> str:
     """Write a span of time as Terraform does: `01m05s`."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes:02}m{rest:02}s"

@@ -9,24 +9,30 @@ from typing import Any
 import typer
 from typer.main import get_command
 
-from kplan.cli import exits, logs
-from kplan.cli.app import GROUPS, OPTIONS, VERBS, application
-from kplan.cli.arguments import Flag, Flags, from_environment, rewritten, verb_path
-from kplan.cli.as_declared import spared
-from kplan.cli.environment import unknown_variables
-from kplan.cli.exits import Exit
-from kplan.cli.problems import tell
+from kplan.cli import exit_code, logs
+from kplan.cli.app import GLOBAL_OPTIONS, GROUPS, VERBS, build_app
+from kplan.cli.arguments import (
+    OptionSpec,
+    OptionSpecs,
+    environment_arguments,
+    rewrite_arguments,
+    split_at_verb,
+)
+from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.environment import unknown_variable_warnings
+from kplan.cli.exit_code import ExitCode
 from kplan.cli.session import Session
-from kplan.cli.signals import Signals, Stopped
-from kplan.cli.terminal import Terminal, silence
+from kplan.cli.signals import SignalInterrupt, Signals
+from kplan.cli.terminal import Terminal, discard_output
+from kplan.cli.verb import skip_conversion
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.model.version import VERSION
 
 _LOG = logging.getLogger("kplan")
-COMPLETION = "_KPLAN_COMPLETE"
+COMPLETION_VARIABLE = "_KPLAN_COMPLETE"
 """What a shell sets to ask for completions; the name is typer's."""
 
-_READ_HERE = ("--chdir=", "--no-color")
+_EARLY_OPTIONS = ("--chdir=", "--no-color")
 """The global options that need nothing of typer."""
 
 
@@ -41,8 +47,8 @@ class CommandLine:
     command: Any  # a class typer keeps to itself
     path: tuple[str, ...]
     args: tuple[str, ...]
-    own: tuple[str, ...]
-    called: str
+    command_args: tuple[str, ...]
+    program: str
 
     @property
     def name(self) -> str:
@@ -50,7 +56,7 @@ class CommandLine:
         return " ".join(self.path)
 
     @property
-    def known(self) -> str:
+    def known_path(self) -> str:
         """As much of the verb as there is, as it is typed."""
         is_known = self.name in VERBS or self.name in GROUPS
         return " ".join(("kplan", *(self.path if is_known else self.path[:-1])))
@@ -58,14 +64,14 @@ class CommandLine:
     @property
     def is_bare(self) -> bool:
         """Whether neither a verb is named nor anything else asked for."""
-        asked = [each for each in self.args if not each.startswith(_READ_HERE)]
+        asked = [each for each in self.args if not each.startswith(_EARLY_OPTIONS)]
         return tuple(asked) == self.path and (not self.path or self.name in GROUPS)
 
-    def has(self, option: str) -> bool:
+    def has_option(self, option: str) -> bool:
         """Whether an option is given, wherever it stands."""
         return option in self.args
 
-    def value(self, option: str) -> str:
+    def option_value(self, option: str) -> str:
         """Give the value of a global option, "" where it is not given."""
         found = [each for each in self.args if each.startswith(f"{option}=")]
         return found[0].partition("=")[2] if found else ""
@@ -74,28 +80,28 @@ class CommandLine:
 def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
     """Carry out a command line and give the exit code. No exception leaves."""
     terminal = Terminal(environ)
-    with Signals().installed() as signals:
+    with Signals().install() as signals:
         try:
             return run_line(args, Session(environ, terminal, signals))
-        except Stopped as stopped:
-            terminal.talk("Interrupted.")
-            return exits.of_signal(stopped.number)
+        except SignalInterrupt as stopped:
+            terminal.write_stderr("Interrupted.")
+            return exit_code.signal_exit(stopped.number)
         except KplanError as error:
-            tell(error.diagnostics, terminal)
-            return Exit.ERROR
+            show_diagnostics(error.diagnostics, terminal)
+            return ExitCode.ERROR
         except BrokenPipeError:  # of typer's own help; the terminal knows how to go on without
-            silence(terminal.stdout)
-            return Exit.DONE
+            discard_output(terminal.stdout)
+            return ExitCode.DONE
         except OSError as error:  # a full disk, a folder that may not be written
             _LOG.debug("Stopped by the operating system", exc_info=True)
             at = f" ({error.filename})" if error.filename else ""
-            tell(KplanError(f"{error.strerror or error}{at}.").diagnostics, terminal)
-            return Exit.ERROR
+            show_diagnostics(KplanError(f"{error.strerror or error}{at}.").diagnostics, terminal)
+            return ExitCode.ERROR
         except Exception as error:  # noqa: BLE001 - the last resort: no traceback reaches a user
             from kplan.cli import crash  # noqa: PLC0415 - hardly ever needed
 
-            terminal.talk(crash.report(error))
-            return Exit.ERROR
+            terminal.write_stderr(crash.write_crash_report(error))
+            return ExitCode.ERROR
 
 
 def command_line(args: Sequence[str], environ: Mapping[str, str]) -> CommandLine:
@@ -105,14 +111,16 @@ def command_line(args: Sequence[str], environ: Mapping[str, str]) -> CommandLine
         UsageError: what was typed, or KPLAN_CLI_ARGS, cannot be taken apart.
 
     """
-    before, path, rest = verb_path(args, OPTIONS, frozenset(GROUPS))
+    before, path, rest = split_at_verb(args, GLOBAL_OPTIONS, frozenset(GROUPS))
     name = " ".join(path)
-    root = spared(get_command(application(name.__eq__, _near(path))))
-    ahead = rewritten(before, OPTIONS)
-    given = rewritten([*from_environment(environ, path), *rest], _flags(root, path))
+    root = skip_conversion(get_command(build_app(name.__eq__, _nearby_verbs(path))))
+    ahead = rewrite_arguments(before, GLOBAL_OPTIONS)
+    given = rewrite_arguments(
+        [*environment_arguments(environ, path), *rest], _option_specs(root, path)
+    )
     every = (*ahead, *path, *given)
-    if name in VERBS and all(each.startswith(_READ_HERE) for each in ahead):
-        return CommandLine(_found(root, path), path, every, tuple(given), f"kplan {name}")
+    if name in VERBS and all(each.startswith(_EARLY_OPTIONS) for each in ahead):
+        return CommandLine(_subcommand(root, path), path, every, tuple(given), f"kplan {name}")
     return CommandLine(root, path, every, every, "kplan")
 
 
@@ -123,55 +131,60 @@ def run_line(args: Sequence[str], session: Session) -> int:
         UsageError: the command line cannot be taken apart.
 
     """
-    if COMPLETION in session.environ:
-        get_command(application(lambda _: True)).main(prog_name="kplan")
+    if COMPLETION_VARIABLE in session.environ:
+        get_command(build_app(lambda _: True)).main(prog_name="kplan")
     line = command_line(args, session.environ)
-    terminal = replace(session.terminal, no_color=line.has("--no-color"))
+    terminal = replace(session.terminal, no_color=line.has_option("--no-color"))
     session = replace(session, terminal=terminal, args=line.args)
     try:
-        return _carried_out(line, session)
+        return _execute(line, session)
     except KplanError as error:
         sources = error.sources if isinstance(error, ConfigError) else {}
-        tell(error.diagnostics, session.terminal, is_stream=line.has("--json"), sources=sources)
-        return exits.of_error(error, detailed=line.has("--detailed-exitcode"))
+        show_diagnostics(
+            error.diagnostics,
+            session.terminal,
+            is_stream=line.has_option("--json"),
+            sources=sources,
+        )
+        return exit_code.error_exit(error, detailed=line.has_option("--detailed-exitcode"))
 
 
-def _carried_out(line: CommandLine, session: Session) -> int:
-    logs.configure(session.environ)
-    for warning in unknown_variables(session.environ):
-        session.terminal.talk(f"Warning: {warning}")
-    if folder := line.value("--chdir"):
-        _enter(folder)
-    if line.has("--version") and not line.path:
-        session.terminal.data(f"kplan {VERSION}")
-        return Exit.DONE
+def _execute(line: CommandLine, session: Session) -> int:
+    logs.configure_logging(session.environ)
+    for warning in unknown_variable_warnings(session.environ):
+        session.terminal.write_stderr(f"Warning: {warning}")
+    if folder := line.option_value("--chdir"):
+        _change_folder(folder)
+    if line.has_option("--version") and not line.path:
+        session.terminal.write_stdout(f"kplan {VERSION}")
+        return ExitCode.DONE
     if line.is_bare:
-        _invoked(line, (*line.own, "--help"), session)
-        return Exit.ERROR
+        _invoke(line, (*line.command_args, "--help"), session)
+        return ExitCode.ERROR
     try:
-        return _invoked(line, line.own, session)
+        return _invoke(line, line.command_args, session)
     except typer.TyperException as error:
         told = error.format_message().replace("Value error, ", "")  # pydantic's own words
-        raise UsageError(told, hint=f"See `{line.known} -help`.") from None
+        raise UsageError(told, hint=f"See `{line.known_path} -help`.") from None
 
 
-def _invoked(line: CommandLine, args: Sequence[str], session: Session) -> int:
+def _invoke(line: CommandLine, args: Sequence[str], session: Session) -> int:
     try:
-        with line.command.make_context(line.called, list(args), obj=session) as context:
+        with line.command.make_context(line.program, list(args), obj=session) as context:
             code: int = line.command.invoke(context)
             return code
     except typer.Exit as done:
         return done.exit_code
 
 
-def _enter(folder: str) -> None:
+def _change_folder(folder: str) -> None:
     try:
         os.chdir(folder)
     except OSError as error:
         raise UsageError(f"-chdir={folder}: {error.strerror}.") from None
 
 
-def _near(path: tuple[str, ...]) -> Iterable[str]:
+def _nearby_verbs(path: tuple[str, ...]) -> Iterable[str]:
     """Give the verbs that help, or an error, may name: typer takes its time for each."""
     if (name := " ".join(path)) in VERBS:
         return (name,)
@@ -180,20 +193,20 @@ def _near(path: tuple[str, ...]) -> Iterable[str]:
     return {each.partition(" ")[0]: each for each in VERBS}.values()  # a group shows with any
 
 
-def _flags(command: Any, path: tuple[str, ...]) -> Flags:  # noqa: ANN401 - as in CommandLine
+def _option_specs(command: Any, path: tuple[str, ...]) -> OptionSpecs:  # noqa: ANN401 - as in CommandLine
     """Read from typer which options the verb has, and which of them take a value."""
     if " ".join(path) not in VERBS:
-        return OPTIONS
-    found = {"--help": Flag(takes_value=False)}
-    for each in _found(command, path).params:
+        return GLOBAL_OPTIONS
+    found = {"--help": OptionSpec(takes_value=False)}
+    for each in _subcommand(command, path).params:
         if each.param_type_name == "option":
             on, off = each.opts, each.secondary_opts
-            found |= {name: Flag(not each.is_flag, off[0] if off else "") for name in on}
-            found |= {name: Flag(takes_value=False, opposite=on[0]) for name in off}
+            found |= {name: OptionSpec(not each.is_flag, off[0] if off else "") for name in on}
+            found |= {name: OptionSpec(takes_value=False, opposite=on[0]) for name in off}
     return found
 
 
-def _found(command: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - as in CommandLine
+def _subcommand(command: Any, path: tuple[str, ...]) -> Any:  # noqa: ANN401 - as in CommandLine
     for name in path:
         command = command.commands[name]
     return command

@@ -7,12 +7,14 @@ from contextlib import contextmanager, suppress
 from threading import Event
 from types import FrameType
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-STDERR = 2
-_STOPPING = b"\nStopping as soon as what is in flight is settled; a second signal stops at once.\n"
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STDERR_FD = 2
+_STOP_NOTICE = (
+    b"\nStopping as soon as what is in flight is settled; a second signal stops at once.\n"
+)
 
 
-class Stopped(KeyboardInterrupt):
+class SignalInterrupt(KeyboardInterrupt):
     """A signal ended the run. It is no `Exception`, so that nobody takes it for a fault."""
 
     def __init__(self, number: int) -> None:
@@ -28,14 +30,14 @@ class Signals:
     """
 
     def __init__(self) -> None:
-        self.stop = Event()
+        self.stop_event = Event()
         self.number = 0
         self.is_deferred = False
 
     @contextmanager
-    def installed(self) -> Iterator["Signals"]:
+    def install(self) -> Iterator["Signals"]:
         """Listen for signals; the former listeners come back at the end."""
-        former = {number: signal.signal(number, self._receive) for number in STOPPING}
+        former = {number: signal.signal(number, self._receive) for number in STOP_SIGNALS}
         try:
             yield self
         finally:
@@ -46,15 +48,15 @@ class Signals:
         """Let the first signal from now on ask only."""
         self.is_deferred = True
 
-    def obey(self) -> None:
+    def stop_deferring(self) -> None:
         """Let every signal from now on stop the run at once again."""
         self.is_deferred = False
 
     def _receive(self, number: int, _: FrameType | None) -> None:
         self.number = number
-        if not self.is_deferred or self.stop.is_set():
-            raise Stopped(number)
-        self.stop.set()
+        if not self.is_deferred or self.stop_event.is_set():
+            raise SignalInterrupt(number)
+        self.stop_event.set()
         # Past Python's own buffers, which the interrupted code may be in the middle of using.
         with suppress(OSError):
-            os.write(STDERR, _STOPPING)
+            os.write(STDERR_FD, _STOP_NOTICE)

@@ -6,24 +6,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from kplan.cli.environment import is_ci, is_on
-from kplan.cli.signals import Stopped
+from kplan.cli.environment import is_ci, is_enabled
+from kplan.cli.signals import SignalInterrupt
 from kplan.report.look import PLAIN, Look
 
 _WIDTHS = range(20, 1000)
 
 
-def look(environ: Mapping[str, str], stream: TextIO, *, no_color: bool = False) -> Look:
+def text_style(environ: Mapping[str, str], stream: TextIO, *, no_color: bool = False) -> Look:
     """Tell how text is to look on a stream.
 
     Colour: `-no-color` and NO_COLOR forbid it, FORCE_COLOR and CLICOLOR_FORCE ask for it, else a
     terminal that is not dumb has it (no-color.org, bixense.com/clicolors).
     """
     return Look(
-        width=_width(environ, stream),
-        colour=not no_color and _has_colour(environ, stream),
-        unicode=_can_write(stream, "╷│→"),
-        accessible=is_on(environ, "KPLAN_A11Y"),
+        width=_terminal_width(environ, stream),
+        colour=not no_color and _has_color(environ, stream),
+        unicode=_can_encode(stream, "╷│→"),
+        accessible=is_enabled(environ, "KPLAN_A11Y"),
     )
 
 
@@ -38,19 +38,19 @@ class Terminal:
     stderr: TextIO = field(default_factory=lambda: sys.stderr)
 
     @property
-    def data_look(self) -> Look:
+    def stdout_style(self) -> Look:
         """How text is to look on stdout."""
-        return look(self.environ, self.stdout, no_color=self.no_color)
+        return text_style(self.environ, self.stdout, no_color=self.no_color)
 
     @property
-    def talk_look(self) -> Look:
+    def stderr_style(self) -> Look:
         """How text is to look on stderr."""
-        return look(self.environ, self.stderr, no_color=self.no_color)
+        return text_style(self.environ, self.stderr, no_color=self.no_color)
 
     @property
-    def is_moving(self) -> bool:
+    def can_animate(self) -> bool:
         """Whether stderr is a screen where what was written may be drawn over."""
-        still = is_on(self.environ, "KPLAN_A11Y") or is_ci(self.environ)
+        still = is_enabled(self.environ, "KPLAN_A11Y") or is_ci(self.environ)
         return not still and _is_screen(self.environ, self.stderr)
 
     @property
@@ -62,13 +62,13 @@ class Terminal:
     @property
     def is_automation(self) -> bool:
         """Whether hints about what to type next would reach nobody."""
-        return is_on(self.environ, "KPLAN_IN_AUTOMATION", "TF_IN_AUTOMATION")
+        return is_enabled(self.environ, "KPLAN_IN_AUTOMATION", "TF_IN_AUTOMATION")
 
-    def data(self, text: str, *, end: str = "\n") -> None:
+    def write_stdout(self, text: str, *, end: str = "\n") -> None:
         """Write to stdout, ended by one line feed unless it is empty."""
         _write(self.stdout, text, end)
 
-    def talk(self, text: str) -> None:
+    def write_stderr(self, text: str) -> None:
         """Write to stderr, ended by a line feed unless it is empty."""
         _write(self.stderr, text, "\n")
 
@@ -80,7 +80,7 @@ class Terminal:
             return self.stdin.readline().strip()
         except UnicodeDecodeError:
             return ""
-        except Stopped:
+        except SignalInterrupt:
             self.stderr.write("\n")  # what comes next is no answer to the question
             raise
 
@@ -95,27 +95,27 @@ def _write(stream: TextIO, text: str, end: str) -> None:
         stream.write(whole.encode(encoding, "replace").decode(encoding))
         stream.flush()
     except BrokenPipeError:
-        silence(stream)
+        discard_output(stream)
 
 
-def silence(stream: TextIO) -> None:
+def discard_output(stream: TextIO) -> None:
     """Send all that is still to come nowhere: a reader who left must not stop an apply."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 
-def _has_colour(environ: Mapping[str, str], stream: TextIO) -> bool:
+def _has_color(environ: Mapping[str, str], stream: TextIO) -> bool:
     if environ.get("NO_COLOR"):
         return False
-    return is_on(environ, "FORCE_COLOR", "CLICOLOR_FORCE") or _is_screen(environ, stream)
+    return is_enabled(environ, "FORCE_COLOR", "CLICOLOR_FORCE") or _is_screen(environ, stream)
 
 
 def _is_screen(environ: Mapping[str, str], stream: TextIO) -> bool:
     return stream.isatty() and environ.get("TERM") != "dumb"
 
 
-def _can_write(stream: TextIO, text: str) -> bool:
+def _can_encode(stream: TextIO, text: str) -> bool:
     try:
         text.encode(stream.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -123,7 +123,7 @@ def _can_write(stream: TextIO, text: str) -> bool:
     return True
 
 
-def _width(environ: Mapping[str, str], stream: TextIO) -> int:
+def _terminal_width(environ: Mapping[str, str], stream: TextIO) -> int:
     columns = environ.get("COLUMNS", "")
     if columns.isdecimal() and int(columns) in _WIDTHS:
         return int(columns)

@@ -1,13 +1,14 @@
-"""A verb: a function over groups of options, written so that typer can read it."""
+"""A verb: a function over groups of options, and how typer reads it."""
 
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import partial
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-Run = Callable[..., int]
+VerbFunction = Callable[..., int]
 Examples = tuple[tuple[str, str], ...]
 
 _NO_COLOR = Annotated[bool, typer.Option("--no-color", help="Write without colour.")]
@@ -21,12 +22,12 @@ class Verb:
     parameters; it returns the exit code. `examples` are command lines with what each is for.
     """
 
-    run: Run
+    run: VerbFunction
     examples: Examples
 
     def callback(self) -> Callable[..., int]:
         """Give the function as typer reads it: every field of every group a parameter."""
-        plain, grouped = _parameters(self.run)
+        plain, grouped = _split_parameters(self.run)
 
         def called(context: typer.Context, no_color: bool, **given: Any) -> int:  # noqa: ANN401, FBT001 - the session has read it already
             del no_color
@@ -38,7 +39,11 @@ class Verb:
 
         flat = [
             *plain,
-            *(_parameter(group, each) for group in grouped.values() for each in fields(group)),
+            *(
+                _field_parameter(group, each)
+                for group in grouped.values()
+                for each in fields(group)
+            ),
         ]
         shown = [
             inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context),
@@ -60,12 +65,12 @@ class Verb:
         return "\n".join(("\b", "Examples:", *lines))
 
 
-def verb(*examples: tuple[str, str]) -> Callable[[Run], Verb]:
+def verb(*examples: tuple[str, str]) -> Callable[[VerbFunction], Verb]:
     """Make a verb of a function; each example is a command line and what it is for."""
     return lambda run: Verb(run, examples)
 
 
-def _parameters(run: Run) -> tuple[list[inspect.Parameter], Mapping[str, type[Any]]]:
+def _split_parameters(run: VerbFunction) -> tuple[list[inspect.Parameter], Mapping[str, type[Any]]]:
     """Split what a verb takes, behind the session, into parameters and groups of them."""
     hints = get_type_hints(run, include_extras=True)
     plain: list[inspect.Parameter] = []
@@ -79,7 +84,7 @@ def _parameters(run: Run) -> tuple[list[inspect.Parameter], Mapping[str, type[An
     return plain, grouped
 
 
-def _parameter(group: type[Any], each: Field[Any]) -> inspect.Parameter:
+def _field_parameter(group: type[Any], each: Field[Any]) -> inspect.Parameter:
     hint = get_type_hints(group, include_extras=True)[each.name]
     default = each.default
     if each.default_factory is not MISSING:
@@ -90,3 +95,45 @@ def _parameter(group: type[Any], each: Field[Any]) -> inspect.Parameter:
         annotation=hint,
         default=inspect.Parameter.empty if default is MISSING else default,
     )
+
+
+def skip_conversion(command: Any) -> Any:  # noqa: ANN401 - a class typer keeps to itself
+    """Let a command of typer, with those below it, take such values; others are converted as ever.
+
+    All are, where another typer converts in another way.
+    """
+    listed = command.get_params
+
+    def params(context: Any) -> list[Any]:  # noqa: ANN401 - as above
+        found: list[Any] = listed(context)  # with -help, which is none of the command's own
+        for each in found:
+            if convert := getattr(type(each), "get_runtime_param", None):
+                each.get_runtime_param = DeclaredTypeConverter(partial(convert, each)).converter
+        return found
+
+    command.get_params = params
+    for each in getattr(command, "commands", {}).values():
+        skip_conversion(each)
+    return command
+
+
+class DeclaredTypeConverter:
+    """Stands before typer's own conversion of one parameter."""
+
+    def __init__(self, converting: Callable[[], Any]) -> None:
+        self._typer_converter = converting
+
+    def converter(self) -> "DeclaredTypeConverter":
+        """Give what converts."""
+        return self
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401 - as typer has it
+        """Give the value as the verb takes it. Raises typer's own errors."""
+        declared = param.type_descriptor.annotation
+        if value is None:
+            return () if param.multiple or param.nargs == -1 else None
+        if type(value) is declared:
+            return value
+        if declared == list[str] and all(isinstance(each, str) for each in value):
+            return list(value)
+        return self._typer_converter().coerce(value, param=param, ctx=ctx)

@@ -1,8 +1,8 @@
-"""The real objects behind the ports of a use case; they are built here and nowhere else."""
+"""Build the real objects behind the ports of a use case: project, state store, cluster, clock."""
 
 import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -10,19 +10,64 @@ from itertools import takewhile
 from pathlib import Path
 from threading import Lock
 
-from kplan.cli.environment import ci_commit, ci_facts, ci_run
-from kplan.cli.keeping import remote_store
+from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.environment import ci_commit, ci_facts, ci_run_url
 from kplan.cli.options import InputOptions, PlanningOptions, StateOptions
-from kplan.cli.problems import tell
 from kplan.cli.progress import Progress
 from kplan.cli.session import Session
 from kplan.cluster.port import Cluster
-from kplan.config.inputs import Inputs, Text
-from kplan.config.load import Configuration
-from kplan.model.errors import ConfigError, UsageError
-from kplan.policy.access_codes import ACCEPTABLE
+from kplan.cluster.records import Shelf
+from kplan.config.inputs import Inputs, VariableText
+from kplan.config.load import Configuration, load_configuration
+from kplan.config.modules.provider import Provider
+from kplan.config.state_block import find_state_location
+from kplan.kinds import KINDS
+from kplan.model.errors import ConfigError, StateError, UsageError
+from kplan.policy.codes import ACCEPTABLE_CODES
 from kplan.state.holder import this_run
+from kplan.state.record_store import RecordStore
 from kplan.workflow.project import PlanOptions, PolicyOptions, Ports, Project
+
+
+def remote_state_store(
+    folder: Path, inputs: Inputs, environ: Mapping[str, str]
+) -> RecordStore | None:
+    """Give the place on the cluster; None where the state is in a file. Nothing is asked yet.
+
+    Raises:
+        ConfigError: the state block, or the connection, cannot be made out.
+
+    """
+    found = find_state_location(folder, inputs, KINDS)
+    if not found.is_known:
+        configuration = load_configuration(folder, inputs, KINDS)
+        raise ConfigError(configuration.diagnostics, configuration.sources)
+    if found.topic is None:
+        return None
+    return _open_record_store(found.topic, found.providers, (folder, inputs), environ)
+
+
+def _open_record_store(
+    shelf: Shelf,
+    providers: tuple[Provider, ...],
+    given: tuple[Path, Inputs],
+    environ: Mapping[str, str],
+) -> RecordStore:
+    from kplan.kafka.settings.resolver import resolve_settings  # noqa: PLC0415
+    from kplan.kafka.state_topic import KafkaRecords  # noqa: PLC0415 - heavy, and only needed here
+
+    block = next((each for each in providers if not each.key), None)
+    resolved = resolve_settings(block, environ, folder=given[0])
+    if resolved.settings is None:
+        sources = load_configuration(*given, KINDS).sources
+        raise ConfigError(resolved.diagnostics, sources)
+    if resolved.settings.is_direct:
+        raise StateError(
+            "The state is kept on the cluster, which takes a broker, and bootstrap_controllers "
+            "leaves the brokers out.",
+            "Work with a copy in a file: -state=FILE",
+        )
+    return RecordStore(KafkaRecords(resolved.settings, shelf))
 
 
 class SystemClock:
@@ -37,7 +82,9 @@ class SystemClock:
         time.sleep(seconds)
 
 
-def project(session: Session, states: StateOptions, inputs: InputOptions | None = None) -> Project:
+def build_project(
+    session: Session, states: StateOptions, inputs: InputOptions | None = None
+) -> Project:
     """Name the configuration of the current folder, its state, and what is put into it.
 
     Raises:
@@ -46,17 +93,19 @@ def project(session: Session, states: StateOptions, inputs: InputOptions | None 
     """
     options = inputs or InputOptions()
     given = Inputs(
-        tuple(_variables(session.args)),
+        tuple(_variable_options(session.args)),
         environ=session.environ,
         skips_foreign=options.skip_foreign,
     )
     # A file that is named on the command line is meant, whatever the state block says.
     folder = Path.cwd()
-    remote = None if states.state else cache(lambda: remote_store(folder, given, session.environ))
+    remote = (
+        None if states.state else cache(lambda: remote_state_store(folder, given, session.environ))
+    )
     return Project(folder, states.path(session.environ), given, remote)
 
 
-def ports(
+def build_ports(
     session: Session,
     verb: str,
     states: StateOptions,
@@ -72,33 +121,33 @@ def ports(
 
     """
     environ = session.environ
-    holder = this_run(verb, ci=ci_run(environ), commit=ci_commit(environ))
+    holder = this_run(verb, ci=ci_run_url(environ), commit=ci_commit(environ))
     turn = Lock()  # several clusters are connected at the same time
 
     def connect(found: Configuration, key: str) -> Cluster:
-        return _connected(session, progress, found, key, (turn, within_s))
+        return _connect(session, progress, found, key, (turn, within_s))
 
     return Ports(
         connect=connect,
         progress=progress,
         clock=SystemClock(),
         now=lambda: datetime.now(UTC),
-        is_stopped=session.signals.stop.is_set,
+        is_stopped=session.signals.stop_event.is_set,
         holder=holder if states.lock else None,
         lock_timeout_s=states.lock_timeout_s(environ),
         ci=ci_facts(environ),
     )
 
 
-def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
+def build_plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
     """Say what narrows the plan. Raises UsageError."""
     planning.check()
     if is_destroy and planning.replace:
         raise UsageError("-replace creates anew what it deletes: it does not go with destroy.")
-    if unknown := sorted(set(planning.accept) - ACCEPTABLE):
+    if unknown := sorted(set(planning.accept) - ACCEPTABLE_CODES):
         raise UsageError(
             f"-accept={unknown[0]} is no guard that can be let through.",
-            hint=f"Those are {', '.join(sorted(ACCEPTABLE))}.",
+            hint=f"Those are {', '.join(sorted(ACCEPTABLE_CODES))}.",
         )
     return PlanOptions(
         targets=tuple(planning.target),
@@ -119,7 +168,7 @@ def plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOptions:
     )
 
 
-def _connected(
+def _connect(
     session: Session,
     progress: Progress,
     found: Configuration,
@@ -128,23 +177,21 @@ def _connected(
 ) -> Cluster:
     """Open the cluster that a provider block names, or the environment where there is none."""
     from kplan.kafka.cluster import open_cluster  # noqa: PLC0415 - heavy, and some verbs
-    from kplan.kafka.resolve import connection_settings  # noqa: PLC0415 - need no cluster
+    from kplan.kafka.settings.resolver import resolve_settings  # noqa: PLC0415 - need no cluster
 
     block = next((each for each in found.providers if each.key == key), None)
-    controllers = _controllers(session.args, found)
-    resolved = connection_settings(
-        block, session.environ, folder=Path.cwd(), controllers=controllers
-    )
+    controllers = _controllers_option(session.args, found)
+    resolved = resolve_settings(block, session.environ, folder=Path.cwd(), controllers=controllers)
     if resolved.settings is None:
         raise ConfigError(resolved.diagnostics, found.sources)
     turn, within_s = patience
-    with turn, progress.hidden():
-        tell(resolved.diagnostics, session.terminal, sources=found.sources)
+    with turn, progress.pause():
+        show_diagnostics(resolved.diagnostics, session.terminal, sources=found.sources)
     timeouts = resolved.settings.timeouts.within(within_s)
     return open_cluster(replace(resolved.settings, timeouts=timeouts))
 
 
-def _controllers(args: Iterable[str], found: Configuration) -> str:
+def _controllers_option(args: Iterable[str], found: Configuration) -> str:
     """Give the controllers that are named on the command line, "" for none (K919-03)."""
     options = (each.partition("=") for each in takewhile(lambda each: each != "--", args))
     given = [value for name, _, value in options if name == "--bootstrap-controller"]
@@ -158,18 +205,18 @@ def _controllers(args: Iterable[str], found: Configuration) -> str:
     return given[-1] if given else ""
 
 
-def _variables(args: Iterable[str]) -> Iterator[Text | Path]:
+def _variable_options(args: Iterable[str]) -> Iterator[VariableText | Path]:
     """Give what sets variables, in the order in which it was typed: the last one wins."""
     for arg in takewhile(lambda each: each != "--", args):
         option, _, value = arg.partition("=")
         if option == "--var":
-            yield _text(value)
+            yield _parse_variable(value)
         elif option == "--var-file":
             yield Path(value)
 
 
-def _text(given: str) -> Text:
+def _parse_variable(given: str) -> VariableText:
     name, equals, raw = given.partition("=")
     if not equals or not name.strip():
         raise UsageError(f"-var {given!r} is not of the form NAME=VALUE.")
-    return Text(name.strip(), raw, f"-var {name.strip()}")
+    return VariableText(name.strip(), raw, f"-var {name.strip()}")

@@ -9,11 +9,7 @@ from dataclasses import replace
 
 from kplan.cluster.contents import Answer, Contents, HeldCredential, Site
 from kplan.cluster.errors import refusal
-from kplan.cluster.resource_configs import (
-    FEATURES,
-    QUOTA_KEYS,
-    keys_of,
-)
+from kplan.cluster.resource_configs import FEATURES, QUOTA_KEYS, keys_of
 from kplan.cluster.setting_specs import (
     ConfigResource,
     ConfigScope,

@@ -1,7 +1,4 @@
-"""Codes of problems with a configuration, each with its fixed summary.
-
-Where Terraform has the same problem the summary is Terraform's, as people search for it.
-"""
+"""Codes and summaries of configuration diagnostics."""
 
 from collections.abc import Mapping
 

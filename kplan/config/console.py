@@ -1,4 +1,4 @@
-"""Evaluating single expressions against a folder, as `kplan console` does."""
+"""Evaluate single expressions against a folder, for `kplan console`."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from kplan.config.checks import reference_problems
-from kplan.config.data import NotHere
-from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.declarations.reference import reference_problems
+from kplan.config.diagnostic import EvaluationError, error
+from kplan.config.evaluation.evaluate import deep_recursion, evaluate
 from kplan.config.inputs import Inputs
-from kplan.config.opening import Root, open_folder
-from kplan.config.outputs import type_json
-from kplan.config.problem import Failure, error
-from kplan.config.room import room_to_work
+from kplan.config.modules.data_source import NoClusterError
+from kplan.config.modules.output import type_json
+from kplan.config.modules.root_module import RootModule, open_folder
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression
 from kplan.config.syntax.source import Origin, Source
@@ -25,7 +24,7 @@ from kplan.config.values.written import SENSITIVE, value_text
 from kplan.kinds.base import ResourceKind
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
 
-NAME = "<console>"
+CONSOLE_FILE = "<console>"
 """The file that problems of a typed expression name."""
 
 MAX_DEPTH = 200
@@ -34,14 +33,14 @@ MAX_CHARACTERS = 64 * 2**20
 """Bounds of a value that is shown. Values share their parts in memory, so a few short local values
 can come to more than any screen or pipe could take."""
 
-_READ_BY = "kplan plan reads it."
-_TYPE = "type"
-_UNFINISHED = frozenset({"KP105", "KP107"})
+_NO_CLUSTER_HINT = "kplan plan reads it."
+_TYPE_FUNCTION = "type"
+_INCOMPLETE_CODES = frozenset({"KP105", "KP107"})
 _NO_FILES = "KP127"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ConsoleResult:
     """What an expression came to. With errors among the diagnostics the value means nothing.
 
     `is_type` says that the expression was `type(...)`; the value is then the text of the type.
@@ -61,7 +60,7 @@ class Answer:
         """The value as `terraform console` prints it; secrets are `(sensitive value)`."""
         if self.is_type and isinstance(self.value, str):
             return self.value
-        with room_to_work():
+        with deep_recursion():
             return value_text(self.value)
 
     @property
@@ -71,44 +70,44 @@ class Answer:
         `{"ok":true,"type":"string","value":"a"}`; where a part is sensitive, `(sensitive value)`
         stands for it and `"sensitive":true` beside.
         """
-        with room_to_work():
+        with deep_recursion():
             of = json.dumps(type_json(type_of(self.value)), separators=(",", ":"))
             secret = '"sensitive":true,' if has_sensitive(self.value) else ""
-            value = _ascii(json_text(_masked(self.value)))
+            value = _escape_non_ascii(json_text(_mask_sensitive(self.value)))
             return f'{{"ok":true,{secret}"type":{of},"value":{value}}}'
 
 
-def _ascii(text: str) -> str:
+def _escape_non_ascii(text: str) -> str:
     """Escape what is not ASCII in JSON: some of it ends a line for some readers."""
     if text.isascii():
         return text
     return "".join([each if each.isascii() else json.dumps(each)[1:-1] for each in text])
 
 
-def _masked(value: Value) -> Value:
+def _mask_sensitive(value: Value) -> Value:
     match value:
         case Sensitive():
             return SENSITIVE
         case tuple():
-            return tuple([_masked(each) for each in value])
+            return tuple([_mask_sensitive(each) for each in value])
         case dict():
-            return {key: _masked(each) for key, each in value.items()}
+            return {key: _mask_sensitive(each) for key, each in value.items()}
         case _:
             return value
 
 
-class _NoCluster:
+class _NoClusterReader:
     """Whoever asks for a data source is told why there is none."""
 
     def describe(self, provider: str) -> NoReturn:
         """Refuse."""
         del provider
-        raise NotHere(_READ_BY)
+        raise NoClusterError(_NO_CLUSTER_HINT)
 
     def read(self, provider: str, kind: str, names: object) -> NoReturn:
         """Refuse."""
         del provider, kind, names
-        raise NotHere(_READ_BY)
+        raise NoClusterError(_NO_CLUSTER_HINT)
 
 
 class Console:
@@ -119,7 +118,7 @@ class Console:
     """
 
     def __init__(self, folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> None:
-        self._root = open_folder(folder, inputs, kinds).reading(_NoCluster())
+        self._root = open_folder(folder, inputs, kinds).with_reader(_NoClusterReader())
         found = (each for each in self._root.problems if each.code != _NO_FILES)
         self.diagnostics = in_order(found)
 
@@ -128,39 +127,41 @@ class Console:
         """Text of every file read so far, by the name it is shown under."""
         return self._root.sources
 
-    def is_unfinished(self, text: str) -> bool:
+    def is_incomplete(self, text: str) -> bool:
         """Tell whether a bracket or heredoc is open at the end, so that more may follow."""
-        _, problems = parse_expression(Source(NAME, text, is_file=False))
-        return any(each.code in _UNFINISHED for each in problems)
+        _, problems = parse_expression(Source(CONSOLE_FILE, text, is_file=False))
+        return any(each.code in _INCOMPLETE_CODES for each in problems)
 
-    def evaluate_text(self, text: str) -> Answer:
+    def evaluate_text(self, text: str) -> ConsoleResult:
         """Evaluate one expression."""
-        with room_to_work():
-            return self._answer(Source(NAME, text, is_file=False))
+        with deep_recursion():
+            return self._evaluate_source(Source(CONSOLE_FILE, text, is_file=False))
 
-    def _answer(self, source: Source) -> Answer:
+    def _evaluate_source(self, source: Source) -> ConsoleResult:
         attribute, problems = parse_expression(source)
         if attribute is None:
-            return Answer(None, problems)
+            return ConsoleResult(None, problems)
         origin = Origin(source, EXPRESSION_BASE)
-        declared = self._root.module.declared
+        declared = self._root.module.declarations
         static = tuple(reference_problems(attribute.references, origin, declared))
         if static:
-            return Answer(None, in_order(static))
-        node = _asked_type(attribute.value)
-        value, told = _evaluated(self._root, node or attribute.value, origin)
-        if value is _NOTHING and not has_errors(told):
+            return ConsoleResult(None, in_order(static))
+        node = _type_call_argument(attribute.value)
+        value, told = _evaluate_node(self._root, node or attribute.value, origin)
+        if value is _NO_VALUE and not has_errors(told):
             # It failed before, and was told then: with nothing worked out it is told once more.
-            value, told = _evaluated(self._root.anew(), node or attribute.value, origin)
-        if isinstance(value, _Nothing):
-            return Answer(None, in_order(told) if has_errors(told) else self._reasons(origin))
-        if problem := _unshowable(value, origin):
-            return Answer(None, (problem,))
+            value, told = _evaluate_node(self._root.fresh_copy(), node or attribute.value, origin)
+        if isinstance(value, _NoValue):
+            return ConsoleResult(
+                None, in_order(told) if has_errors(told) else self._file_errors(origin)
+            )
+        if problem := _size_problem(value, origin):
+            return ConsoleResult(None, (problem,))
         if node is not None:
-            return Answer(type_text(type_of(value)), in_order(told), is_type=True)
-        return Answer(value, in_order(told))
+            return ConsoleResult(type_text(type_of(value)), in_order(told), is_type=True)
+        return ConsoleResult(value, in_order(told))
 
-    def _reasons(self, origin: Origin) -> tuple[Diagnostic, ...]:
+    def _file_errors(self, origin: Origin) -> tuple[Diagnostic, ...]:
         """Say why there is no value where evaluation says nothing: a file has an error."""
         subject = origin.range(-EXPRESSION_BASE, -EXPRESSION_BASE)
         told = "What it refers to has an error of its own."
@@ -170,44 +171,44 @@ class Console:
         )
 
 
-class _Nothing:
+class _NoValue:
     """No value, which is something else than null."""
 
 
-_NOTHING = _Nothing()
+_NO_VALUE = _NoValue()
 
 
-def _asked_type(node: ast.Node) -> ast.Node | None:
+def _type_call_argument(node: ast.Node) -> ast.Node | None:
     """Give `x` of an expression `type(x)`, which no function can do: a type is no value."""
     while isinstance(node, ast.Group):
         node = node.inner
-    if isinstance(node, ast.Call) and node.name == _TYPE and not node.is_expanding:
+    if isinstance(node, ast.Call) and node.name == _TYPE_FUNCTION and not node.is_expanding:
         return node.arguments[0] if len(node.arguments) == 1 else None
     return None
 
 
-def _evaluated(
-    root: Root, node: ast.Node, origin: Origin
-) -> tuple[Value | _Nothing, list[Diagnostic]]:
+def _evaluate_node(
+    root: RootModule, node: ast.Node, origin: Origin
+) -> tuple[Value | _NoValue, list[Diagnostic]]:
     """Evaluate, with every problem that was met on the way."""
-    ledger = root.run.ledger
+    ledger = root.context.results
     before = len(ledger.diagnostics)
     told: list[Diagnostic] = []
-    value: Value | _Nothing = _NOTHING
+    value: Value | _NoValue = _NO_VALUE
     try:
         value = evaluate(node, root.module.scope(origin))
-    except Failure as failure:
+    except EvaluationError as failure:
         told.extend(failure.diagnostics)
     except RecursionError:
         subject = origin.range(node.start, node.end)
         told.append(error("KP114", subject, "The expression is nested too deeply."))
     told.extend(ledger.diagnostics[before:])
     if has_errors(told):
-        value = _NOTHING
+        value = _NO_VALUE
     return value, told
 
 
-def _unshowable(value: Value, origin: Origin) -> Diagnostic | None:
+def _size_problem(value: Value, origin: Origin) -> Diagnostic | None:
     """Say why a value cannot be shown, if it cannot: walking it must not take any depth."""
     subject = origin.range(-EXPRESSION_BASE, -EXPRESSION_BASE)
     level: list[Value] = [value]
@@ -217,22 +218,22 @@ def _unshowable(value: Value, origin: Origin) -> Diagnostic | None:
         characters += sum([len(each) for each in level if isinstance(each, str)])
         if parts > MAX_PARTS or characters > MAX_CHARACTERS:
             return error("KP114", subject, "The value is too large to be shown.")
-        level = _inner(level)
+        level = _nested_values(level)
         if not level:
             return None
     return error("KP114", subject, f"The value nests more than {MAX_DEPTH} levels deep.")
 
 
-def _inner(level: Sequence[Value]) -> list[Value]:
+def _nested_values(level: Sequence[Value]) -> list[Value]:
     found: list[Value] = []
     for each in level:
-        found.extend(_parts(each))
+        found.extend(_value_parts(each))
         if len(found) > MAX_PARTS:
             break
     return found
 
 
-def _parts(value: Value) -> Iterator[Value]:
+def _value_parts(value: Value) -> Iterator[Value]:
     match value:
         case tuple():
             yield from value

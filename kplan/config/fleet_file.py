@@ -9,20 +9,23 @@ from pathlib import Path
 from typing import TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from kplan.config.checks import undeclared_in
-from kplan.config.declared import Declaration, Declared, Known, declared
-from kplan.config.evaluation.evaluate import evaluate
-from kplan.config.evaluation.misuse import meant
-from kplan.config.files import FLEET_FILE, read_text
+from kplan.config.declarations.body_schema import BodySchema, body_problems, label_problems
+from kplan.config.declarations.declaration import (
+    Declaration,
+    KnownKinds,
+    ModuleDeclarations,
+    collect_declarations,
+)
+from kplan.config.declarations.file import FLEET_FILE, read_text
+from kplan.config.declarations.module_folder import ModuleFolders
+from kplan.config.declarations.reference import block_reference_problems
+from kplan.config.diagnostic import EvaluationError, error, suggestion
+from kplan.config.evaluation.evaluate import deep_recursion, evaluate
 from kplan.config.inputs import Inputs
-from kplan.config.ledger import Ledger
-from kplan.config.library import Library
-from kplan.config.module import Module
-from kplan.config.opening import open_library
-from kplan.config.problem import Failure, error
-from kplan.config.providers import Provider
-from kplan.config.room import room_to_work
-from kplan.config.shape import Shape, body_problems, label_problems
+from kplan.config.modules.module import Module
+from kplan.config.modules.provider import Provider
+from kplan.config.modules.result_cache import ResultCache
+from kplan.config.modules.root_module import open_root_module
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
@@ -34,18 +37,18 @@ from kplan.model.source import SourceRange
 T = TypeVar("T")
 
 STORE_FORMATS = ("parquet", "delta")
-_OPEN = Shape(labels=1, is_open=True)
-_SHAPES: Mapping[str, Shape] = {
-    "cluster": Shape(
+_PROVIDER_SCHEMA = BodySchema(label_count=1, is_open=True)
+_SCHEMAS: Mapping[str, BodySchema] = {
+    "cluster": BodySchema(
         (
             *("labels", "configuration", "state", "snapshot", "audit", "audit_time_zone"),
             *("deadline_s", "super_users", "allow_everyone"),
         ),
         blocks=("provider",),
-        labels=1,
+        label_count=1,
     ),
-    "store": Shape(("path", "format")),
-    "spark": Shape(("master", "remote", "conf")),
+    "store": BodySchema(("path", "format")),
+    "spark": BodySchema(("master", "remote", "conf")),
 }
 
 
@@ -77,96 +80,96 @@ class FleetCluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class FleetConfiguration:
     """What a fleet file says. With errors among the diagnostics it is incomplete."""
 
     folder: Path
     clusters: tuple[FleetCluster, ...] = ()
     store: str = "fleet"
     store_format: str = STORE_FORMATS[0]
-    master: str = ""
-    remote: str = ""
-    conf: Mapping[str, str] = field(default_factory=dict)
+    spark_master: str = ""
+    spark_remote: str = ""
+    spark_conf: Mapping[str, str] = field(default_factory=dict)
     diagnostics: tuple[Diagnostic, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def load_fleet(folder: Path, inputs: Inputs) -> Fleet:
+def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
     """Read and evaluate the fleet file of a folder. What a user can fix is in the diagnostics."""
-    with room_to_work():
-        library = _FleetLibrary(folder)
-        root = open_library(library, inputs, ())
-        ledger, module = root.run.ledger, root.module
-        module.work_out()
-        ledger.report(_twice(library.blocks))
+    with deep_recursion():
+        library = _FleetFolder(folder)
+        root = open_root_module(library, inputs, ())
+        ledger, module = root.context.results, root.module
+        module.evaluate_all()
+        ledger.report(_duplicate_blocks(library.blocks))
         for each in library.blocks:
-            ledger.report(undeclared_in(each, module.declared))
-        reader = _Reader(module, ledger, folder)
-        clusters = [reader.cluster(each) for each in library.of("cluster")]
-        store, spark = library.last("store"), library.last("spark")
+            ledger.report(block_reference_problems(each, module.declarations))
+        reader = _ArgumentReader(module, ledger, folder)
+        clusters = [reader.cluster(each) for each in library.blocks_of("cluster")]
+        store, spark = library.single_block("store"), library.single_block("spark")
         path = reader.text(store, "path") if store else None
         form = reader.one_of(store, "format", STORE_FORMATS) if store else None
-        return Fleet(
+        return FleetConfiguration(
             folder,
             tuple(sorted(clusters, key=lambda each: each.name)),
             store=path if path and "://" in path else str(folder.absolute() / (path or "fleet")),
             store_format=form or STORE_FORMATS[0],
-            master=reader.text(spark, "master") or "" if spark else "",
-            remote=reader.text(spark, "remote") or "" if spark else "",
-            conf=reader.texts(spark, "conf") if spark else {},
+            spark_master=reader.text(spark, "master") or "" if spark else "",
+            spark_remote=reader.text(spark, "remote") or "" if spark else "",
+            spark_conf=reader.string_map(spark, "conf") if spark else {},
             diagnostics=in_order(ledger.diagnostics),
             sources=root.sources,
         )
 
 
-class _FleetLibrary(Library):
+class _FleetFolder(ModuleFolders):
     """The one file of a fleet, its own blocks set apart."""
 
     def __init__(self, root: Path) -> None:
-        super().__init__(root, Known(()))
+        super().__init__(root, KnownKinds(()))
         self.blocks: list[Declaration] = []
-        self._read: Declared | None = None
+        self._read: ModuleDeclarations | None = None
 
-    def folder(self, path: str) -> Declared:
+    def declarations(self, path: str) -> ModuleDeclarations:
         del path  # it has modules no more than resources
         if self._read is None:
-            self._read = self._file()
+            self._read = self._read_file()
         return self._read
 
-    def of(self, kind: str) -> list[Declaration]:
+    def blocks_of(self, kind: str) -> list[Declaration]:
         """List the sound blocks of a type."""
         return [each for each in self.blocks if each.block.type == kind and not each.is_broken]
 
-    def last(self, kind: str) -> Declaration | None:
+    def single_block(self, kind: str) -> Declaration | None:
         """Give the block of a type that stands once."""
-        return next(iter(self.of(kind)), None)
+        return next(iter(self.blocks_of(kind)), None)
 
-    def _file(self) -> Declared:
+    def _read_file(self) -> ModuleDeclarations:
         text = read_text(self.root / FLEET_FILE, FLEET_FILE)
         if isinstance(text, Diagnostic):
             told = replace(text, hint="It names the clusters of the fleet: kplan help fleets.")
-            return Declared(diagnostics=[told], has_lost=True)
+            return ModuleDeclarations(diagnostics=[told], is_incomplete=True)
         self.sources[FLEET_FILE] = text
         parsed = parse_file(Source(FLEET_FILE, text))
         own: list[ast.Item] = []
         others: list[ast.Item] = []
         for item in parsed.items:
-            is_own = isinstance(item.content, ast.Block) and item.content.type in _SHAPES
+            is_own = isinstance(item.content, ast.Block) and item.content.type in _SCHEMAS
             (own if is_own else others).append(item)
-        found = declared(others, Known(()), has_lost=parsed.has_lost)
-        found.diagnostics = [_meant(each, others) for each in found.diagnostics]
+        found = collect_declarations(others, KnownKinds(()), has_lost=parsed.has_lost)
+        found.diagnostics = [_with_suggestion(each, others) for each in found.diagnostics]
         found.diagnostics.extend(parsed.diagnostics)
         for item in own:
-            self._keep(item, found)
+            self._add_block(item, found)
         return found
 
-    def _keep(self, item: ast.Item, found: Declared) -> None:
+    def _add_block(self, item: ast.Item, found: ModuleDeclarations) -> None:
         block = item.content
         if not isinstance(block, ast.Block):
             return
         problems = []
         if not item.is_broken:
-            shape = _SHAPES[block.type]
+            shape = _SCHEMAS[block.type]
             problems = [
                 *label_problems(block, item.origin, shape),
                 *body_problems(block, item.origin, shape),
@@ -174,33 +177,35 @@ class _FleetLibrary(Library):
         found.diagnostics.extend(problems)
         name = block.labels[0].text if block.labels else ""
         arguments = {each.name: each for each in block.attributes}
-        is_broken = item.is_broken or len(block.labels) != _SHAPES[block.type].labels
+        is_broken = item.is_broken or len(block.labels) != _SCHEMAS[block.type].label_count
         self.blocks.append(Declaration(name, item.origin, block, arguments, is_broken))
 
 
-def _meant(told: Diagnostic, items: Sequence[ast.Item]) -> Diagnostic:
+def _with_suggestion(told: Diagnostic, items: Sequence[ast.Item]) -> Diagnostic:
     """Suggest which block of a fleet file may be meant by one that nobody knows."""
     if told.code != "KP120" or told.hint:
         return told
     types = (each.content.type for each in items if isinstance(each.content, ast.Block))
-    return replace(told, hint=next(filter(None, (meant(each, _SHAPES) for each in types)), ""))
+    return replace(
+        told, hint=next(filter(None, (suggestion(each, _SCHEMAS) for each in types)), "")
+    )
 
 
-def _twice(blocks: list[Declaration]) -> Iterator[Diagnostic]:
+def _duplicate_blocks(blocks: list[Declaration]) -> Iterator[Diagnostic]:
     first: dict[tuple[str, str], Declaration] = {}
     for each in blocks:
         other = first.setdefault((each.block.type, each.name), each)
         if other is not each:
             what = " ".join(filter(None, (each.block.type, f'"{each.name}"' if each.name else "")))
-            told = f"There is another {what} block, at {other.place}."
-            related = (("declared first", other.place),)
-            yield error("KP128", each.place, told, related=related)
+            told = f"There is another {what} block, at {other.declared_at}."
+            related = (("declared first", other.declared_at),)
+            yield error("KP128", each.declared_at, told, related=related)
 
 
-class _Reader:
+class _ArgumentReader:
     """Evaluates arguments, and tells those that are of the wrong sort."""
 
-    def __init__(self, module: Module, ledger: Ledger, folder: Path) -> None:
+    def __init__(self, module: Module, ledger: ResultCache, folder: Path) -> None:
         self._module = module
         self._ledger = ledger
         self._folder = folder
@@ -211,36 +216,37 @@ class _Reader:
         if not blocks and "snapshot" not in found.arguments:
             told = f'Nothing says how cluster "{found.name}" is read.'
             hint = 'Give it a provider "kafka" block, or snapshot = "FILE".'
-            self._ledger.report([error("KP139", found.place, told, hint=hint)])
+            self._ledger.report([error("KP139", found.declared_at, told, hint=hint)])
         configuration = self._path(found, "configuration")
         own_state = self._path(found, "state")
         usual = None if configuration is None else configuration / "state" / "kplan.json"
         return FleetCluster(
             found.name,
-            found.place,
-            labels=self.texts(found, "labels"),
+            found.declared_at,
+            labels=self.string_map(found, "labels"),
             provider=self._provider(found, blocks[0]) if blocks else None,
             configuration=configuration,
             state=own_state or usual,
             has_own_state=own_state is not None,
             snapshot=self._path(found, "snapshot"),
-            audit=tuple(_log(self._folder, each) for each in self._list(found, "audit")),
+            audit=tuple(_audit_log(self._folder, each) for each in self._strings(found, "audit")),
             audit_time_zone=self._time_zone(found, "audit_time_zone"),
             deadline_s=self._seconds(found, "deadline_s"),
-            super_users=tuple(self._list(found, "super_users")),
-            allow_everyone=self._typed(found, "allow_everyone", bool, "true or false") or False,
+            super_users=tuple(self._strings(found, "super_users")),
+            allow_everyone=self._value_of_type(found, "allow_everyone", bool, "true or false")
+            or False,
         )
 
     def text(self, found: Declaration, name: str) -> str | None:
         """Read a string; None where there is none."""
-        return self._typed(found, name, str, "a string")
+        return self._value_of_type(found, name, str, "a string")
 
-    def texts(self, found: Declaration, name: str) -> dict[str, str]:
+    def string_map(self, found: Declaration, name: str) -> dict[str, str]:
         """Read a map of strings."""
         what = "a map of strings"
-        given: dict[str, object] = self._typed(found, name, dict, what) or {}
-        self._check_words(found, name, given.values(), what)
-        return {key: _word(value) for key, value in given.items()}
+        given: dict[str, object] = self._value_of_type(found, name, dict, what) or {}
+        self._check_scalars(found, name, given.values(), what)
+        return {key: _value_text(value) for key, value in given.items()}
 
     def one_of(self, found: Declaration, name: str, choices: tuple[str, ...]) -> str | None:
         """Read a string that is one of a few words; None where there is none."""
@@ -250,13 +256,13 @@ class _Reader:
             self._ledger.report([error("KP139", found.value_range(name), told)])
         return given
 
-    def _list(self, found: Declaration, name: str) -> list[str]:
+    def _strings(self, found: Declaration, name: str) -> list[str]:
         what = "a list of strings"
-        given: list[object] = self._typed(found, name, list, what) or []
-        self._check_words(found, name, given, what)
-        return [_word(each) for each in given]
+        given: list[object] = self._value_of_type(found, name, list, what) or []
+        self._check_scalars(found, name, given, what)
+        return [_value_text(each) for each in given]
 
-    def _check_words(
+    def _check_scalars(
         self, found: Declaration, name: str, given: Iterable[object], what: str
     ) -> None:
         if not all(isinstance(each, str | int | float) for each in given):
@@ -286,7 +292,7 @@ class _Reader:
             self._ledger.report([error("KP139", found.value_range(name), told)])
             return ""
 
-    def _typed(self, found: Declaration, name: str, wanted: type[T], what: str) -> T | None:
+    def _value_of_type(self, found: Declaration, name: str, wanted: type[T], what: str) -> T | None:
         value = self._value(found, name)
         if value is None or isinstance(value, wanted):
             return value
@@ -299,7 +305,7 @@ class _Reader:
             return None
         try:
             value = evaluate(found.arguments[name].value, self._module.scope(found.origin))
-        except Failure as failure:
+        except EvaluationError as failure:
             self._ledger.report(failure.diagnostics)
             return None
         return to_json_value(bare(value))
@@ -307,25 +313,25 @@ class _Reader:
     def _provider(self, found: Declaration, block: ast.Block) -> Provider:
         names = {each.name: each for each in block.attributes}
         inner = Declaration("kafka", found.origin, block, names)
-        self._ledger.report(label_problems(block, found.origin, _OPEN))
+        self._ledger.report(label_problems(block, found.origin, _PROVIDER_SCHEMA))
         values = {name: self._value(inner, name) for name in names}
         secret = frozenset(name for name in names if self._is_secret(inner, name))
         ranges = {name: inner.value_range(name) for name in names}
-        return Provider("", values, ranges, secret, inner.place)
+        return Provider("", values, ranges, secret, inner.declared_at)
 
     def _is_secret(self, found: Declaration, name: str) -> bool:
         try:
             scope = self._module.scope(found.origin)
             return has_sensitive(evaluate(found.arguments[name].value, scope))
-        except Failure:
+        except EvaluationError:
             return False  # told already
 
 
-def _log(folder: Path, name: str) -> str:
+def _audit_log(folder: Path, name: str) -> str:
     """Name a log as Spark does, which may work elsewhere than where kplan was started."""
     return name if "://" in name else str(folder.absolute() / name)
 
 
-def _word(value: object) -> str:
+def _value_text(value: object) -> str:
     """Write a value of a map as configurations write it: true, not True."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,37 +1,159 @@
-"""Who refers to whom, as the files say it: nothing is evaluated, so no variable needs a value."""
+"""The graph of references between blocks, built from the files without evaluation."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from kplan.config.checks import reference_problems
-from kplan.config.circles import circular_edges
-from kplan.config.declared import MODULE, Declaration, Declared
+from kplan.config.declarations.block_schema import MODULE_SCHEMA
+from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
+from kplan.config.declarations.module_folder import ModuleFolders, join_path
+from kplan.config.declarations.reference import reference_problems
+from kplan.config.diagnostic import error
+from kplan.config.evaluation.scope import CONSTANT_ROOTS
 from kplan.config.inputs import Inputs
-from kplan.config.library import Library, joined
-from kplan.config.mentions import Mention, mentions
-from kplan.config.module import MAX_DEPTH
-from kplan.config.names import CONSTANT_ROOTS
-from kplan.config.opening import open_folder
-from kplan.config.problem import error
+from kplan.config.modules.module import MAX_MODULE_DEPTH
+from kplan.config.modules.root_module import open_folder
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
+from kplan.config.syntax.walk import children
 from kplan.kinds.base import ResourceKind
 from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.model.graph import Graph, Node, Sort
 
+Edge = tuple[str, str]
+
+
+def cycle_edges(edges: Iterable[Edge]) -> frozenset[Edge]:
+    """Find the edges that lie on a circle."""
+    following: dict[str, list[str]] = defaultdict(list)
+    for start, end in edges:
+        following[start].append(end)
+    part_of = {
+        node: number for number, part in enumerate(_strong_components(following)) for node in part
+    }
+    return frozenset(
+        (start, end)
+        for start, ends in following.items()
+        for end in ends
+        if part_of[start] == part_of[end]
+    )
+
+
+def _strong_components(following: Mapping[str, Sequence[str]]) -> Iterator[list[str]]:
+    index: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    open_nodes: dict[str, None] = {}
+    for first in list(following):
+        if first in index:
+            continue
+        index[first] = lowest[first] = len(index)
+        open_nodes[first] = None
+        work = [(first, iter(following.get(first, ())))]
+        while work:
+            node, ahead = work[-1]
+            new = _next_unvisited(node, ahead, (index, lowest, open_nodes))
+            if new is not None:
+                index[new] = lowest[new] = len(index)
+                open_nodes[new] = None
+                work.append((new, iter(following.get(new, ()))))
+                continue
+            work.pop()
+            if work:
+                above = work[-1][0]
+                lowest[above] = min(lowest[above], lowest[node])
+            if lowest[node] == index[node]:
+                yield _pop_component(node, open_nodes)
+
+
+def _next_unvisited(
+    node: str,
+    ahead: Iterator[str],
+    known: tuple[dict[str, int], dict[str, int], dict[str, None]],
+) -> str | None:
+    """Go on to the first node that was not met before; those that are open lie on a circle."""
+    index, lowest, open_nodes = known
+    for each in ahead:
+        if each not in index:
+            return each
+        if each in open_nodes:
+            lowest[node] = min(lowest[node], index[each])
+    return None
+
+
+def _pop_component(node: str, open_nodes: dict[str, None]) -> list[str]:
+    part: list[str] = []
+    while not part or part[-1] != node:
+        part.append(open_nodes.popitem()[0])
+    return part
+
+
+class AttributeReference(NamedTuple):
+    """A reference `root.name`; `member` is what follows, instance keys left out.
+
+    `module.pay["eu"].topic` has the root `module`, the name `pay` and the member `topic`.
+    """
+
+    root: str
+    name: str
+    member: str = ""
+
+
+def attribute_references(attribute: ast.Attribute) -> Iterator[AttributeReference]:
+    """List the references in an argument that go beyond a bare word."""
+    behind: dict[int, str] | None = None
+    for reference in attribute.references:
+        if not reference.steps:
+            continue
+        name, *more = reference.steps
+        if reference.root == "module" and not more:
+            behind = _member_names(attribute.value) if behind is None else behind
+            more = [behind.get(reference.end, "")]
+        yield AttributeReference(reference.root, name, more[0] if more else "")
+
+
+def _member_names(node: ast.Node) -> dict[int, str]:
+    """Find the names behind indexes and splats, by where the reference before these ends."""
+    found: dict[int, str] = {}
+    pending = [node]
+    while pending:
+        each = pending.pop()
+        match each:
+            case ast.GetAttr(_, _, ast.Index() as target, name):
+                found[_without_indexes(target).end] = name
+            case ast.Splat() if member := _first_step(each.each):
+                found[_without_indexes(each.target).end] = member
+        pending.extend(children(each))
+    return found
+
+
+def _without_indexes(node: ast.Node) -> ast.Node:
+    while isinstance(node, ast.Index):
+        node = node.target
+    return node
+
+
+def _first_step(node: ast.Node) -> str:
+    """Give the name that is taken of each element of a splat."""
+    name = ""
+    while isinstance(node, ast.GetAttr | ast.Index):
+        name = node.name if isinstance(node, ast.GetAttr) else name
+        node = node.target
+    return name
+
+
 MAX_NODES = 100_000
 """Modules that call others twice, which call others twice, come to more than can be drawn."""
 
-_PER_INSTANCE = frozenset({"each", "count"})
-_NO_NODES = frozenset({*CONSTANT_ROOTS, *_PER_INSTANCE, "self", "data"})
-_OTHER_WORDS = frozenset({"provider", "providers"})
+_INSTANCE_ROOTS = frozenset({"each", "count"})
+_ROOTS_WITHOUT_NODE = frozenset({*CONSTANT_ROOTS, *_INSTANCE_ROOTS, "self", "data"})
+_PROVIDER_ARGUMENTS = frozenset({"provider", "providers"})
 """Arguments whose words name providers, which are no values."""
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class ConfigurationGraph:
     """A graph, with what is wrong with the files it was drawn from and their text."""
 
     graph: Graph
@@ -39,19 +161,19 @@ class Drawn:
     sources: Mapping[str, str] = field(repr=False)
 
 
-def drawn(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Drawn:
+def build_graph(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> ConfigurationGraph:
     """Draw the graph of a folder and of the modules that it calls.
 
     An edge that leads nowhere is left out and told among the diagnostics. Modules that are not
     there are drawn as if they were empty.
     """
     root = open_folder(folder, inputs, kinds)
-    drawing = _Drawing(root.run.library)
-    drawing.draw(_Place((), ".", root.module.declared, frozenset({"."})))
+    drawing = _GraphBuilder(root.context.folders)
+    drawing.add_module(_ModulePlace((), ".", root.module.declarations, frozenset({"."})))
     edges = sorted(each for each in drawing.edges if drawing.nodes.keys() >= {*each})
     nodes = sorted(drawing.nodes.values(), key=lambda each: (each.home, each.sort, each.label))
-    graph = Graph(tuple(nodes), tuple(edges), circular_edges(edges))
-    return Drawn(graph, in_order(drawing.problems), root.sources)
+    graph = Graph(tuple(nodes), tuple(edges), cycle_edges(edges))
+    return ConfigurationGraph(graph, in_order(drawing.problems), root.sources)
 
 
 class _Argument(NamedTuple):
@@ -59,132 +181,136 @@ class _Argument(NamedTuple):
     origin: Origin
 
 
-class _Place(NamedTuple):
+class _ModulePlace(NamedTuple):
     """A module: its names from the root, its folder, and the folders of those above it."""
 
     path: tuple[str, ...]
     folder: str
-    declared: Declared
-    above: frozenset[str]
+    declarations: ModuleDeclarations
+    ancestors: frozenset[str]
 
     def address(self, label: str) -> str:
         return "".join(f"module.{step}." for step in self.path) + label
 
 
 @dataclass(slots=True)
-class _Drawing:
+class _GraphBuilder:
     """Nodes and edges so far."""
 
-    library: Library
+    folders: ModuleFolders
     nodes: dict[str, Node] = field(default_factory=dict)
     edges: set[tuple[str, str]] = field(default_factory=set)
     problems: list[Diagnostic] = field(default_factory=list)
 
-    def draw(self, place: _Place) -> None:
+    def add_module(self, place: _ModulePlace) -> None:
         """Draw what a module declares, and the modules that it calls."""
-        declared = place.declared
+        declared = place.declarations
         self.problems.extend(declared.diagnostics)
         for sort, label, arguments in _blocks(declared):
-            self.add(place, sort, label, arguments)
+            self.add_node(place, sort, label, arguments)
         for name in sorted(declared.modules):
             if len(self.nodes) > MAX_NODES:
                 told = f"There are more than {MAX_NODES} blocks in all instances of modules."
-                self.problems.append(error("KP114", declared.modules[name].place, told))
+                self.problems.append(error("KP114", declared.modules[name].declared_at, told))
                 return
-            self.call(place, declared.modules[name])
+            self.add_module_call(place, declared.modules[name])
 
-    def add(self, place: _Place, sort: Sort, label: str, arguments: Sequence[_Argument]) -> None:
+    def add_node(
+        self, place: _ModulePlace, sort: Sort, label: str, arguments: Sequence[_Argument]
+    ) -> None:
         """Draw a node, and the edges of its arguments."""
         node = Node(place.path, label, sort)
         self.nodes[node.address] = node
         for each in arguments:
-            self.refer(place, node.address, each)
+            self.add_edges(place, node.address, each)
 
-    def refer(self, place: _Place, start: str, found: _Argument) -> None:
+    def add_edges(self, place: _ModulePlace, start: str, found: _Argument) -> None:
         """Draw the edges of one argument."""
         attribute, origin = found
-        if attribute.name not in _OTHER_WORDS:
-            told = reference_problems(attribute.references, origin, place.declared)
+        if attribute.name not in _PROVIDER_ARGUMENTS:
+            told = reference_problems(attribute.references, origin, place.declarations)
             self.problems.extend(told)
-        for each in mentions(attribute):
-            for end in self.ends(place, each):
+        for each in attribute_references(attribute):
+            for end in self.edge_targets(place, each):
                 if place.address(end) != start or not end.startswith("var."):  # a rule of its own
                     self.edges.add((start, place.address(end)))
 
-    def ends(self, place: _Place, mention: Mention) -> Iterator[str]:
+    def edge_targets(self, place: _ModulePlace, mention: AttributeReference) -> Iterator[str]:
         """Say which nodes a reference leads to, by their names in the module."""
         root, name, member = mention
         if root == "module":
-            inner = self.called(place, name)
-            outputs = [member] if member else inner.declared.outputs if inner else ()
+            inner = self.called_module(place, name)
+            outputs = [member] if member else inner.declarations.outputs if inner else ()
             yield from (f"module.{name}.output.{each}" for each in outputs)
             if not member:
                 yield f"module.{name}"
         elif root == "kafka":
             yield f"provider.kafka.{name}"
-        elif root not in _NO_NODES:
+        elif root not in _ROOTS_WITHOUT_NODE:
             yield f"{root}.{name}"
 
-    def call(self, place: _Place, found: Declaration) -> None:
+    def add_module_call(self, place: _ModulePlace, found: Declaration) -> None:
         """Draw a module block, what is handed to the module, and the module itself."""
         label = f"module.{found.name}"
         given = [_Argument(each, found.origin) for each in found.block.attributes]
-        self.add(place, Sort.MODULE, label, [each for each in given if _is_own(each)])
-        inner = self.called(place, found.name)
+        self.add_node(
+            place, Sort.MODULE, label, [each for each in given if _is_meta_argument(each)]
+        )
+        inner = self.called_module(place, found.name)
         for each in given:
-            if not _is_own(each):
+            if not _is_meta_argument(each):
                 start = place.address(f"{label}.var.{each.attribute.name}")
-                self.refer(place, start, each)
-                if any(one.root in _PER_INSTANCE for one in each.attribute.references):
+                self.add_edges(place, start, each)
+                if any(one.root in _INSTANCE_ROOTS for one in each.attribute.references):
                     self.edges.add((start, place.address(label)))
         if inner is not None:
-            self.draw(inner)
+            self.add_module(inner)
 
-    def called(self, place: _Place, name: str) -> _Place | None:
+    def called_module(self, place: _ModulePlace, name: str) -> _ModulePlace | None:
         """Find the module that a block calls, unless it is not there or calls itself."""
-        found = place.declared.modules.get(name)
+        found = place.declarations.modules.get(name)
         source = found.arguments.get("source") if found else None
         if source is None or not isinstance(source.value, ast.Literal):
             return None
-        folder = joined(place.folder, str(source.value.value))
-        is_circle = folder in place.above or len(place.path) >= MAX_DEPTH
-        if is_circle or not self.library.has(folder):
+        folder = join_path(place.folder, str(source.value.value))
+        is_circle = folder in place.ancestors or len(place.path) >= MAX_MODULE_DEPTH
+        if is_circle or not self.folders.exists(folder):
             return None
-        declared = self.library.folder(folder)
-        return _Place((*place.path, name), folder, declared, place.above | {folder})
+        declared = self.folders.declarations(folder)
+        return _ModulePlace((*place.path, name), folder, declared, place.ancestors | {folder})
 
 
-def _is_own(argument: _Argument) -> bool:
+def _is_meta_argument(argument: _Argument) -> bool:
     """Tell whether an argument of a module block is the block's own, not the module's."""
-    return argument.attribute.name in MODULE.arguments
+    return argument.attribute.name in MODULE_SCHEMA.arguments
 
 
-def _blocks(declared: Declared) -> Iterator[tuple[Sort, str, list[_Argument]]]:
+def _blocks(declared: ModuleDeclarations) -> Iterator[tuple[Sort, str, list[_Argument]]]:
     """List everything that becomes a node, but for module blocks."""
     for name, local in declared.locals.items():
         yield Sort.LOCAL, f"local.{name}", [_Argument(local.attribute, local.origin)]
     for name, found in declared.variables.items():
-        rules = [each for inner in found.block.blocks for each in _arguments(found, inner)]
+        rules = [each for inner in found.block.blocks for each in _block_arguments(found, inner)]
         yield Sort.VARIABLE, f"var.{name}", rules
     for name, found in declared.outputs.items():
-        yield Sort.OUTPUT, f"output.{name}", list(_arguments(found, found.block))
+        yield Sort.OUTPUT, f"output.{name}", list(_block_arguments(found, found.block))
     for name, found in declared.checks.items():
-        yield Sort.CHECK, f"check.{name}", list(_arguments(found, found.block))
+        yield Sort.CHECK, f"check.{name}", list(_block_arguments(found, found.block))
     for (kind, name), found in declared.resources.items():
-        yield Sort.RESOURCE, f"{kind}.{name}", list(_arguments(found, found.block))
+        yield Sort.RESOURCE, f"{kind}.{name}", list(_block_arguments(found, found.block))
     for found in declared.providers:
-        yield Sort.PROVIDER, _provider(found), list(_arguments(found, found.block))
+        yield Sort.PROVIDER, _provider_label(found), list(_block_arguments(found, found.block))
 
 
-def _arguments(found: Declaration, block: ast.Block) -> Iterator[_Argument]:
+def _block_arguments(found: Declaration, block: ast.Block) -> Iterator[_Argument]:
     for attribute in block.attributes:
         if attribute.name != "ignore_changes":  # names arguments
             yield _Argument(attribute, found.origin)
     for inner in block.blocks:
-        yield from _arguments(found, inner)
+        yield from _block_arguments(found, inner)
 
 
-def _provider(found: Declaration) -> str:
+def _provider_label(found: Declaration) -> str:
     alias = found.arguments.get("alias")
     if alias is None or not isinstance(alias.value, ast.Literal):
         return f"provider.{found.name}"

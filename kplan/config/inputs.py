@@ -1,4 +1,4 @@
-"""What the command line and the environment bring to a configuration."""
+"""Values and settings that the command line and the environment give to a configuration."""
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -8,12 +8,12 @@ from typing import NamedTuple
 from kplan.config.values.jsonvalue import Json
 
 
-class Text(NamedTuple):
+class VariableText(NamedTuple):
     """A value for one variable as text; `told` says where it came from: `-var x`."""
 
     name: str
     raw: str
-    told: str
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Inputs:
     out and counted, instead of being an error.
     """
 
-    variables: tuple[Text | Path, ...] = field(default=(), repr=False)
+    variables: tuple[VariableText | Path, ...] = field(default=(), repr=False)
     _: KW_ONLY
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     values: Mapping[str, Json] = field(default_factory=dict, repr=False)

@@ -1,65 +1,101 @@
-"""Loading of a folder: HCL files and inputs to resources, providers, outputs and problems."""
+"""Load a folder: resources, providers, outputs and diagnostics of its configuration."""
 
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from kplan.config.configuration import Configuration, VariableValue
-from kplan.config.data import Reader
+from kplan.config.diagnostic import EvaluationError, error
+from kplan.config.evaluation.evaluate import deep_recursion
 from kplan.config.inputs import Inputs
-from kplan.config.module import Module
-from kplan.config.opening import Root, open_folder
-from kplan.config.outputs import Output, outputs
-from kplan.config.policies.folder import policies, policy_settings
-from kplan.config.problem import Failure, error
-from kplan.config.providers import Provider, providers
-from kplan.config.refactorings import refactorings
-from kplan.config.room import room_to_work
-from kplan.config.state_block import state_shelf
-from kplan.config.values.jsonvalue import to_json_value
+from kplan.config.modules.data_source import DataSourceReader
+from kplan.config.modules.module import Module
+from kplan.config.modules.output import Output, evaluate_outputs
+from kplan.config.modules.provider import Provider, evaluate_providers
+from kplan.config.modules.root_module import RootModule, open_folder
+from kplan.config.policies.folder import PolicySettings, evaluate_policies, evaluate_policy_settings
+from kplan.config.refactoring import evaluate_refactorings
+from kplan.config.state_block import evaluate_state_block
+from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import has_sensitive
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.model.policy import Policy
+from kplan.model.refactoring import Refactorings
 from kplan.model.resource import Identity, Resource
 
-__all__ = ["Configuration", "Inputs", "Output", "Provider", "VariableValue", "load"]
+
+@dataclass(frozen=True, slots=True)
+class VariableValue:
+    """The value of an input variable as JSON-able data; None where it is sensitive."""
+
+    value: Json = field(repr=False)
+    is_sensitive: bool
 
 
-def load(
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a folder declares, evaluated. With errors among the diagnostics it is incomplete.
+
+    `resources` are in order of their addresses. `sources` holds the text of each file, for showing
+    the line of a problem. `digest` is the same for the same configuration files and values of
+    variables, wherever those come from; sensitive ones are not in it. With `lacks_data` there are
+    data sources, and nothing was there to read them from: what depends on them is left out.
+    """
+
+    resources: tuple[Resource, ...]
+    providers: tuple[Provider, ...]
+    outputs: tuple[Output, ...]
+    variables: Mapping[str, VariableValue]
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, str] = field(repr=False)
+    digest: str
+    refactorings: Refactorings = field(default_factory=Refactorings)
+    policies: tuple[Policy, ...] = ()
+    policy_settings: PolicySettings = field(default_factory=PolicySettings)
+    lacks_data: bool = False
+
+
+__all__ = ["Configuration", "Inputs", "Output", "Provider", "VariableValue", "load_configuration"]
+
+
+def load_configuration(
     folder: Path,
     inputs: Inputs,
     kinds: Sequence[ResourceKind],
-    reader: Reader | None = None,
+    reader: DataSourceReader | None = None,
 ) -> Configuration:
     """Load the configuration in a folder. What a user can fix is among the diagnostics.
 
     Without a `reader` data sources, and all that depends on them, have no values: this is for
     checking, and for finding out which connections there are.
     """
-    with room_to_work():
+    with deep_recursion():
         root = open_folder(folder, inputs, kinds)
-        root = root if reader is None else root.reading(reader)
-    return configured(root, inputs, kinds)
+        root = root if reader is None else root.with_reader(reader)
+    return evaluate_configuration(root, inputs, kinds)
 
 
-def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Configuration:
+def evaluate_configuration(
+    root: RootModule, inputs: Inputs, kinds: Sequence[ResourceKind]
+) -> Configuration:
     """Work out everything that an opened folder declares."""
-    with room_to_work():
-        module, ledger = root.module, root.run.ledger
-        module.work_out()
-        ledger.attempt(partial(state_shelf, module, ledger))
-        evaluated = providers(module, ledger)
-        shown = outputs(module, ledger)
-        resources = tuple(resources_of(module))
-        ledger.report(declared_twice(resources, kinds))
-        lacks_data = root.run.reader is None and _has_data(module)
-        refactored = refactorings(module, resources, ledger, lacks_data=lacks_data)
-        judges = policies(module, ledger, root.run.kinds)
-        judging = policy_settings(module, ledger)
-    variables = _variables(module)
+    with deep_recursion():
+        module, ledger = root.module, root.context.results
+        module.evaluate_all()
+        ledger.attempt(partial(evaluate_state_block, module, ledger))
+        evaluated = evaluate_providers(module, ledger)
+        shown = evaluate_outputs(module, ledger)
+        resources = tuple(evaluated_resources(module))
+        ledger.report(duplicate_objects(resources, kinds))
+        lacks_data = root.context.reader is None and _has_data_sources(module)
+        refactored = evaluate_refactorings(module, resources, ledger, lacks_data=lacks_data)
+        judges = evaluate_policies(module, ledger, root.context.kinds)
+        judging = evaluate_policy_settings(module, ledger)
+    variables = _variable_values(module)
     return Configuration(
         resources,
         evaluated,
@@ -67,7 +103,7 @@ def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Con
         variables,
         in_order(ledger.diagnostics),
         root.sources,
-        _digest(root.run.library.sources, variables, inputs.workspace),
+        _digest(root.context.folders.sources, variables, inputs.workspace),
         refactored,
         judges,
         judging,
@@ -75,27 +111,27 @@ def configured(root: Root, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Con
     )
 
 
-def _has_data(module: Module) -> bool:
-    return any(each.declared.data for each in module.modules())
+def _has_data_sources(module: Module) -> bool:
+    return any(each.declarations.data for each in module.modules())
 
 
-def resources_of(module: Module) -> Iterator[Resource]:
+def evaluated_resources(module: Module) -> Iterator[Resource]:
     """Give the resources that have values, here and in called modules, by address."""
     found: list[Resource] = []
     for node in module.resources():
         try:
             keys = list(node.instances())
-        except Failure:
+        except EvaluationError:
             continue
         for key in keys:
             try:
                 found.append(node.instance(key))
-            except Failure:
+            except EvaluationError:
                 continue
     yield from sorted(found, key=lambda each: each.address.sort_key)
 
 
-def declared_twice(
+def duplicate_objects(
     resources: Sequence[Resource], kinds: Sequence[ResourceKind]
 ) -> Iterator[Diagnostic]:
     """Find objects that two resources declare, and those that get in each other's way (K4-04).
@@ -109,12 +145,12 @@ def declared_twice(
                 continue
             other = found.setdefault(each.provider, {}).setdefault(each.identity, each)
             if other is not each:
-                yield _twice(kind, other, each)
+                yield _duplicate_error(kind, other, each)
         for first in found.values():
-            yield from _colliding(kind, first)
+            yield from _conflicts(kind, first)
 
 
-def _colliding(kind: ResourceKind, found: Mapping[Identity, Resource]) -> Iterator[Diagnostic]:
+def _conflicts(kind: ResourceKind, found: Mapping[Identity, Resource]) -> Iterator[Diagnostic]:
     for identity, problem in kind.check_all(list(found)):
         resource = found[identity]
         yield Diagnostic(
@@ -128,7 +164,7 @@ def _colliding(kind: ResourceKind, found: Mapping[Identity, Resource]) -> Iterat
         )
 
 
-def _twice(kind: ResourceKind, other: Resource, each: Resource) -> Diagnostic:
+def _duplicate_error(kind: ResourceKind, other: Resource, each: Resource) -> Diagnostic:
     first, second = sorted((other, each), key=lambda one: (one.declared_at, one.address.sort_key))
     places = [f"{one.declared_at.file}:{one.declared_at.line}" for one in (first, second)]
     told = f'duplicate {kind.noun} "{each.identity}": {places[0]} and {places[1]}'
@@ -139,12 +175,12 @@ def _twice(kind: ResourceKind, other: Resource, each: Resource) -> Diagnostic:
     )
 
 
-def _variables(module: Module) -> dict[str, VariableValue]:
+def _variable_values(module: Module) -> dict[str, VariableValue]:
     values: dict[str, VariableValue] = {}
-    for name in sorted(module.declared.variables):
+    for name in sorted(module.declarations.variables):
         try:
             value = module.variable(name)
-        except Failure:
+        except EvaluationError:
             continue
         if has_sensitive(value):
             values[name] = VariableValue(None, is_sensitive=True)

@@ -1,4 +1,4 @@
-"""`state { ... }`: where the state is kept, if not in a file."""
+"""The `state` block: where the state is stored, if not in a file."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -7,17 +7,15 @@ from pathlib import Path
 
 from kplan.cluster.names import OWN_PREFIX, is_own, topic_name_fault
 from kplan.cluster.records import DEFAULT_KEY, DEFAULT_TOPIC, Shelf
-from kplan.config.declared import Declaration
-from kplan.config.evaluation.evaluate import evaluate
-from kplan.config.evaluation.misuse import meant
-from kplan.config.files import configuration_files
+from kplan.config.declarations.declaration import Declaration
+from kplan.config.declarations.file import configuration_files
+from kplan.config.diagnostic import EvaluationError, error, suggestion, warning
+from kplan.config.evaluation.evaluate import deep_recursion, evaluate
 from kplan.config.inputs import Inputs
-from kplan.config.ledger import Ledger
-from kplan.config.module import Module
-from kplan.config.opening import open_folder
-from kplan.config.problem import Failure, error, warning
-from kplan.config.providers import Provider, providers
-from kplan.config.room import room_to_work
+from kplan.config.modules.module import Module
+from kplan.config.modules.provider import Provider, evaluate_providers
+from kplan.config.modules.result_cache import ResultCache
+from kplan.config.modules.root_module import open_folder
 from kplan.config.values.sensitive import bare, has_sensitive, unmark
 from kplan.config.values.value import Value
 from kplan.kinds.base import ResourceKind
@@ -26,12 +24,12 @@ from kplan.model.diagnostic import Diagnostic, has_errors
 BACKENDS = ("file", "kafka")
 
 _KEY = re.compile(r"[A-Za-z0-9._-]{1,200}")
-_MOST_REPLICAS = 32_767
-_BLOCK = re.compile(rb"\bstate\b[^\n=]*[{:]")
+_MAX_REPLICATION_FACTOR = 32_767
+_STATE_BLOCK = re.compile(rb"\bstate\b[^\n=]*[{:]")
 
 
 @dataclass(frozen=True, slots=True)
-class Keeping:
+class StateLocation:
     """Where the state is kept: on a shelf of the cluster, in a file where that is None.
 
     `providers` say how to reach the cluster. Where it is not known, because of mistakes in the
@@ -39,53 +37,55 @@ class Keeping:
     """
 
     is_known: bool = True
-    shelf: Shelf | None = None
+    topic: Shelf | None = None
     providers: tuple[Provider, ...] = ()
 
 
-def keeping(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> Keeping:
+def find_state_location(
+    folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]
+) -> StateLocation:
     """Find out where the state is kept, evaluating only what that takes.
 
     A folder without a state block is not even parsed.
     """
-    if not _may_be_there(folder):
-        return Keeping()
-    with room_to_work():
+    if not _may_have_state_block(folder):
+        return StateLocation()
+    with deep_recursion():
         root = open_folder(folder, inputs, kinds)
-        ledger, declared = root.run.ledger, root.module.declared
-        if not declared.states and not declared.has_lost:
-            return Keeping()
+        ledger, declared = root.context.results, root.module.declarations
+        if not declared.state_blocks and not declared.is_incomplete:
+            return StateLocation()
         try:
-            shelf = state_shelf(root.module, ledger)
-            found = providers(root.module, ledger) if shelf else ()
-        except Failure:
-            return Keeping(is_known=False)
+            shelf = evaluate_state_block(root.module, ledger)
+            found = evaluate_providers(root.module, ledger) if shelf else ()
+        except EvaluationError:
+            return StateLocation(is_known=False)
     if has_errors(ledger.diagnostics):
-        return Keeping(is_known=False)
-    return Keeping(shelf=shelf, providers=found)
+        return StateLocation(is_known=False)
+    return StateLocation(topic=shelf, providers=found)
 
 
-def state_shelf(module: Module, ledger: Ledger) -> Shelf | None:
+def evaluate_state_block(module: Module, ledger: ResultCache) -> Shelf | None:
     """Evaluate the state block; None where there is none, or one for a file.
 
     Raises:
         Failure: what it says is not known.
 
     """
-    if not module.declared.states:
+    if not module.declarations.state_blocks:
         return None
-    found = module.declared.states[0]
+    found = module.declarations.state_blocks[0]
     values: dict[str, Value] = {}
     problems: list[Diagnostic] = []
     for name, attribute in found.arguments.items():
         value = evaluate(attribute.value, module.scope(found.origin))
         if has_sensitive(value):
-            problems.append(error("KP182", found.value_range(name), _SHOWN))
+            problems.append(error("KP182", found.value_range(name), _SENSITIVE_DETAIL))
         values[name], _ = unmark(bare(value))
     problems += _problems(values, found)
     ledger.report(problems)
     if has_errors(problems) or found.is_broken or "backend" not in values:
-        raise Failure
+        raise EvaluationError
     if values["backend"] == "file":
         return None
     copies = values.get("replication_factor")
@@ -96,7 +96,7 @@ def state_shelf(module: Module, ledger: Ledger) -> Shelf | None:
     )
 
 
-_SHOWN = "The value is shown wherever the state is named, but it is sensitive."
+_SENSITIVE_DETAIL = "The value is shown wherever the state is named, but it is sensitive."
 
 
 def _problems(values: Mapping[str, Value], found: Declaration) -> Iterator[Diagnostic]:
@@ -105,24 +105,24 @@ def _problems(values: Mapping[str, Value], found: Declaration) -> Iterator[Diagn
     backend = values["backend"]
     if backend not in BACKENDS:
         told = 'The backend is "file" or "kafka".'
-        hint = meant(backend, BACKENDS) if isinstance(backend, str) else ""
+        hint = suggestion(backend, BACKENDS) if isinstance(backend, str) else ""
         yield error("KP135", found.value_range("backend"), told, hint=hint)
         return
-    others = [name for name in _FAULTS if name in values]
+    others = [name for name in _ARGUMENT_PROBLEMS if name in values]
     if backend == "file":
         for name in others:
             told = f'The argument "{name}" is for the backend "kafka".'
             yield error("KP135", found.value_range(name), told)
         return
     for name in others:
-        if values[name] is not None and (fault := _FAULTS[name](values[name])):
+        if values[name] is not None and (fault := _ARGUMENT_PROBLEMS[name](values[name])):
             yield error("KP135", found.value_range(name), fault)
     if values.get("key") is None:
         told = "Two configurations with one key on one cluster would share one state."
-        yield warning("KP136", found.place, told, hint='Name this one: key = "..."')
+        yield warning("KP136", found.declared_at, told, hint='Name this one: key = "..."')
 
 
-def _topic_fault(value: Value) -> str:
+def _topic_problem(value: Value) -> str:
     if not isinstance(value, str):
         return "A topic is named by a string."
     if fault := topic_name_fault(value):
@@ -132,27 +132,27 @@ def _topic_fault(value: Value) -> str:
     return ""
 
 
-def _key_fault(value: Value) -> str:
+def _key_problem(value: Value) -> str:
     if isinstance(value, str) and _KEY.fullmatch(value):
         return ""
     return "A key is of up to 200 letters, digits, dots, underscores and dashes."
 
 
-def _replica_fault(value: Value) -> str:
-    if type(value) is int and 1 <= value <= _MOST_REPLICAS:
+def _replication_factor_problem(value: Value) -> str:
+    if type(value) is int and 1 <= value <= _MAX_REPLICATION_FACTOR:
         return ""
     return "The replication factor is a whole number of 1 or more."
 
 
-_FAULTS: Mapping[str, Callable[[Value], str]] = {
-    "topic": _topic_fault,
-    "key": _key_fault,
-    "replication_factor": _replica_fault,
+_ARGUMENT_PROBLEMS: Mapping[str, Callable[[Value], str]] = {
+    "topic": _topic_problem,
+    "key": _key_problem,
+    "replication_factor": _replication_factor_problem,
 }
 
 
-def _may_be_there(folder: Path) -> bool:
+def _may_have_state_block(folder: Path) -> bool:
     try:
-        return any(_BLOCK.search(each.read_bytes()) for each in configuration_files(folder))
+        return any(_STATE_BLOCK.search(each.read_bytes()) for each in configuration_files(folder))
     except OSError:
         return True  # told when it is read

@@ -1,34 +1,35 @@
-"""Who may do what in every cluster: Kafka's StandardAuthorizer (KIP-801) as joins.
-
-The rules are those of `kplan/policy/access.py`, which answers for one cluster. Here ACLs meet
-requests by equality only: a request looks for its name, for `*`, and for its name cut to each
-length that prefixes of its cluster have, so that Spark can hash instead of comparing everything
-with everything.
-"""
+"""Access in every cluster: the StandardAuthorizer (KIP-801) as joins on equality."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.specs import AclBinding
-from kplan.fleet.columns import table
-from kplan.fleet.rows import CLUSTER
-from kplan.policy.access import ANY_HOST, ANY_NAME, EVERYONE, IMPLIED_BY, OPERATIONS, Rules
-from kplan.policy.access_queries import who_can as holders
+from kplan.fleet.dataframe import arrow_table
+from kplan.fleet.snapshot import CLUSTER
+from kplan.policy.access_query import who_can as holders
+from kplan.policy.authorizer import (
+    IMPLIED_BY,
+    OPERATIONS,
+    WILDCARD_HOST,
+    WILDCARD_PRINCIPAL,
+    WILDCARD_RESOURCE,
+    AuthorizerRules,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-REQUEST = ("cluster", "principal", "host", "operation", "resource_type", "resource_name")
+REQUEST_COLUMNS = ("cluster", "principal", "host", "operation", "resource_type", "resource_name")
 """The columns of a request, in Kafka's own words: `READ`, `TOPIC`."""
-_PLACE = ("cluster", "resource_type", "resource_name")
-WHO_CAN = "cluster string, principal string, host string, because string"
-_SPEAKING = ["cluster", "resource_type", "key", "acl_principal"]
-_ANYBODY = ""
+_RESOURCE_COLUMNS = ("cluster", "resource_type", "resource_name")
+WHO_CAN_SCHEMA = "cluster string, principal string, host string, because string"
+_LOOKUP_COLUMNS = ["cluster", "resource_type", "key", "acl_principal"]
+_ANY_PRINCIPAL = ""
 """No principal's name: stands for all ACLs on a pattern, whoever they are for."""
 
 
-def acls_of(objects: "DataFrame") -> "DataFrame":
+def acl_rows(objects: "DataFrame") -> "DataFrame":
     """Give the ACLs among the rows of a run, in Kafka's own words.
 
     Out: cluster, identity, resource_type, resource_name, pattern_type, principal, host, operation,
@@ -40,17 +41,17 @@ def acls_of(objects: "DataFrame") -> "DataFrame":
     return objects.where(F.col("kind") == "kafka_acl").select(
         "cluster",
         "identity",
-        word(found["resource_type"]).alias("resource_type"),
+        kafka_enum_name(found["resource_type"]).alias("resource_type"),
         found["resource_name"].alias("resource_name"),
-        word(found["resource_pattern_type_filter"]).alias("pattern_type"),
+        kafka_enum_name(found["resource_pattern_type_filter"]).alias("pattern_type"),
         found["acl_principal"].alias("principal"),
         found["acl_host"].alias("host"),
-        word(found["acl_operation"]).alias("operation"),
-        word(found["acl_permission_type"]).alias("permission"),
+        kafka_enum_name(found["acl_operation"]).alias("operation"),
+        kafka_enum_name(found["acl_permission_type"]).alias("permission"),
     )
 
 
-def rules_of(objects: "DataFrame") -> "DataFrame":
+def authorizer_rules(objects: "DataFrame") -> "DataFrame":
     """Give what brokers are set to beside their ACLs: cluster, super_users, allow_everyone."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -75,29 +76,33 @@ def verdicts(
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    kept = [name for name in requests.columns if name not in REQUEST]
+    kept = [name for name in requests.columns if name not in REQUEST_COLUMNS]
     is_super = F.array_contains("super_users", F.col("principal"))
     asked = requests.join(F.broadcast(rules), "cluster", "left").select(
         *requests.columns,
         F.coalesce(is_super, F.expr("false")).alias("is_super"),
         F.coalesce("allow_everyone", F.expr("false")).alias("is_open"),
     )
-    who = F.array(F.col("principal"), F.lit(EVERYONE))
-    looking = _looking(
-        asked, acls, F.when(F.col("is_open"), F.array_append(who, _ANYBODY)).otherwise(who)
+    who = F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL))
+    looking = _lookup_rows(
+        asked, acls, F.when(F.col("is_open"), F.array_append(who, _ANY_PRINCIPAL)).otherwise(who)
     )
-    held = _held(acls, sides).unionByName(_known(acls, rules, sides), allowMissingColumns=True)
+    held = _acl_lookup_rows(acls, sides).unionByName(
+        _pattern_rows(acls, rules, sides), allowMissingColumns=True
+    )
     is_first = (F.col("acl_principal") == F.col("principal")) & (
-        F.col("key") == key("LITERAL", F.col("resource_name"))
+        F.col("key") == pattern_key("LITERAL", F.col("resource_name"))
     )
-    found = looking.join(held, _SPEAKING, "left").where(is_first | F.col("permission").isNotNull())
-    is_meant = F.col("acl_host").isin(ANY_HOST, F.col("host"))
+    found = looking.join(held, _LOOKUP_COLUMNS, "left").where(
+        is_first | F.col("permission").isNotNull()
+    )
+    is_meant = F.col("acl_host").isin(WILDCARD_HOST, F.col("host"))
     says = {
         "denied": (F.col("permission") == "DENY") & is_meant & _denies(F.col("operation")),
         "granted": (F.col("permission") == "ALLOW") & is_meant & _grants(F.col("operation")),
-        "known": F.col("permission") == _ANYBODY,
+        "known": F.col("permission") == _ANY_PRINCIPAL,
     }
-    weighed = found.groupBy(*REQUEST, "is_super", "is_open").agg(
+    weighed = found.groupBy(*REQUEST_COLUMNS, "is_super", "is_open").agg(
         *(F.max(name).alias(name) for name in kept),
         *(
             F.coalesce(F.max(F.col(side) & said), F.expr("false")).alias(f"{side}.{name}")
@@ -105,7 +110,7 @@ def verdicts(
             for name, said in says.items()
         ),
     )
-    return weighed.select(*REQUEST, *kept, *(_verdict(side).alias(side) for side in sides))
+    return weighed.select(*REQUEST_COLUMNS, *kept, *(_verdict(side).alias(side) for side in sides))
 
 
 def _verdict(side: str) -> "Column":
@@ -115,7 +120,7 @@ def _verdict(side: str) -> "Column":
     return F.col("is_super") | (F.col("is_open") & ~known) | (granted & ~denied)
 
 
-def matching(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
+def matching_acls(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
     """Pair every request with the ACLs that speak for or against it: REQUEST and `identity`.
 
     Of a left join Spark can only hash the right side, the ACLs. It does not see that requests are
@@ -123,48 +128,54 @@ def matching(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    who = F.array(F.col("principal"), F.lit(EVERYONE))
-    looking = _looking(requests.select(*REQUEST), acls, who)
-    found = looking.join(_held(acls, ["identity"]), _SPEAKING, "left")
-    is_meant = F.col("acl_host").isin(ANY_HOST, F.col("host"))
+    who = F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL))
+    looking = _lookup_rows(requests.select(*REQUEST_COLUMNS), acls, who)
+    found = looking.join(_acl_lookup_rows(acls, ["identity"]), _LOOKUP_COLUMNS, "left")
+    is_meant = F.col("acl_host").isin(WILDCARD_HOST, F.col("host"))
     speaks = _grants(F.col("operation")) | _denies(F.col("operation"))
-    return found.where(is_meant & speaks).select(*REQUEST, "identity")
+    return found.where(is_meant & speaks).select(*REQUEST_COLUMNS, "identity")
 
 
-def standing_on(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
+def requests_on_acls(requests: "DataFrame", acls: "DataFrame") -> "DataFrame":
     """Keep the requests on whose resource one of the ACLs is, some more than once."""
-    own = acls.select(*_PLACE[:2], own_key())
-    return _keyed(requests, acls).join(own, [*_PLACE[:2], "key"], "left_semi").drop("key")
+    own = acls.select(*_RESOURCE_COLUMNS[:2], acl_key())
+    return (
+        _expand_keys(requests, acls)
+        .join(own, [*_RESOURCE_COLUMNS[:2], "key"], "left_semi")
+        .drop("key")
+    )
 
 
-def _keyed(resources: "DataFrame", acls: "DataFrame") -> "DataFrame":
+def _expand_keys(resources: "DataFrame", acls: "DataFrame") -> "DataFrame":
     """Repeat resources, or requests for them, under each key of an ACL that may be on them."""
     from pyspark.sql import functions as F  # noqa: N812
 
     name = F.col("resource_name")
-    literal = F.when(name.startswith(ANY_NAME), F.array(key("LITERAL", name))).otherwise(
-        F.array(key("LITERAL", name), key("LITERAL", F.lit(ANY_NAME)))
+    literal = F.when(
+        name.startswith(WILDCARD_RESOURCE), F.array(pattern_key("LITERAL", name))
+    ).otherwise(
+        F.array(pattern_key("LITERAL", name), pattern_key("LITERAL", F.lit(WILDCARD_RESOURCE)))
     )
-    return with_keys(resources, acls, literal)
+    return expand_prefix_keys(resources, acls, literal)
 
 
-def _looking(asked: "DataFrame", acls: "DataFrame", who: "Column") -> "DataFrame":
+def _lookup_rows(asked: "DataFrame", acls: "DataFrame", who: "Column") -> "DataFrame":
     """Repeat requests under each key and principal of an ACL that may speak of them.
 
     The principal is part of what is hashed: on one prefix there may be ACLs for a thousand others.
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    return _keyed(asked, acls).withColumn("acl_principal", F.explode(F.array_distinct(who)))
+    return _expand_keys(asked, acls).withColumn("acl_principal", F.explode(F.array_distinct(who)))
 
 
-def _held(acls: "DataFrame", more: Sequence[str]) -> "DataFrame":
+def _acl_lookup_rows(acls: "DataFrame", more: Sequence[str]) -> "DataFrame":
     """Give ACLs as requests look for them."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return acls.select(
-        *_PLACE[:2],
-        own_key(),
+        *_RESOURCE_COLUMNS[:2],
+        acl_key(),
         F.col("principal").alias("acl_principal"),
         F.col("host").alias("acl_host"),
         F.col("operation").alias("acl_operation"),
@@ -173,17 +184,19 @@ def _held(acls: "DataFrame", more: Sequence[str]) -> "DataFrame":
     )
 
 
-def _known(acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]) -> "DataFrame":
+def _pattern_rows(acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]) -> "DataFrame":
     """Give one row for each pattern with ACLs, of clusters that allow what has none."""
     from pyspark.sql import functions as F  # noqa: N812
 
     of_open = acls.join(F.broadcast(rules.where("allow_everyone")), "cluster", "left_semi")
-    patterns = of_open.groupBy(*_PLACE[:2], own_key()).agg(*(F.max(s).alias(s) for s in sides))
-    nobody = dict.fromkeys(("acl_principal", "permission"), F.lit(_ANYBODY))
+    patterns = of_open.groupBy(*_RESOURCE_COLUMNS[:2], acl_key()).agg(
+        *(F.max(s).alias(s) for s in sides)
+    )
+    nobody = dict.fromkeys(("acl_principal", "permission"), F.lit(_ANY_PRINCIPAL))
     return patterns.withColumns(nobody)
 
 
-def with_keys(resources: "DataFrame", acls: "DataFrame", more: "Column") -> "DataFrame":
+def expand_prefix_keys(resources: "DataFrame", acls: "DataFrame", more: "Column") -> "DataFrame":
     """Repeat every resource under each `key` that an ACL on it may stand under.
 
     In: cluster, resource_type, resource_name and what else there is; `more` are keys beside those
@@ -200,20 +213,22 @@ def with_keys(resources: "DataFrame", acls: "DataFrame", more: "Column") -> "Dat
     fitting = F.filter(
         F.coalesce("lengths", F.array().cast("array<int>")), lambda n: n <= F.length(name)
     )
-    prefixes = F.transform(fitting, lambda n: key("PREFIXED", F.substring(name, F.lit(1), n)))
+    prefixes = F.transform(
+        fitting, lambda n: pattern_key("PREFIXED", F.substring(name, F.lit(1), n))
+    )
     keys = F.array_distinct(F.concat(more, prefixes))
     found = resources.join(F.broadcast(lengths), place, "left")
     return found.withColumn("key", F.explode(keys)).drop("lengths")
 
 
-def key(pattern: str, name: "Column") -> "Column":
+def pattern_key(pattern: str, name: "Column") -> "Column":
     """Write a pattern as `PREFIXED:orders.`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.concat(F.lit(f"{pattern}:"), name)
 
 
-def own_key() -> "Column":
+def acl_key() -> "Column":
     """Give the column `key` of an ACL: the pattern that it has itself."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -235,7 +250,7 @@ def _grants(asked: "Column") -> "Column":
     return _denies(asked) | implied
 
 
-def word(name: "Column") -> "Column":
+def kafka_enum_name(name: "Column") -> "Column":
     """Turn a word of the provider into Kafka's: `DescribeConfigs` to `DESCRIBE_CONFIGS`."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -258,38 +273,39 @@ def who_can(
     own = F.col("resource_name")
     fits = F.when(
         F.col("pattern_type") == "PREFIXED", F.lit(resource_name).startswith(own)
-    ).otherwise(own.isin(resource_name, ANY_NAME))
-    acls = acls_of(objects).where((F.col("resource_type") == resource_type) & fits)
-    rows = rules_of(objects).unionByName(acls.drop("identity"), allowMissingColumns=True)
+    ).otherwise(own.isin(resource_name, WILDCARD_RESOURCE))
+    acls = acl_rows(objects).where((F.col("resource_type") == resource_type) & fits)
+    rows = authorizer_rules(objects).unionByName(acls.drop("identity"), allowMissingColumns=True)
 
     def told(given: Any) -> Any:  # noqa: ANN401 - Arrow tables, on the executor
-        return table(
-            _holders(given.to_pylist(), operation, (resource_type, resource_name)), WHO_CAN
+        return arrow_table(
+            _cluster_holders(given.to_pylist(), operation, (resource_type, resource_name)),
+            WHO_CAN_SCHEMA,
         )
 
-    found = rows.groupBy("cluster").applyInArrow(told, WHO_CAN)
+    found = rows.groupBy("cluster").applyInArrow(told, WHO_CAN_SCHEMA)
     return found.orderBy("cluster", "principal", "host")
 
 
-def _holders(
+def _cluster_holders(
     rows: "Sequence[Mapping[str, Any]]", operation: str, resource: tuple[str, str]
 ) -> list[dict[str, Any]]:
     """Answer for one cluster. In: the ACLs on the resource, and a row of rules."""
-    cluster, rules, bindings = rows[0]["cluster"], Rules(), []
+    cluster, rules, bindings = rows[0]["cluster"], AuthorizerRules(), []
     for row in rows:
         if row["principal"] is None:
-            rules = Rules(frozenset(row["super_users"] or ()), row["allow_everyone"])
+            rules = AuthorizerRules(frozenset(row["super_users"] or ()), row["allow_everyone"])
         else:
-            bindings.append(tuple(row[name] for name in _BINDING))
+            bindings.append(tuple(row[name] for name in _BINDING_FIELDS))
     acls = [AclBinding(*each) for each in sorted(bindings)]  # tasks bring them as they come
     found = holders(operation, resource, acls, rules)
     return [{"cluster": cluster, **asdict(each)} for each in found]
 
 
-_BINDING = [each.name for each in fields(AclBinding)]
+_BINDING_FIELDS = [each.name for each in fields(AclBinding)]
 
 
-def access_of(objects: "DataFrame", principal: str) -> "DataFrame":
+def topic_access(objects: "DataFrame", principal: str) -> "DataFrame":
     """List what a principal may do to the topics of every cluster, from any host.
 
     A topic looks for ACLs once, not once for each operation: what each pattern says is a set of
@@ -298,18 +314,18 @@ def access_of(objects: "DataFrame", principal: str) -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    rules = rules_of(objects).select(
+    rules = authorizer_rules(objects).select(
         "cluster",
         F.array_contains("super_users", principal).alias("is_super"),
         F.col("allow_everyone").alias("is_open"),
     )
-    said = _said(acls_of(objects), rules, principal)
+    said = _allowed_operations(acl_rows(objects), rules, principal)
     topics = objects.where(F.col("kind") == "kafka_topic").select(
         "cluster", F.lit("TOPIC").alias("resource_type"), F.col("identity").alias("resource_name")
     )
     found = (
-        _keyed(topics, said)
-        .join(said.drop(*_PLACE[1:]), ["cluster", "key"], "left")
+        _expand_keys(topics, said)
+        .join(said.drop(*_RESOURCE_COLUMNS[1:]), ["cluster", "key"], "left")
         .join(F.broadcast(rules), "cluster", "left")
         .where("granted is not null or is_super or is_open")
         .groupBy("cluster", "resource_name", "is_super", "is_open")
@@ -319,7 +335,9 @@ def access_of(objects: "DataFrame", principal: str) -> "DataFrame":
     allowed = F.when(everything, F.lit(-1)).otherwise(
         F.col("granted").bitwiseAND(F.bitwise_not("denied"))
     )
-    names = [F.when(allowed.bitwiseAND(F.lit(bit)) != 0, F.lit(name)) for name, bit in _BITS]
+    names = [
+        F.when(allowed.bitwiseAND(F.lit(bit)) != 0, F.lit(name)) for name, bit in _OPERATION_BITS
+    ]
     return (
         found.select(
             "cluster",
@@ -331,10 +349,10 @@ def access_of(objects: "DataFrame", principal: str) -> "DataFrame":
     )
 
 
-_BITS = [(name, 1 << at) for at, name in enumerate(sorted(OPERATIONS["TOPIC"]))]
+_OPERATION_BITS = [(name, 1 << at) for at, name in enumerate(sorted(OPERATIONS["TOPIC"]))]
 
 
-def _said(acls: "DataFrame", rules: "DataFrame", principal: str) -> "DataFrame":
+def _allowed_operations(acls: "DataFrame", rules: "DataFrame", principal: str) -> "DataFrame":
     """Add up what the ACLs on each pattern of topics say to a principal, as bits of operations.
 
     Of a cluster that allows what has no ACLs those for others are there, too, and say nothing. Out:
@@ -342,27 +360,29 @@ def _said(acls: "DataFrame", rules: "DataFrame", principal: str) -> "DataFrame":
     """
     from pyspark.sql import functions as F  # noqa: N812
 
-    is_meant = F.col("principal").isin(principal, EVERYONE) & (F.col("host") == ANY_HOST)
+    is_meant = F.col("principal").isin(principal, WILDCARD_PRINCIPAL) & (
+        F.col("host") == WILDCARD_HOST
+    )
     on_topics = acls.where(F.col("resource_type") == "TOPIC")
     concerned = on_topics.join(F.broadcast(rules), "cluster", "left").where(
         is_meant | F.col("is_open")
     )
     bits = {
-        "granted": _bits(is_meant & (F.col("permission") == "ALLOW"), _grants),
-        "denied": _bits(is_meant & (F.col("permission") == "DENY"), _denies),
+        "granted": _operation_bits(is_meant & (F.col("permission") == "ALLOW"), _grants),
+        "denied": _operation_bits(is_meant & (F.col("permission") == "DENY"), _denies),
     }
     return (
         concerned.withColumnRenamed("operation", "acl_operation")
-        .groupBy(*_PLACE, "pattern_type", own_key())
+        .groupBy(*_RESOURCE_COLUMNS, "pattern_type", acl_key())
         .agg(*(F.bit_or(each).alias(name) for name, each in bits.items()))
     )
 
 
-def _bits(speaks: "Column", of: "Callable[[Column], Column]") -> "Column":
+def _operation_bits(speaks: "Column", of: "Callable[[Column], Column]") -> "Column":
     """Give the operations of which an ACL speaks, one bit each."""
     from pyspark.sql import functions as F  # noqa: N812
 
     found = F.lit(0)
-    for name, bit in _BITS:
+    for name, bit in _OPERATION_BITS:
         found = found.bitwiseOR(F.when(of(F.lit(name)), F.lit(bit)).otherwise(F.lit(0)))
     return F.when(speaks, found).otherwise(F.lit(0))

@@ -9,23 +9,23 @@ at each.
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from kplan.fleet.access import REQUEST, acls_of, matching, word
-from kplan.fleet.inventory import use_of
+from kplan.fleet.access import REQUEST_COLUMNS, acl_rows, kafka_enum_name, matching_acls
+from kplan.fleet.inventory import topic_use
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-USAGE = (*REQUEST, "is_allowed", "request")
+USAGE_COLUMNS = (*REQUEST_COLUMNS, "is_allowed", "request")
 """What one row of usage speaks of; beside it stand `count`, `first_at` and `last_at`."""
 
-_USED = (
+_USAGE_SCHEMA = (
     "cluster string, source string, principal string, host string, operation string, "
     "resource_type string, resource_name string, is_allowed boolean, request string, count long, "
     "first_at timestamp, last_at timestamp"
 )
-TABLE = f"{_USED}, line string, file string, stamp string"
+AUDIT_SCHEMA = f"{_USAGE_SCHEMA}, line string, file string, stamp string"
 """What is kept of logs. `line` is one that is none of the authorizer's, and nothing but counted."""
-_MARK, _PARTS = "\x01", 7
+_MARK, _PART_COUNT = "\x01", 7
 _TEXT, _WORD = r"([^\x01]*?)", r"([^\x01\s]*)"
 _LINE = (
     r"(?s)^.\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}(?>.*?Principal = )"
@@ -36,7 +36,7 @@ _LINE = (
 """Java's; what stands in (?>...) is looked for once, so that no line takes long."""
 
 
-def parsed(found: "DataFrame") -> "DataFrame":
+def parse_lines(found: "DataFrame") -> "DataFrame":
     """Take lines apart, and add up those of a day that say the same; other lines stay as they are.
 
     Out: cluster, source, text, is_whole, count, first_at, last_at. A whole `text` has what a line
@@ -52,7 +52,9 @@ def parsed(found: "DataFrame") -> "DataFrame":
         "cluster",
         "source",
         line.alias("line"),
-        F.regexp_replace(line, _LINE, _MARK.join(f"${n + 1}" for n in range(_PARTS))).alias("said"),
+        F.regexp_replace(line, _LINE, _MARK.join(f"${n + 1}" for n in range(_PART_COUNT))).alias(
+            "said"
+        ),
         at.try_cast("timestamp").alias("at"),
     )
     is_line = F.col("at").isNotNull() & (said != line)  # what does not fit is not replaced
@@ -70,7 +72,7 @@ def parsed(found: "DataFrame") -> "DataFrame":
     )
 
 
-def sums(found: "DataFrame", time_zone: str = "") -> "DataFrame":
+def line_sums(found: "DataFrame", time_zone: str = "") -> "DataFrame":
     """Say of whole lines who did what to what from where, how often, first and last when.
 
     Resources of a kind that one request asked for are one line. Of other lines `line` is the text.
@@ -81,7 +83,7 @@ def sums(found: "DataFrame", time_zone: str = "") -> "DataFrame":
 
     is_whole, text = F.col("is_whole"), F.col("text")
     who, verdict, operation, host, kind, name, request = (
-        F.get("parts", F.lit(n)) for n in range(_PARTS)
+        F.get("parts", F.lit(n)) for n in range(_PART_COUNT)
     )
     first, last = (
         F.to_utc_timestamp(each, time_zone) if time_zone else F.col(each)
@@ -93,7 +95,7 @@ def sums(found: "DataFrame", time_zone: str = "") -> "DataFrame":
         who.alias("principal"),
         host.alias("host"),
         operation.alias("operation"),
-        word(kind).alias("resource_type"),
+        kafka_enum_name(kind).alias("resource_type"),
         name.alias("resource_name"),
         (verdict == "Allowed").alias("is_allowed"),
         request.alias("request"),
@@ -106,22 +108,24 @@ def sums(found: "DataFrame", time_zone: str = "") -> "DataFrame":
 
 def usage(kept: "DataFrame") -> "DataFrame":
     """Give what was asked of clusters, of what `sums` gives."""
-    return kept.where("line is null").select(*(each.split()[0] for each in _USED.split(", ")))
+    return kept.where("line is null").select(
+        *(each.split()[0] for each in _USAGE_SCHEMA.split(", "))
+    )
 
 
-def asked_since(used: "DataFrame", since: datetime) -> "DataFrame":
+def usage_since(used: "DataFrame", since: datetime) -> "DataFrame":
     """Keep what was asked for at that time and later, whole days of a log."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return used.where(F.col("last_at") >= F.lit(since))
 
 
-def malformed(kept: "DataFrame") -> "DataFrame":
+def malformed_lines(kept: "DataFrame") -> "DataFrame":
     """Give the lines that are none of the authorizer's: cluster, source, line, count."""
     return kept.where("line is not null").select("cluster", "source", "line", "count")
 
 
-def last_used(used: "DataFrame") -> "DataFrame":
+def last_usage(used: "DataFrame") -> "DataFrame":
     """Tell who used what last: cluster, principal, resource, operations, count, last_at."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -143,8 +147,8 @@ def unused_acls(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     A Deny counts as used when a request met it, too. Of clusters whose log tells nothing that was
     allowed nothing is known: brokers leave that out as they come.
     """
-    acls = acls_of(objects).join(_heard(used), "cluster", "left_semi")
-    met = matching(used, acls).select("cluster", "identity").distinct()
+    acls = acl_rows(objects).join(_log_coverage(used), "cluster", "left_semi")
+    met = matching_acls(used, acls).select("cluster", "identity").distinct()
     return acls.join(met, ["cluster", "identity"], "left_anti").orderBy("cluster", "identity")
 
 
@@ -171,8 +175,8 @@ def unused_topics(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     )
     known = (
         topics.join(touched.distinct(), ["cluster", "topic"], "left_anti")
-        .join(use_of(objects), ["cluster", "topic"], "left")
-        .join(F.broadcast(_heard(used)), "cluster", "left")
+        .join(topic_use(objects), ["cluster", "topic"], "left")
+        .join(F.broadcast(_log_coverage(used)), "cluster", "left")
     )
     by_log = (
         F.col("since").isNotNull()
@@ -189,7 +193,7 @@ def unused_topics(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     )
 
 
-def candidates(objects: "DataFrame", acls: "DataFrame", topics: "DataFrame") -> "DataFrame":
+def removal_candidates(objects: "DataFrame", acls: "DataFrame", topics: "DataFrame") -> "DataFrame":
     """Give the rows of unused ACLs and topics, in order of cluster, kind and identity."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -202,18 +206,18 @@ def candidates(objects: "DataFrame", acls: "DataFrame", topics: "DataFrame") -> 
     return objects.join(unused, place, "left_semi").orderBy(*place)
 
 
-def by_source(used: "DataFrame") -> "DataFrame":
+def request_counts(used: "DataFrame") -> "DataFrame":
     """Count the requests of each log: cluster, source, requests, first_at, last_at."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return (
         used.groupBy("cluster", "source")
-        .agg(F.sum("count").alias("requests"), *_from_to())
+        .agg(F.sum("count").alias("requests"), *_time_range())
         .orderBy("cluster", "source")
     )
 
 
-def counted(lines_: "DataFrame") -> "DataFrame":
+def malformed_counts(lines_: "DataFrame") -> "DataFrame":
     """Count the lines that are none of the authorizer's: cluster, source, lines."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -221,13 +225,13 @@ def counted(lines_: "DataFrame") -> "DataFrame":
     return found.orderBy("cluster", "source")
 
 
-def heard(used: "DataFrame") -> dict[str, str]:
+def log_lineage(used: "DataFrame") -> dict[str, str]:
     """Say, for the lineage of figures, of which logs they were made."""
     from pyspark.sql import functions as F  # noqa: N812
 
     logs = F.countDistinct("cluster", "source").alias("logs")
     row = used.agg(
-        logs, F.coalesce(F.sum("count"), F.lit(0)).alias("requests"), *_from_to()
+        logs, F.coalesce(F.sum("count"), F.lit(0)).alias("requests"), *_time_range()
     ).first()
     found = row.asDict() if row else {}
     return {
@@ -238,12 +242,12 @@ def heard(used: "DataFrame") -> dict[str, str]:
     }
 
 
-def heard_of(used: "DataFrame") -> frozenset[str]:
+def clusters_with_log(used: "DataFrame") -> frozenset[str]:
     """Name the clusters whose log tells what was allowed."""
-    return frozenset(row["cluster"] for row in _heard(used).select("cluster").collect())
+    return frozenset(row["cluster"] for row in _log_coverage(used).select("cluster").collect())
 
 
-def _from_to() -> "tuple[Column, Column]":
+def _time_range() -> "tuple[Column, Column]":
     from pyspark.sql import functions as F  # noqa: N812
 
     form = "yyyy-MM-dd'T'HH:mm:ss'Z'"
@@ -253,7 +257,7 @@ def _from_to() -> "tuple[Column, Column]":
     )
 
 
-def _heard(used: "DataFrame") -> "DataFrame":
+def _log_coverage(used: "DataFrame") -> "DataFrame":
     """List the clusters whose log tells what was allowed: cluster, since."""
     from pyspark.sql import functions as F  # noqa: N812
 

@@ -6,13 +6,13 @@ there; `first_run` and `last_run` which looks saw it.
 
 from typing import TYPE_CHECKING
 
-from kplan.fleet.rows import CLUSTER, KINDS_READ, NO_OBJECTS
+from kplan.fleet.snapshot import CLUSTER, KINDS_READ, NON_OBJECT_KINDS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-_OBJECT = ("cluster", "kind", "identity")
-_KEY = (*_OBJECT, "uid", "attribute")
+_OBJECT_COLUMNS = ("cluster", "kind", "identity")
+_ATTRIBUTE_COLUMNS = (*_OBJECT_COLUMNS, "uid", "attribute")
 
 
 def history(objects: "DataFrame") -> "DataFrame":
@@ -26,12 +26,12 @@ def history(objects: "DataFrame") -> "DataFrame":
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812 - its customary name
 
-    looks = _looks(objects)
-    facts = _facts(objects).join(looks, ["cluster", "kind", "run"])
-    alike = Window.partitionBy(*_KEY, "value").orderBy("look")
+    looks = _numbered_runs(objects)
+    facts = _attribute_rows(objects).join(looks, ["cluster", "kind", "run"])
+    alike = Window.partitionBy(*_ATTRIBUTE_COLUMNS, "value").orderBy("look")
     spans = (
         facts.withColumn("island", F.col("look") - F.row_number().over(alike))
-        .groupBy(*_KEY, "value", "island")
+        .groupBy(*_ATTRIBUTE_COLUMNS, "value", "island")
         .agg(
             F.min("at").alias("valid_from"),
             F.min_by("run", "look").alias("first_run"),
@@ -43,7 +43,7 @@ def history(objects: "DataFrame") -> "DataFrame":
         "cluster", "kind", (F.col("look") - 1).alias("last_look"), F.col("at").alias("valid_to")
     )
     return spans.join(ends, ["cluster", "kind", "last_look"], "left").select(
-        *_KEY, "value", "valid_from", "valid_to", "first_run", "last_run"
+        *_ATTRIBUTE_COLUMNS, "value", "valid_from", "valid_to", "first_run", "last_run"
     )
 
 
@@ -56,61 +56,61 @@ def changes(before: "DataFrame", after: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     sides = ("before", "after")
-    both = F.broadcast(_read(before).intersect(_read(after)))
+    both = F.broadcast(_kinds_read(before).intersect(_kinds_read(after)))
     old, new = (
-        _real(each)
+        _object_rows(each)
         .join(both, ["cluster", "kind"], "left_semi")
-        .select(*_OBJECT, F.col("attributes").alias(name))
+        .select(*_OBJECT_COLUMNS, F.col("attributes").alias(name))
         for each, name in zip((before, after), sides, strict=True)
     )
     was, will_be = (F.map_entries(name) for name in sides)
     none = F.create_map().cast("map<string,string>")
-    held = {name: F.coalesce(_itself(F.col(name)), none) for name in sides}
+    held = {name: F.coalesce(_with_presence(F.col(name)), none) for name in sides}
     names = F.array_distinct(F.concat(*map(F.map_keys, sides)))
     found = {name: F.col(name)[F.col("attribute")] for name in sides}
     return (
-        old.join(new, [*_OBJECT], "full_outer")
+        old.join(new, [*_OBJECT_COLUMNS], "full_outer")
         .where(~was.eqNullSafe(will_be))  # most are as they were, and need no further look
         .withColumns(held)
         .withColumn("attribute", F.explode(names))
-        .select(*_OBJECT, "attribute", *(each.alias(name) for name, each in found.items()))
+        .select(*_OBJECT_COLUMNS, "attribute", *(each.alias(name) for name, each in found.items()))
         .where(~F.col("before").eqNullSafe(F.col("after")))
     )
 
 
-def _facts(objects: "DataFrame") -> "DataFrame":
+def _attribute_rows(objects: "DataFrame") -> "DataFrame":
     """Turn objects into one row per attribute, and one for the object itself."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    kept = [name for name in ("run", *_OBJECT, "uid") if name in objects.columns]
-    facts = F.explode(_itself(F.col("attributes"))).alias("attribute", "value")
-    return _real(objects).select(*kept, facts)
+    kept = [name for name in ("run", *_OBJECT_COLUMNS, "uid") if name in objects.columns]
+    facts = F.explode(_with_presence(F.col("attributes"))).alias("attribute", "value")
+    return _object_rows(objects).select(*kept, facts)
 
 
-def _real(objects: "DataFrame") -> "DataFrame":
+def _object_rows(objects: "DataFrame") -> "DataFrame":
     """Leave out rows that tell of a cluster and are none of its objects."""
     from pyspark.sql import functions as F  # noqa: N812
 
-    return objects.where(~F.col("kind").isin(*NO_OBJECTS))
+    return objects.where(~F.col("kind").isin(*NON_OBJECT_KINDS))
 
 
-def _itself(attributes: "Column") -> "Column":
+def _with_presence(attributes: "Column") -> "Column":
     """Add to the attributes of an object one named "" for the object itself."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.map_concat(F.create_map(F.lit(""), F.lit("present")), attributes)
 
 
-def _looks(objects: "DataFrame") -> "DataFrame":
+def _numbered_runs(objects: "DataFrame") -> "DataFrame":
     """Count the runs in which each kind of each cluster was read in full."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F  # noqa: N812
 
     order = Window.partitionBy("cluster", "kind").orderBy("at", "run")
-    return _read(objects, "run", "at").withColumn("look", F.row_number().over(order))
+    return _kinds_read(objects, "run", "at").withColumn("look", F.row_number().over(order))
 
 
-def _read(objects: "DataFrame", *more: str) -> "DataFrame":
+def _kinds_read(objects: "DataFrame", *more: str) -> "DataFrame":
     """List the kinds that were read in full: cluster, kind, and the columns named."""
     from pyspark.sql import functions as F  # noqa: N812
 

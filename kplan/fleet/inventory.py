@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from kplan.fleet.rows import CLUSTER, GROUP, NO_OBJECTS, UNREAD, USE
+from kplan.fleet.snapshot import CLUSTER, GROUP, NON_OBJECT_KINDS, UNREAD, USE
 from kplan.model.tables import NOBODY
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-LABEL = "label."
-_OF_ITSELF = ("kafka_broker_config", "kafka_feature")
-OWNED = "cluster string, kind string, identity string, owner string"
+LABEL_PREFIX = "label."
+_BUILT_IN_KINDS = ("kafka_broker_config", "kafka_feature")
+OWNER_SCHEMA = "cluster string, kind string, identity string, owner string"
 """What owns which object: a configuration, with the module in it."""
 
 
@@ -26,10 +26,10 @@ def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
     topic, acl = F.col("kind") == "kafka_topic", F.col("kind") == "kafka_acl"
     partitions = F.when(topic, F.col("attributes")["partitions"].cast("long"))
     copies = F.col("attributes")["replication_factor"].cast("long")
-    other = ~F.col("kind").isin("kafka_topic", "kafka_acl", *NO_OBJECTS)
+    other = ~F.col("kind").isin("kafka_topic", "kafka_acl", *NON_OBJECT_KINDS)
     unread = F.when(F.col("kind") == UNREAD, F.col("cluster"))
     return (
-        grouped(objects, by)
+        add_group(objects, by)
         .groupBy("group")
         .agg(
             F.count_if(F.col("kind") == CLUSTER).alias("clusters"),
@@ -42,16 +42,18 @@ def inventory(objects: "DataFrame", by: str = "") -> "DataFrame":
             F.count_if(other).alias("others"),
             F.count_if(F.col("kind") == GROUP).alias("groups"),
             *(
-                F.when(F.count_if(topic) == 0, F.lit(0)).otherwise(F.sum(_used(each))).alias(each)
+                F.when(F.count_if(topic) == 0, F.lit(0))
+                .otherwise(F.sum(_use_figure(each)))
+                .alias(each)
                 for each in ("records", "bytes")
             ),
-            (F.count_if(topic) - F.count(_used("bytes"))).alias("unsized"),
+            (F.count_if(topic) - F.count(_use_figure("bytes"))).alias("unsized"),
         )
         .orderBy("group")
     )
 
 
-def owners(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "DataFrame":
+def owner_counts(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "DataFrame":
     """Count objects by what owns them, the most first; NOBODY owns what no state holds.
 
     What every cluster has of itself is left out: topics of Kafka's own, features, brokers' configs.
@@ -63,7 +65,9 @@ def owners(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "DataFrame
 
     topic, acl = F.col("kind") == "kafka_topic", F.col("kind") == "kafka_acl"
     is_own = topic & F.col("identity").startswith("__")
-    live = grouped(objects, by).where(~F.col("kind").isin(*NO_OBJECTS, *_OF_ITSELF) & ~is_own)
+    live = add_group(objects, by).where(
+        ~F.col("kind").isin(*NON_OBJECT_KINDS, *_BUILT_IN_KINDS) & ~is_own
+    )
     told = live.join(owned, ["cluster", "kind", "identity"], "left")
     counts = told.groupBy("group", F.coalesce("owner", F.lit(NOBODY)).alias("owner")).agg(
         F.count_if(topic).alias("topics"),
@@ -75,30 +79,30 @@ def owners(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "DataFrame
     return counts.withColumn("share", F.round(share, 1)).orderBy("group", F.desc("share"), "owner")
 
 
-def labels(objects: "DataFrame") -> tuple[str, ...]:
+def label_names(objects: "DataFrame") -> tuple[str, ...]:
     """Name the labels that clusters carry."""
     from pyspark.sql import functions as F  # noqa: N812
 
     names = objects.where(F.col("kind") == CLUSTER).select(
         F.explode(F.map_keys("attributes")).alias("name")
     )
-    found = names.where(F.col("name").startswith(LABEL)).distinct().collect()
-    return tuple(sorted(each.name.removeprefix(LABEL) for each in found))
+    found = names.where(F.col("name").startswith(LABEL_PREFIX)).distinct().collect()
+    return tuple(sorted(each.name.removeprefix(LABEL_PREFIX) for each in found))
 
 
-def grouped(objects: "DataFrame", by: str) -> "DataFrame":
+def add_group(objects: "DataFrame", by: str) -> "DataFrame":
     """Add the column `group`: the cluster, or the value of its label."""
     from pyspark.sql import functions as F  # noqa: N812
 
     if not by:
         return objects.withColumn("group", F.col("cluster"))
     labels = objects.where(F.col("kind") == CLUSTER).select(
-        "cluster", F.coalesce(F.col("attributes")[f"{LABEL}{by}"], F.lit("")).alias("group")
+        "cluster", F.coalesce(F.col("attributes")[f"{LABEL_PREFIX}{by}"], F.lit("")).alias("group")
     )
     return objects.join(F.broadcast(labels), "cluster")
 
 
-def largest(objects: "DataFrame", top: int) -> "DataFrame":
+def largest_topics(objects: "DataFrame", top: int) -> "DataFrame":
     """List the topics with the most bytes, or else replicas.
 
     Out: cluster, topic, partitions, replicas, bytes (of one replica each), records, groups.
@@ -114,13 +118,15 @@ def largest(objects: "DataFrame", top: int) -> "DataFrame":
         (partitions * copies).alias("replicas"),
     )
     return (
-        topics.join(use_of(objects).drop("newest_ms", "live_groups"), ["cluster", "topic"], "left")
+        topics.join(
+            topic_use(objects).drop("newest_ms", "live_groups"), ["cluster", "topic"], "left"
+        )
         .orderBy(F.desc_nulls_last("bytes"), F.desc("replicas"), "cluster", "topic")
         .limit(top)
     )
 
 
-def use_of(objects: "DataFrame") -> "DataFrame":
+def topic_use(objects: "DataFrame") -> "DataFrame":
     """List what is known of the use of topics; null is not known.
 
     Out: cluster, topic, bytes, records, newest_ms, groups, live_groups (names, in order).
@@ -137,20 +143,20 @@ def use_of(objects: "DataFrame") -> "DataFrame":
     return objects.where(F.col("kind") == USE).select(
         "cluster",
         F.col("identity").alias("topic"),
-        *(_used(name).alias(name) for name in ("bytes", "records", "newest_ms")),
+        *(_use_figure(name).alias(name) for name in ("bytes", "records", "newest_ms")),
         groups.alias("groups"),
         live_groups.alias("live_groups"),
     )
 
 
-def _used(name: str) -> "Column":
+def _use_figure(name: str) -> "Column":
     """Give a figure of a row of kind `use`."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.when(F.col("kind") == USE, F.col("attributes")[name].cast("long"))
 
 
-def unread(objects: "DataFrame") -> "DataFrame":
+def unread_kinds(objects: "DataFrame") -> "DataFrame":
     """List what could not be read: cluster, kind ("*" for everything), reason."""
     from pyspark.sql import functions as F  # noqa: N812
 
@@ -165,7 +171,7 @@ def unread(objects: "DataFrame") -> "DataFrame":
     )
 
 
-def unheard(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
+def clusters_without_log(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
     """List the clusters of which no log tells what was allowed: cluster, reason.
 
     Nothing can be said there of unused ACLs.

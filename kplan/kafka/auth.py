@@ -99,12 +99,12 @@ PasswordMechanism: TypeAlias = Plain | ScramSha256 | ScramSha512
 TokenMechanism: TypeAlias = ClientCredentials | AwsMskIam
 Mechanism: TypeAlias = PasswordMechanism | TokenMechanism
 
-MECHANISMS: tuple[type[Plain] | type[ScramSha256] | type[ScramSha512], ...] = (
+PASSWORD_MECHANISMS: tuple[type[Plain] | type[ScramSha256] | type[ScramSha512], ...] = (
     Plain,
     ScramSha256,
     ScramSha512,
 )
 """Every mechanism that takes a name and a password."""
 
-NOT_YET = ("GSSAPI",)
+UNSUPPORTED_MECHANISMS = ("GSSAPI",)
 """Mechanisms of Kafka that are recognised, and refused with a plain word."""

@@ -39,8 +39,8 @@ from kplan.cluster.specs import (
 )
 from kplan.cluster.usage import TopicPartition, TopicUse
 from kplan.kafka.librdkafka import librdkafka_settings
-from kplan.kafka.settings import ConnectionSettings
-from kplan.kafka.wire.direct import ControllerCluster
+from kplan.kafka.settings.connection import ConnectionSettings
+from kplan.kafka.wire.controller import ControllerCluster
 from kplan.kafka.wire.driver import WireCluster
 from kplan.model.errors import ClusterError
 from kplan.model.refusal import Refusal
@@ -103,7 +103,7 @@ class KafkaCluster:
         self._settings = settings
         self._wire = WireCluster(settings)
         self._confluent: ConfluentCluster | None = None
-        self._is_limited = False
+        self._has_mutation_quota = False
         self._lock = threading.Lock()
 
     def describe(self) -> ClusterDescription:
@@ -136,11 +136,11 @@ class KafkaCluster:
 
     def expect_writes(self) -> None:
         """Load librdkafka and connect, beside what goes on."""
-        threading.Thread(target=self._begin, name="expect-writes", daemon=True).start()
+        threading.Thread(target=self._connect_writer, name="expect-writes", daemon=True).start()
 
     def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
         """Create topics."""
-        if self._may_be_limited():
+        if self._may_have_mutation_quota():
             return self._wire.create_topics(specs, is_strict=True)
         found = self._writer().create_topics(specs)
         return named("create_topics", found, self._wire.principal)
@@ -149,7 +149,7 @@ class KafkaCluster:
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
     ) -> Mapping[str, Verdict]:
         """Grow topics."""
-        if self._may_be_limited():
+        if self._may_have_mutation_quota():
             return self._wire.create_partitions(specs, validate_only=validate_only)
         found = self._writer().create_partitions(specs, validate_only=validate_only)
         return named("create_partitions", found, self._wire.principal)
@@ -301,12 +301,12 @@ class KafkaCluster:
         if self._confluent is not None:
             self._confluent.close()
 
-    def _may_be_limited(self) -> bool:
+    def _may_have_mutation_quota(self) -> bool:
         """Whether a quota on changes may hold for us; until one does, it may come any moment."""
-        self._is_limited = self._is_limited or self._wire.may_be_limited()
-        return self._is_limited
+        self._has_mutation_quota = self._has_mutation_quota or self._wire.may_have_mutation_quota()
+        return self._has_mutation_quota
 
-    def _begin(self) -> None:
+    def _connect_writer(self) -> None:
         with suppress(ClusterError):  # the first write tells what is wrong
             self._writer().expect_writes()
 

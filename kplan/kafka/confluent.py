@@ -25,29 +25,34 @@ from kplan.cluster.errors import (
     client_refusal,
 )
 from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, Verdict
-from kplan.kafka.librdkafka import LOG
-from kplan.kafka.sendable import alteration_fault, growth_fault, repeated, topic_fault
-from kplan.kafka.settings import LONGEST_S, Timeouts
-from kplan.kafka.tokens import Tokens
-from kplan.kafka.wire.verdict import refused
+from kplan.kafka.librdkafka import LOGGER
+from kplan.kafka.settings.connection import MAX_TIMEOUT_S, Timeouts
+from kplan.kafka.token import TokenCache
+from kplan.kafka.validation import (
+    alteration_refusal,
+    duplicate_refusals,
+    partitions_refusal,
+    topic_refusal,
+)
+from kplan.kafka.wire.error import broker_refusal
 from kplan.model.errors import ClusterError
 from kplan.model.refusal import Refusal
 
 GRACE_S = 10.0
 """How much longer to wait for an answer than the broker itself does, so that its answer wins."""
 
-SHORTEST_S = 0.001
+MIN_TIMEOUT_S = 0.001
 """librdkafka counts in milliseconds, and takes 0 for success without an answer (P2)."""
 
 _POLL_S = 0.2
 
 
-class _Named(Protocol):
+class _NamedItem(Protocol):
     @property
     def name(self) -> str: ...
 
 
-Spec = TypeVar("Spec", bound=_Named)
+Spec = TypeVar("Spec", bound=_NamedItem)
 Native = TypeVar("Native", Creation, Growth, ConfigResource)
 Futures = Mapping[str, "Future[object]"]
 
@@ -61,7 +66,7 @@ class ConfluentCluster:
     """
 
     def __init__(
-        self, settings: Mapping[str, str], timeouts: Timeouts, tokens: Tokens | None = None
+        self, settings: Mapping[str, str], timeouts: Timeouts, tokens: TokenCache | None = None
     ) -> None:
         """Make the client, which connects on its own; with tokens where it logs in by them.
 
@@ -70,14 +75,14 @@ class ConfluentCluster:
 
         """
         try:
-            bearer = {"oauth_cb": _bearer(tokens, timeouts)} if tokens else {}
-            self._admin: AdminClient | None = AdminClient({**settings, **bearer}, logger=LOG)  # type: ignore[dict-item] # it takes functions too
+            bearer = {"oauth_cb": _token_callback(tokens, timeouts)} if tokens else {}
+            self._admin: AdminClient | None = AdminClient({**settings, **bearer}, logger=LOGGER)  # type: ignore[dict-item] # it takes functions too
         except KafkaException as failure:
             raise ClusterError(
-                f"librdkafka does not take the settings: {_error(failure).str()}.",
+                f"librdkafka does not take the settings: {_kafka_error(failure).str()}.",
                 hint='Check the config of provider "kafka", or the properties file.',
             ) from failure
-        operation_s = min(max(timeouts.request_s, SHORTEST_S), LONGEST_S - GRACE_S)
+        operation_s = min(max(timeouts.request_s, MIN_TIMEOUT_S), MAX_TIMEOUT_S - GRACE_S)
         self._request_s = operation_s + GRACE_S
         self._timeouts = {"operation_timeout": operation_s, "request_timeout": self._request_s}
 
@@ -91,8 +96,8 @@ class ConfluentCluster:
         """Create topics."""
         return self._write(
             specs,
-            topic_fault,
-            _creation,
+            topic_refusal,
+            _native_topic,
             lambda admin, found: admin.create_topics(found, **self._timeouts),
         )
 
@@ -102,8 +107,8 @@ class ConfluentCluster:
         """Grow topics."""
         return self._write(
             specs,
-            growth_fault,
-            _growth,
+            partitions_refusal,
+            _native_partitions,
             lambda admin, found: admin.create_partitions(
                 found, validate_only=validate_only, **self._timeouts
             ),
@@ -115,8 +120,8 @@ class ConfluentCluster:
         """Set and reset single config keys of topics."""
         return self._write(
             specs,
-            alteration_fault,
-            _resource,
+            alteration_refusal,
+            _native_resource,
             lambda admin, found: {
                 resource.name: future
                 for resource, future in admin.incremental_alter_configs(
@@ -140,27 +145,27 @@ class ConfluentCluster:
         verdicts: dict[str, Verdict] = {
             spec.name: found for spec in specs if (found := fault(spec)) is not None
         }
-        verdicts |= repeated(spec.name for spec in specs)
+        verdicts |= duplicate_refusals(spec.name for spec in specs)
         fine = {spec.name: native(spec) for spec in specs if spec.name not in verdicts}
         admin = self._admin
         if admin is None:
             closed = client_refusal(CLIENT_DISCONNECTED, "Nothing was sent: we have closed.")
             return verdicts | dict.fromkeys(fine, closed)
-        return verdicts | _sent(admin, fine, send)
+        return verdicts | _send_items(admin, fine, send)
 
 
-def _bearer(tokens: Tokens, timeouts: Timeouts) -> Callable[[str], tuple[object, ...]]:
+def _token_callback(tokens: TokenCache, timeouts: Timeouts) -> Callable[[str], tuple[object, ...]]:
     """Hand a token to librdkafka whenever it wants one (KIP-255)."""
 
     def bearer(_: str) -> tuple[object, ...]:
-        token = tokens.current(timeouts.connect_s)
+        token = tokens.get_token(timeouts.connect_s)
         name = token.principal.removeprefix("User:")
         return token.text, token.expires_at_s, name, dict(token.extensions)
 
     return bearer
 
 
-def _sent(
+def _send_items(
     admin: AdminClient,
     items: Mapping[str, Native],
     send: Callable[[AdminClient, list[Native]], Futures],
@@ -179,12 +184,12 @@ def _sent(
         names = list(items)
         halves = names[: len(names) // 2], names[len(names) // 2 :]
         first, second = ({name: items[name] for name in half} for half in halves)
-        return _sent(admin, first, send) | _sent(admin, second, send)
-    _await(admin, futures.values())
+        return _send_items(admin, first, send) | _send_items(admin, second, send)
+    _wait_for(admin, futures.values())
     return {name: _verdict(future) for name, future in futures.items()}
 
 
-def _await(admin: AdminClient, futures: Collection["Future[object]"]) -> None:
+def _wait_for(admin: AdminClient, futures: Collection["Future[object]"]) -> None:
     """Wait for all; polling hands librdkafka's log lines to our logger."""
     pending: Collection[Future[object]] = futures
     while pending:
@@ -198,7 +203,7 @@ def _verdict(future: "Future[object]") -> Verdict:
         return None
     if not isinstance(failure, KafkaException):
         raise failure
-    return _refusal(_error(failure))
+    return _refusal(_kafka_error(failure))
 
 
 def _refusal(error: KafkaError) -> Refusal:
@@ -206,23 +211,23 @@ def _refusal(error: KafkaError) -> Refusal:
     code, text = error.code(), error.str()
     if code >= KafkaError.UNKNOWN:
         has_own_words = text != KafkaError(code).str()
-        return refused(code, text if has_own_words else None)
-    if code in _NEVER_SENT:
+        return broker_refusal(code, text if has_own_words else None)
+    if code in _UNSENT_CODES:
         return client_refusal(CLIENT_INVALID, text)
     is_timeout = code in {KafkaError._TIMED_OUT, KafkaError._TIMED_OUT_QUEUE}  # noqa: SLF001 - public names
     return client_refusal(CLIENT_TIMED_OUT if is_timeout else CLIENT_DISCONNECTED, text)
 
 
-_NEVER_SENT = frozenset(
+_UNSENT_CODES = frozenset(
     (KafkaError._INVALID_ARG, KafkaError._CONFLICT, KafkaError._UNSUPPORTED_FEATURE)  # noqa: SLF001
 )
 
 
-def _error(failure: KafkaException) -> KafkaError:
+def _kafka_error(failure: KafkaException) -> KafkaError:
     return cast("KafkaError", failure.args[0])
 
 
-def _creation(spec: NewTopic) -> Creation:
+def _native_topic(spec: NewTopic) -> Creation:
     config = dict(spec.config)
     if spec.assignment is not None:
         replicas = [list(each) for each in spec.assignment]
@@ -235,14 +240,14 @@ def _creation(spec: NewTopic) -> Creation:
     )
 
 
-def _growth(spec: NewPartitions) -> Growth:
+def _native_partitions(spec: NewPartitions) -> Growth:
     if spec.assignment is None:
         return Growth(spec.name, spec.total)
     replicas = [list(each) for each in spec.assignment]
     return Growth(spec.name, spec.total, replica_assignment=replicas)
 
 
-def _resource(spec: ConfigAlteration) -> ConfigResource:
+def _native_resource(spec: ConfigAlteration) -> ConfigResource:
     changes = [(key, value, AlterConfigOpType.SET) for key, value in sorted(spec.set.items())]
     resets = [(key, None, AlterConfigOpType.DELETE) for key in sorted(spec.delete)]
     return ConfigResource(

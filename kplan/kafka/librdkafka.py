@@ -4,10 +4,10 @@ import logging
 import math
 
 from kplan.kafka.auth import AwsMskIam, ClientCredentials, Mechanism
-from kplan.kafka.settings import ConnectionSettings, Sockets, Tls
+from kplan.kafka.settings.connection import ConnectionSettings, SocketOptions, Tls
 
-LOG = logging.getLogger("kplan.kafka.librdkafka")
-LOG.addHandler(logging.NullHandler())  # else its lines go to stderr
+LOGGER = logging.getLogger("kplan.kafka.librdkafka")
+LOGGER.addHandler(logging.NullHandler())  # else its lines go to stderr
 
 
 def librdkafka_settings(settings: ConnectionSettings) -> dict[str, str]:
@@ -17,33 +17,35 @@ def librdkafka_settings(settings: ConnectionSettings) -> dict[str, str]:
         "bootstrap.servers": ",".join(str(each) for each in settings.bootstrap_servers),
         "client.id": settings.client_id,
         "security.protocol": settings.security_protocol,
-        "socket.connection.setup.timeout.ms": _within(settings.timeouts.connect_s, 1000, 3600_000),
-        "socket.timeout.ms": _within(settings.timeouts.request_s, 10, 300_000),
+        "socket.connection.setup.timeout.ms": _milliseconds(
+            settings.timeouts.connect_s, 1000, 3600_000
+        ),
+        "socket.timeout.ms": _milliseconds(settings.timeouts.request_s, 10, 300_000),
     }
-    written |= _sockets(settings.sockets)
+    written |= _socket_options(settings.sockets)
     if settings.tls is not None:
         written |= _tls(settings.tls)
     if settings.sasl is not None:
-        written |= _login(settings.sasl)
+        written |= _sasl(settings.sasl)
     return written
 
 
-def _sockets(sockets: Sockets) -> dict[str, str]:
+def _socket_options(sockets: SocketOptions) -> dict[str, str]:
     """Write what differs from what the system gives."""
     is_bounded = math.isfinite(sockets.idle_s)
     counts = {
         "connections.max.idle.ms": int(sockets.idle_s * 1000) if is_bounded else 0,
-        "socket.receive.buffer.bytes": min(sockets.receive_bytes, _LARGEST_BUFFER),
-        "socket.send.buffer.bytes": min(sockets.send_bytes, _LARGEST_BUFFER),
+        "socket.receive.buffer.bytes": min(sockets.receive_bytes, _MAX_BUFFER_BYTES),
+        "socket.send.buffer.bytes": min(sockets.send_bytes, _MAX_BUFFER_BYTES),
     }
     return {key: str(count) for key, count in counts.items() if count}
 
 
-_LARGEST_BUFFER = 100_000_000
+_MAX_BUFFER_BYTES = 100_000_000
 """The most that librdkafka takes."""
 
 
-def _login(mechanism: Mechanism) -> dict[str, str]:
+def _sasl(mechanism: Mechanism) -> dict[str, str]:
     """Write how to log in; tokens are handed over when librdkafka asks for one."""
     match mechanism:
         case ClientCredentials() | AwsMskIam():
@@ -56,7 +58,7 @@ def _login(mechanism: Mechanism) -> dict[str, str]:
             }
 
 
-def _within(span_s: float, least_ms: int, most_ms: int) -> str:
+def _milliseconds(span_s: float, least_ms: int, most_ms: int) -> str:
     """Write milliseconds within the range that librdkafka takes."""
     return str(min(max(int(span_s * 1000), least_ms), most_ms))
 

@@ -7,13 +7,7 @@ cluster each time. So a move that was interrupted at any moment is taken up by t
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kplan.cluster.errors import (
-    CLIENT_STALE,
-    Handling,
-    client_refusal,
-    handling,
-    under_way,
-)
+from kplan.cluster.errors import CLIENT_STALE, Handling, client_refusal, handling, under_way
 from kplan.cluster.port import Cluster
 from kplan.cluster.reassignments import Election, Moving, Replicas
 from kplan.cluster.setting_specs import ConfigResource, ConfigScope, ResourceAlteration

@@ -1,4 +1,4 @@
-"""Desired, prior and live to a plan: the same input gives the same bytes."""
+"""Build a plan from desired, prior and live state: the same input gives the same bytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -9,21 +9,53 @@ from kplan.kinds.recall import recalled
 from kplan.kinds.topic_layout import laid_out
 from kplan.model.connection import on_cluster
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
-from kplan.model.plan import Action, BasedOn, Change, Plan, Reason
+from kplan.model.plan import Action, BasedOn, Change, OutputChange, Plan, Reason
 from kplan.model.snapshot import Reading, Snapshot
-from kplan.plan.batches import batches
-from kplan.plan.checksum import checksum
-from kplan.plan.drift import drift_of_all
-from kplan.plan.gone import gone
-from kplan.plan.guards import guards
-from kplan.plan.outputs import output_changes
-from kplan.plan.ownership import Ownership, ownership
-from kplan.plan.replacing import replace_problems, replaced
-from kplan.plan.request import PlanRequest, is_targeted, part_of
-from kplan.plan.strayed import strayed
-from kplan.plan.wanted import Findings, diagnostic, wanted
+from kplan.model.state import OutputValue
+from kplan.plan.checksum import plan_checksum
+from kplan.plan.deleted import plan_deletes
+from kplan.plan.desired import Findings, plan_resources, problem_diagnostic
+from kplan.plan.drift import find_all_drift
+from kplan.plan.guard import check_deletes
+from kplan.plan.move import check_moved_providers
+from kplan.plan.order import build_batches
+from kplan.plan.ownership import Ownership, build_ownership
+from kplan.plan.replacement import check_replacements, object_to_replace
+from kplan.plan.request import PlanRequest, is_targeted, provider_request
 
-_DISPLAY = {
+
+def output_changes(request: PlanRequest) -> tuple[OutputChange, ...]:
+    """Compare declared outputs with those of the state, in order of name.
+
+    A sensitive value is not kept in the state; it counts as unchanged while it stays sensitive.
+    """
+    before = request.state.outputs
+    after = {} if request.is_destroy else request.outputs
+    return tuple(
+        _output_change(name, before.get(name), after.get(name))
+        for name in sorted(before.keys() | after.keys())
+    )
+
+
+def _output_change(
+    name: str, before: OutputValue | None, after: OutputValue | None
+) -> OutputChange:
+    hidden = any(each is not None and each.is_sensitive for each in (before, after))
+    if after is None:
+        action = Action.DELETE
+    elif before is None:
+        action = Action.CREATE
+    elif before.is_sensitive and after.is_sensitive:
+        action = Action.NO_OP
+    else:
+        action = Action.NO_OP if before.value == after.value else Action.UPDATE
+    return OutputChange(
+        name, action, None if hidden or before is None else before.value,
+        None if hidden or after is None else after.value, hidden,
+    )  # fmt: skip
+
+
+_DISPLAY_ORDER = {
     Action.DELETE: 0,
     Action.REPLACE: 1,
     Action.UPDATE: 2,
@@ -49,22 +81,24 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
     does not own (design laws 2 and 3). Targets narrow the result and never add to it. Clusters know
     nothing of each other: the batches of one follow those of another.
     """
-    findings = Findings((), tuple(strayed(request)))
+    findings = Findings((), tuple(check_moved_providers(request)))
     for provider, snapshot in snapshots.items():
-        part = part_of(request, provider)
+        part = provider_request(request, provider)
         seen = recalled(kinds, snapshot, part.state)
-        findings += _belonging(_findings(part, seen, kinds), provider)
-    unread = _all_unread(request, snapshots)
-    chosen = [kept for each in findings.changes if (kept := _chosen(request, each)) is not None]
+        findings += _set_provider(_plan_kinds(part, seen, kinds), provider)
+    unread = _all_unread_kinds(request, snapshots)
+    chosen = [
+        kept for each in findings.changes if (kept := _select_change(request, each)) is not None
+    ]
     changes = tuple(sorted(chosen, key=_display_key))
-    outputs = output_changes(request) if _is_whole(request, findings) else ()
+    outputs = output_changes(request) if _is_fully_selected(request, findings) else ()
     diagnostics = in_order(
         [
             *findings.diagnostics,
-            *_unread_problems(unread),
-            *guards(request, changes),
-            *replace_problems(request, changes),
-            *_untouched_targets(request, findings),
+            *_unread_diagnostics(unread),
+            *check_deletes(request, changes),
+            *check_replacements(request, changes),
+            *_unmatched_targets(request, findings),
         ]
     )
     return Plan(
@@ -73,16 +107,16 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
         batches=tuple(
             replace(batch, provider=provider)
             for provider in snapshots
-            for batch in batches(
+            for batch in build_batches(
                 [each for each in changes if each.provider == provider], kinds, request.max_records
             )
         ),
-        drift=drift_of_all(request.state, snapshots, kinds),
+        drift=find_all_drift(request.state, snapshots, kinds),
         outputs=outputs,
         diagnostics=diagnostics,
         unread=unread,
         is_complete=not (request.targets or request.only or unread),
-        checksum=checksum(changes, outputs),
+        checksum=plan_checksum(changes, outputs),
         cluster=request.cluster,
         created_at=request.created_at,
         clusters=request.clusters,
@@ -96,26 +130,26 @@ def _based_on(request: PlanRequest, snapshots: Snapshots) -> BasedOn:
     return BasedOn(request.config_digest, state.lineage, state.serial, own, ids)
 
 
-def _belonging(findings: Findings, provider: str) -> Findings:
+def _set_provider(findings: Findings, provider: str) -> Findings:
     if not provider:
         return findings
     changes = tuple(replace(each, provider=provider) for each in findings.changes)
     return Findings(changes, findings.diagnostics)
 
 
-def _is_chosen(request: PlanRequest, change: Change) -> bool:
+def _is_selected(request: PlanRequest, change: Change) -> bool:
     """Whether filters let a change through; what only moves within the state needs no leave."""
     named = request.only is None or change.key in request.only
     return named and (_is_only_moved(change) or is_targeted(change.address, request.targets))
 
 
-def _chosen(request: PlanRequest, change: Change) -> Change | None:
+def _select_change(request: PlanRequest, change: Change) -> Change | None:
     """Give a change that filters let through; of one that also moves at least the move.
 
     Else the object would stay at an address that no moved block may speak of any more by the time
     it is targeted, and would be deleted from there.
     """
-    if _is_chosen(request, change):
+    if _is_selected(request, change):
         return change
     held = request.state.owned.get(change.previous) if change.previous else None
     if held is None or request.only is not None or change.after is None:
@@ -138,35 +172,39 @@ def _is_only_moved(change: Change) -> bool:
     return change.action is Action.NO_OP and change.reason is Reason.MOVED
 
 
-def _is_whole(request: PlanRequest, findings: Findings) -> bool:
+def _is_fully_selected(request: PlanRequest, findings: Findings) -> bool:
     """Whether nothing is left undone; outputs speak of all that is declared."""
     return all(
-        each.action is Action.NO_OP or _is_chosen(request, each) for each in findings.changes
+        each.action is Action.NO_OP or _is_selected(request, each) for each in findings.changes
     )
 
 
-def _findings(request: PlanRequest, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> Findings:
+def _plan_kinds(
+    request: PlanRequest, snapshot: Snapshot, kinds: Sequence[ResourceKind]
+) -> Findings:
     found = Findings()
     for kind in kinds:
         if kind.name not in snapshot.readings:
             continue
         reading = snapshot.readings[kind.name]
-        owners = ownership(request, kind, reading)
-        laid, unfit = laid_out(owners.declared, _left(owners, reading), snapshot.brokers)
+        owners = build_ownership(request, kind, reading)
+        laid, unfit = laid_out(
+            owners.declared, _without_replaced(owners, reading), snapshot.brokers
+        )
         owners = replace(owners, declared=laid)
-        found += Findings((), tuple(diagnostic(*each) for each in unfit))
-        found += Findings((), tuple(_blocked(owners)))
-        found += wanted(kind, owners, reading)
-        found += gone(kind, request, owners, reading)
+        found += Findings((), tuple(problem_diagnostic(*each) for each in unfit))
+        found += Findings((), tuple(_blocked_moves(owners)))
+        found += plan_resources(kind, owners, reading)
+        found += plan_deletes(kind, request, owners, reading)
     return found
 
 
-def _left(owners: Ownership, reading: Reading) -> Reading:
+def _without_replaced(owners: Ownership, reading: Reading) -> Reading:
     """Leave out what is to be replaced: its replicas are placed as those of a new object."""
     going = {
         name
         for name, each in owners.declared.items()
-        if replaced(each, owners, reading) is not None
+        if object_to_replace(each, owners, reading) is not None
     }
     if not going:
         return reading
@@ -174,8 +212,8 @@ def _left(owners: Ownership, reading: Reading) -> Reading:
     return replace(reading, objects=objects)
 
 
-def _blocked(owners: Ownership) -> Iterator[Diagnostic]:
-    for owned, aim in owners.blocked:
+def _blocked_moves(owners: Ownership) -> Iterator[Diagnostic]:
+    for owned, aim in owners.blocked_moves:
         yield Diagnostic(
             "KP237",
             Severity.WARNING,
@@ -187,7 +225,7 @@ def _blocked(owners: Ownership) -> Iterator[Diagnostic]:
         )
 
 
-def _unread(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
+def _unread_kinds(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
     """Keep the unread kinds that somebody asked for."""
     addresses = {*(each.address for each in request.resources), *request.state.owned}
     asked = {each.kind for each in addresses if is_targeted(each, request.targets)}
@@ -196,16 +234,16 @@ def _unread(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
     return {kind: reason for kind, reason in sorted(snapshot.unread.items()) if kind in asked}
 
 
-def _all_unread(request: PlanRequest, snapshots: Snapshots) -> dict[str, str]:
+def _all_unread_kinds(request: PlanRequest, snapshots: Snapshots) -> dict[str, str]:
     """Name the unread kinds of all clusters: `kafka_acl on kafka.west`."""
     return {
         on_cluster(kind, provider): reason
         for provider, snapshot in snapshots.items()
-        for kind, reason in _unread(part_of(request, provider), snapshot).items()
+        for kind, reason in _unread_kinds(provider_request(request, provider), snapshot).items()
     }
 
 
-def _unread_problems(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+def _unread_diagnostics(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     return tuple(
         Diagnostic(
             "KP234",
@@ -218,7 +256,7 @@ def _unread_problems(unread: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     )
 
 
-def _untouched_targets(request: PlanRequest, findings: Findings) -> Iterator[Diagnostic]:
+def _unmatched_targets(request: PlanRequest, findings: Findings) -> Iterator[Diagnostic]:
     """Warn about targets that fit nothing: most often a typing mistake."""
     for target in request.targets:
         if not any(is_targeted(each.address, (target,)) for each in findings.changes):
@@ -232,4 +270,4 @@ def _untouched_targets(request: PlanRequest, findings: Findings) -> Iterator[Dia
 
 
 def _display_key(change: Change) -> tuple[object, ...]:
-    return (_DISPLAY[change.action], change.address.sort_key, change.identity)
+    return (_DISPLAY_ORDER[change.action], change.address.sort_key, change.identity)

@@ -1,4 +1,4 @@
-"""A short name for exactly these actions."""
+"""Checksum of the actions of a plan."""
 
 import hashlib
 import json
@@ -8,10 +8,10 @@ from kplan.kinds.schema import stored_document
 from kplan.model.plan import Action, Change, OutputChange, Reason
 
 
-def checksum(changes: Sequence[Change], outputs: Sequence[OutputChange]) -> str:
+def plan_checksum(changes: Sequence[Change], outputs: Sequence[OutputChange]) -> str:
     """Digest what apply would do, independent of time, machine and order of input."""
     digest = hashlib.sha256()
-    for line in sorted(_line(each) for each in changes if _counts(each)):
+    for line in sorted(_checksum_line(each) for each in changes if _is_effective(each)):
         digest.update(line.encode())
     for output in outputs:
         if output.action is not Action.NO_OP:
@@ -20,12 +20,12 @@ def checksum(changes: Sequence[Change], outputs: Sequence[OutputChange]) -> str:
     return "-".join(text[start : start + 4] for start in range(0, 16, 4))
 
 
-def _counts(change: Change) -> bool:
+def _is_effective(change: Change) -> bool:
     """Whether the change alters cluster or ownership."""
     return change.action is not Action.NO_OP or change.reason is not Reason.NONE
 
 
-def _line(change: Change) -> str:
+def _checksum_line(change: Change) -> str:
     before, after = (
         None if value is None else stored_document(value) for value in (change.before, change.after)
     )

@@ -1,4 +1,4 @@
-"""What changed on the cluster since kplan last applied."""
+"""Drift: changes made outside kplan since the last apply; objects that the state does not own."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,10 +10,12 @@ from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Live, Snapshot
 from kplan.model.state import Owned, State
-from kplan.plan.differences import differences
+from kplan.plan.diff import attribute_changes
 
 
-def drift(state: State, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> tuple[Change, ...]:
+def find_drift(
+    state: State, snapshot: Snapshot, kinds: Sequence[ResourceKind]
+) -> tuple[Change, ...]:
     """Compare every owned object with the live one, in order of address.
 
     `before` of a drift change is what was last applied, `after` what is live; DELETE says the
@@ -22,7 +24,7 @@ def drift(state: State, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> tu
     by_name = {kind.name: kind for kind in kinds}
     snapshot = recalled(kinds, snapshot, state)
     found = (
-        _drifted(by_name[owned.address.kind], owned, snapshot)
+        _compare_object(by_name[owned.address.kind], owned, snapshot)
         for owned in sorted(state.owned.values(), key=lambda each: each.address.sort_key)
         if owned.address.kind in snapshot.readings
         and owned.identity not in snapshot.readings[owned.address.kind].hidden
@@ -30,24 +32,24 @@ def drift(state: State, snapshot: Snapshot, kinds: Sequence[ResourceKind]) -> tu
     return tuple(change for change in found if change is not None)
 
 
-def drift_of_all(
+def find_all_drift(
     state: State, snapshots: Mapping[str, Snapshot], kinds: Sequence[ResourceKind]
 ) -> tuple[Change, ...]:
     """Compare what is owned with all clusters, in order of address; see `drift`."""
     found = [
         replace(change, provider=provider) if provider else change
         for provider, snapshot in snapshots.items()
-        for change in drift(state.on(provider), snapshot, kinds)
+        for change in find_drift(state.on(provider), snapshot, kinds)
     ]
     return tuple(sorted(found, key=lambda each: each.address.sort_key))
 
 
-def unmanaged(state: State, snapshot: Snapshot) -> dict[str, int]:
+def unmanaged_counts(state: State, snapshot: Snapshot) -> dict[str, int]:
     """Count the live objects per kind that the state does not own."""
-    return {kind: len(names) for kind, names in foreign(state, snapshot).items()}
+    return {kind: len(names) for kind, names in unmanaged_objects(state, snapshot).items()}
 
 
-def foreign(state: State, snapshot: Snapshot) -> dict[str, tuple[Identity, ...]]:
+def unmanaged_objects(state: State, snapshot: Snapshot) -> dict[str, tuple[Identity, ...]]:
     """List the live objects per kind that the state does not own, in order."""
     owned = {(each.address.kind, each.identity) for each in state.owned.values()}
     return {
@@ -56,18 +58,20 @@ def foreign(state: State, snapshot: Snapshot) -> dict[str, tuple[Identity, ...]]
     }
 
 
-def _drifted(kind: ResourceKind, owned: Owned, snapshot: Snapshot) -> Change | None:
+def _compare_object(kind: ResourceKind, owned: Owned, snapshot: Snapshot) -> Change | None:
     live = snapshot.live(kind.name, owned.identity)
     if live is None:
-        return _change(kind, owned, Action.DELETE, Reason.DELETED_OUTSIDE, (owned.value, None))
+        return _drift_change(
+            kind, owned, Action.DELETE, Reason.DELETED_OUTSIDE, (owned.value, None)
+        )
     found, applied = kind.aligned(live.value, owned.value)
     if _is_recreated(owned, live):
-        found_again = _change(
+        found_again = _drift_change(
             kind, owned, Action.UPDATE, Reason.RECREATED_OUTSIDE, (applied, found)
         )
         return replace(found_again, notes=(f"its id was {owned.uid}, and is {live.uid}",))
     if found != applied:
-        return _change(kind, owned, Action.UPDATE, Reason.NONE, (applied, found))
+        return _drift_change(kind, owned, Action.UPDATE, Reason.NONE, (applied, found))
     return None
 
 
@@ -75,7 +79,7 @@ def _is_recreated(owned: Owned, live: Live) -> bool:
     return bool(owned.uid and live.uid and owned.uid != live.uid)
 
 
-def _change(
+def _drift_change(
     kind: ResourceKind,
     owned: Owned,
     action: Action,
@@ -92,7 +96,7 @@ def _change(
         after,
         attributes=()
         if after is None
-        else differences(kind, before, after, secret_paths(kind.schema)),
+        else attribute_changes(kind, before, after, secret_paths(kind.schema)),
         reason=reason,
         uid=owned.uid,
         sensitive=secret_paths(kind.schema),

@@ -26,25 +26,25 @@ _LINE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Ignored:
+class IgnorePattern:
     """One line of the file. `attribute` is None where the whole object is meant."""
 
     line: int
     object: re.Pattern[str]
     attribute: re.Pattern[str] | None = None
-    is_kept: bool = False
+    is_negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Sifted:
+class FilteredDrift:
     """Drift that is left. `ignored` counts objects that are left out, wholly or in part."""
 
     changes: tuple[Change, ...]
     unmanaged: Mapping[str, tuple[Identity, ...]]
-    ignored: int = 0
+    ignored_count: int = 0
 
 
-def ignored_by(text: str, file: str) -> tuple[Ignored, ...]:
+def parse_patterns(text: str, file: str) -> tuple[IgnorePattern, ...]:
     """Read the lines of a file.
 
     Raises:
@@ -59,33 +59,33 @@ def ignored_by(text: str, file: str) -> tuple[Ignored, ...]:
             f"No pattern on {', '.join(wrong)}.",
             "A line is ADDRESS, or KIND/NAME, and may be followed by an attribute.",
         )
-    return tuple(_pattern(at, each) for at, each in lines)
+    return tuple(_parse_pattern(at, each) for at, each in lines)
 
 
-def sifted(
+def filter_drift(
     changes: Sequence[Change],
     unmanaged: Mapping[str, Sequence[Identity]],
-    patterns: Sequence[Ignored],
-) -> Sifted:
+    patterns: Sequence[IgnorePattern],
+) -> FilteredDrift:
     """Leave out what is ignored."""
-    left = [(each, _left(each, patterns)) for each in changes]
+    left = [(each, _filter_change(each, patterns)) for each in changes]
     foreign = {
         kind: tuple(each for each in names if not _is_ignored([f"{kind}/{each}"], patterns))
         for kind, names in unmanaged.items()
     }
     hidden = sum(len(names) - len(foreign[kind]) for kind, names in unmanaged.items())
-    return Sifted(
+    return FilteredDrift(
         tuple(each for _, each in left if each is not None),
         foreign,
         sum(before is not after for before, after in left) + hidden,
     )
 
 
-def _pattern(at: int, line: str) -> Ignored:
+def _parse_pattern(at: int, line: str) -> IgnorePattern:
     found = _LINE.fullmatch(line)
     assert found is not None  # noqa: S101 - the caller has looked
     attribute = found["attribute"]
-    return Ignored(
+    return IgnorePattern(
         at, _glob(found["object"]), _glob(attribute) if attribute else None, bool(found["kept"])
     )
 
@@ -95,7 +95,7 @@ def _glob(text: str) -> re.Pattern[str]:
     return re.compile("".join(words.get(each) or re.escape(each) for each in text), re.DOTALL)
 
 
-def _left(change: Change, patterns: Sequence[Ignored]) -> Change | None:
+def _filter_change(change: Change, patterns: Sequence[IgnorePattern]) -> Change | None:
     names = [str(change.address), change.address.block, f"{change.kind}/{change.identity}"]
     if _is_ignored(names, patterns):
         return None
@@ -110,17 +110,21 @@ def _left(change: Change, patterns: Sequence[Ignored]) -> Change | None:
 
 
 def _is_ignored(
-    names: Iterable[str], patterns: Sequence[Ignored], attribute: AttributeChange | None = None
+    names: Iterable[str],
+    patterns: Sequence[IgnorePattern],
+    attribute: AttributeChange | None = None,
 ) -> bool:
     """Tell what the last line that fits says; without an attribute of the object as a whole."""
     known = tuple(names)
     for each in reversed(patterns):
-        if any(each.object.fullmatch(name) for name in known) and _fits(each, attribute):
-            return not each.is_kept
+        if any(each.object.fullmatch(name) for name in known) and _matches_attribute(
+            each, attribute
+        ):
+            return not each.is_negated
     return False
 
 
-def _fits(pattern: Ignored, attribute: AttributeChange | None) -> bool:
+def _matches_attribute(pattern: IgnorePattern, attribute: AttributeChange | None) -> bool:
     if pattern.attribute is None or attribute is None:
         return pattern.attribute is None
     return bool(pattern.attribute.fullmatch(".".join(attribute.path)))

@@ -1,4 +1,4 @@
-"""Who owns what of one kind, moves followed."""
+"""Ownership of the objects of one kind, after moves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from kplan.model.refactoring import Import
 from kplan.model.resource import Identity, Resource
 from kplan.model.snapshot import Reading
 from kplan.model.state import Owned
-from kplan.plan.moves import moved_objects
+from kplan.plan.move import apply_moves
 from kplan.plan.request import PlanRequest
 
 
@@ -27,16 +27,16 @@ class Ownership:
     by_identity: dict[Identity, Owned]
     declared: dict[Identity, Resource]
     renamed: dict[Address, Owned]
-    blocked: tuple[tuple[Owned, Address], ...]
+    blocked_moves: tuple[tuple[Owned, Address], ...]
     imports: dict[Address, Import]
     adds_first: bool
     replaced: Mapping[str, str]
 
 
-def ownership(request: PlanRequest, kind: ResourceKind, reading: Reading) -> Ownership:
+def build_ownership(request: PlanRequest, kind: ResourceKind, reading: Reading) -> Ownership:
     """Sort the state's objects of one kind by address and by identity."""
     owned = [each for each in request.state.owned.values() if each.address.kind == kind.name]
-    by_address, blocked = moved_objects(owned, dict(request.moved))
+    by_address, blocked = apply_moves(owned, dict(request.moved))
     by_identity = {each.identity: each for each in owned}
     declared = {
         each.identity: each

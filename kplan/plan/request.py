@@ -1,4 +1,4 @@
-"""What the planner is asked."""
+"""The request to the planner: configuration, state, targets and limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -48,7 +48,7 @@ class PlanRequest:
     created_at: str = ""
 
 
-def part_of(request: PlanRequest, provider: str) -> PlanRequest:
+def provider_request(request: PlanRequest, provider: str) -> PlanRequest:
     """Give what is asked of one cluster: what is declared and owned there."""
     return replace(
         request,
@@ -62,14 +62,14 @@ def is_targeted(address: Address, targets: tuple[str, ...]) -> bool:
     """Whether the targets let the address through; no targets let all through."""
     if not targets:
         return True
-    names = names_of(address)
+    names = address_names(address)
     return any(
         target in names or fnmatchcase(str(address), target.replace("[", "[[]"))
         for target in targets
     )
 
 
-def names_of(address: Address) -> frozenset[str]:
+def address_names(address: Address) -> frozenset[str]:
     """List all that an address can be meant by: itself, its block, and every module around it.
 
     A module that is repeated may be named with its key and without.

@@ -1,8 +1,4 @@
-"""Who gains and who loses what, between one set of ACLs and another.
-
-Names are never asked one by one: all names between the same patterns fare alike, so a change is
-worked out once for each stretch of names, and live names are counted by where they stand in order.
-"""
+"""Access gained and lost between two sets of ACLs, counted by stretches of names."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -11,17 +7,25 @@ from typing import NamedTuple
 
 from kplan.cluster.specs import AclBinding
 from kplan.model.access import AccessShift, Effect
-from kplan.policy.access import ANY_HOST, ANY_NAME, EVERYONE, OPERATIONS, Acls, Rules, decision
-from kplan.policy.access_regions import Census, Names, Patterns, Region
+from kplan.policy.access_region import NamePatterns, Region, RegionCounter, SortedNames
+from kplan.policy.authorizer import (
+    OPERATIONS,
+    WILDCARD_HOST,
+    WILDCARD_PRINCIPAL,
+    WILDCARD_RESOURCE,
+    AclIndex,
+    AuthorizerRules,
+    decide_access,
+)
 
 _MAX_EXAMPLES = 3
 
 Bindings = Collection[AclBinding]
-Triple = tuple[bool, bool, bool]
+StageTriple = tuple[bool, bool, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Stages:
+class AclStages:
     """The ACLs before a plan, between its deletes and its adds, and after it."""
 
     before: frozenset[AclBinding]
@@ -29,29 +33,29 @@ class Stages:
     after: frozenset[AclBinding]
 
     @property
-    def all(self) -> tuple[frozenset[AclBinding], ...]:
+    def in_order(self) -> tuple[frozenset[AclBinding], ...]:
         """Give the three in order."""
         return self.before, self.between, self.after
 
     @property
-    def changed(self) -> frozenset[AclBinding]:
+    def changed_acls(self) -> frozenset[AclBinding]:
         """Give the ACLs that are not there all the time."""
         return (self.before | self.between | self.after) - (self.before & self.between & self.after)
 
 
-Covered = tuple[bool, bool, bool]
+Coverage = tuple[bool, bool, bool]
 """Whether there is any ACL on a resource, at each stage."""
 
 
-def access_shifts(
-    stages: Stages, rules: Rules, names: Mapping[str, Collection[str]]
+def compare_access(
+    stages: AclStages, rules: AuthorizerRules, names: Mapping[str, Collection[str]]
 ) -> tuple[AccessShift, ...]:
     """Work out the effective difference.
 
     `names` lists the live resources by type; a type that is left out has no list.
     """
     found: list[AccessShift] = []
-    for sort in sorted({each.resource_type for each in stages.changed}):
+    for sort in sorted({each.resource_type for each in stages.changed_acls}):
         if sort in OPERATIONS:
             found += _Comparison.of(stages, sort, rules, names.get(sort)).shifts()
     return tuple(found)
@@ -61,31 +65,31 @@ def access_shifts(
 class _Comparison:
     """One type of resource; `by_principal` holds the ACLs of each stage."""
 
-    sort: str
-    rules: Rules
-    stages: tuple[Acls, Acls, Acls]
+    resource_type: str
+    rules: AuthorizerRules
+    stages: tuple[AclIndex, AclIndex, AclIndex]
     by_principal: tuple[Mapping[str, Bindings], ...]
     changed: Mapping[str, Bindings]
-    classes: Sequence[tuple[Covered | None, Names]]
+    classes: Sequence[tuple[Coverage | None, SortedNames]]
     uncovering: frozenset[tuple[str, bool]]
     has_list: bool
-    _merged: dict["_Key", "_Merged"] = field(default_factory=dict)
+    _merged: dict["_ShiftKey", "_ShiftTotals"] = field(default_factory=dict)
 
     @classmethod
     def of(
-        cls, stages: Stages, sort: str, rules: Rules, names: Collection[str] | None
+        cls, stages: AclStages, sort: str, rules: AuthorizerRules, names: Collection[str] | None
     ) -> "_Comparison":
-        sides = [[each for each in side if each.resource_type == sort] for side in stages.all]
-        before, between, after = (Acls(side, rules) for side in sides)
+        sides = [[each for each in side if each.resource_type == sort] for side in stages.in_order]
+        before, between, after = (AclIndex(side, rules) for side in sides)
         acls = (before, between, after)
-        changed = [each for each in stages.changed if each.resource_type == sort]
-        classes: Sequence[tuple[Covered | None, Names]] = [(None, Names(names or ()))]
+        changed = [each for each in stages.changed_acls if each.resource_type == sort]
+        classes: Sequence[tuple[Coverage | None, SortedNames]] = [(None, SortedNames(names or ()))]
         uncovering: frozenset[tuple[str, bool]] = frozenset()
         if rules.allow_everyone:
-            classes = _classes(acls, sort, names or ())
+            classes = _names_by_coverage(acls, sort, names or ())
             patterns = {_pattern(each) for each in changed}
             uncovering = frozenset(
-                each for each in patterns if _uncovers(each, acls, sort, classes)
+                each for each in patterns if _changes_coverage(each, acls, sort, classes)
             )
         return cls(
             sort,
@@ -99,7 +103,7 @@ class _Comparison:
         )
 
     def shifts(self) -> Iterator[AccessShift]:
-        for principal in self._affected():
+        for principal in self._affected_principals():
             if not self.rules.is_super(principal):
                 self._compare(principal)
         order = list(Effect)
@@ -110,115 +114,118 @@ class _Comparison:
                 key.effect,
                 key.principal,
                 key.host,
-                self.sort,
+                self.resource_type,
                 key.operations,
                 tuple(sorted(merged.patterns)),
                 merged.count if self.has_list else None,
                 tuple(sorted(merged.examples)[:_MAX_EXAMPLES]),
             )
 
-    def _affected(self) -> list[str]:
+    def _affected_principals(self) -> list[str]:
         """List whom a change can reach; a change for everyone reaches whoever has ACLs."""
-        if EVERYONE not in self.changed and not self.rules.allow_everyone:
+        if WILDCARD_PRINCIPAL not in self.changed and not self.rules.allow_everyone:
             return sorted(self.changed)
-        return sorted({EVERYONE}.union(*self.by_principal))
+        return sorted({WILDCARD_PRINCIPAL}.union(*self.by_principal))
 
     def _compare(self, principal: str) -> None:
-        whose = dict.fromkeys((principal, EVERYONE))
+        whose = dict.fromkeys((principal, WILDCARD_PRINCIPAL))
         own = [each for side in self.by_principal for who in whose for each in side.get(who, ())]
         changed = {_pattern(each) for who in whose for each in self.changed.get(who, ())}
         changed |= self.uncovering
-        patterns = Patterns.of({*map(_pattern, own), *changed})
-        found = [(covered, Census(names, patterns)) for covered, names in self.classes]
+        patterns = NamePatterns.from_pairs({*map(_pattern, own), *changed})
+        found = [(covered, RegionCounter(names, patterns)) for covered, names in self.classes]
         regions = {
             region
             for name, is_prefix in changed
             for region in patterns.regions(name, is_prefix=is_prefix)
         }
         for region in sorted(regions):
-            self._judge(principal, region, found)
+            self._compare_region(principal, region, found)
 
-    def _judge(
-        self, principal: str, region: Region, found: Sequence[tuple[Covered | None, Census]]
+    def _compare_region(
+        self, principal: str, region: Region, found: Sequence[tuple[Coverage | None, RegionCounter]]
     ) -> None:
         """Compare one principal in one region, for each class of names by how they are covered."""
         counted = [(covered, census, census.count(region)) for covered, census in found]
         live = [each for each in counted if each[2]]
         if live:
             for covered, census, count in live:
-                self._note(principal, region, covered, count, tuple(census.examples(region)))
+                self._add_shift(principal, region, covered, count, tuple(census.examples(region)))
         else:
             covered = (
-                _covered(self.stages, self.sort, region) if self.rules.allow_everyone else None
+                _region_coverage(self.stages, self.resource_type, region)
+                if self.rules.allow_everyone
+                else None
             )
-            self._note(principal, region, covered, 0, ())
+            self._add_shift(principal, region, covered, 0, ())
 
-    def _covered(self, region: Region) -> Covered:
+    def _covered(self, region: Region) -> Coverage:
         before, between, after = (
-            bool(list(_held(acls, self.sort, region))) for acls in self.stages
+            bool(list(_region_acls(acls, self.resource_type, region))) for acls in self.stages
         )
         return before, between, after
 
-    def _note(
+    def _add_shift(
         self,
         principal: str,
         region: Region,
-        covered: Covered | None,
+        covered: Coverage | None,
         count: int,
         examples: tuple[str, ...],
     ) -> None:
         effects = self._effects(principal, region, covered)
         for (effect, host), operations in effects.items():
-            key = _Key(effect, principal, host, tuple(operations))
-            merged = self._merged.setdefault(key, _Merged())
+            key = _ShiftKey(effect, principal, host, tuple(operations))
+            merged = self._merged.setdefault(key, _ShiftTotals())
             merged.count += count
             merged.patterns.add(region.pattern)
             if len(merged.examples) < _MAX_EXAMPLES:
                 merged.examples.update(examples)
 
     def _effects(
-        self, principal: str, region: Region, covered: Covered | None
+        self, principal: str, region: Region, covered: Coverage | None
     ) -> Mapping[tuple[Effect, str], list[str]]:
         """Find what changes by host, but for what changes for everyone or for any host alike."""
-        held = [list(_held(acls, self.sort, region)) for acls in self.stages]
-        whose = tuple(dict.fromkeys((principal, EVERYONE)))
-        mine = [_of(side, whose) for side in held]
-        hosts = sorted({ANY_HOST}.union(each.host for side in mine for each in side))
+        held = [list(_region_acls(acls, self.resource_type, region)) for acls in self.stages]
+        whose = tuple(dict.fromkeys((principal, WILDCARD_PRINCIPAL)))
+        mine = [_acls_of_principals(side, whose) for side in held]
+        hosts = sorted({WILDCARD_HOST}.union(each.host for side in mine for each in side))
         found: dict[tuple[Effect, str], list[str]] = defaultdict(list)
-        for operation in OPERATIONS[self.sort]:
-            general = _effect(self._triple(mine, covered, ANY_HOST, operation))
+        for operation in OPERATIONS[self.resource_type]:
+            general = _effect(self._allowed_by_stage(mine, covered, WILDCARD_HOST, operation))
             for host in hosts:
-                effect = _effect(self._triple(mine, covered, host, operation))
-                if effect is None or (host != ANY_HOST and effect is general):
+                effect = _effect(self._allowed_by_stage(mine, covered, host, operation))
+                if effect is None or (host != WILDCARD_HOST and effect is general):
                     continue
-                if principal != EVERYONE and effect is self._everyones(
+                if principal != WILDCARD_PRINCIPAL and effect is self._everyone_effect(
                     held, covered, host, operation
                 ):
                     continue
                 found[effect, host].append(operation)
         return found
 
-    def _everyones(
+    def _everyone_effect(
         self,
         held: Sequence[Sequence[Mapping[str, Bindings]]],
-        covered: Covered | None,
+        covered: Coverage | None,
         host: str,
         operation: str,
     ) -> Effect | None:
-        theirs = [_of(side, (EVERYONE,)) for side in held]
-        return _effect(self._triple(theirs, covered, host, operation))
+        theirs = [_acls_of_principals(side, (WILDCARD_PRINCIPAL,)) for side in held]
+        return _effect(self._allowed_by_stage(theirs, covered, host, operation))
 
-    def _triple(
-        self, sides: Sequence[Bindings], covered: Covered | None, host: str, operation: str
-    ) -> Triple:
+    def _allowed_by_stage(
+        self, sides: Sequence[Bindings], covered: Coverage | None, host: str, operation: str
+    ) -> StageTriple:
         before, between, after = (
-            decision(side, host, operation).is_allowed or (covered is not None and not covered[at])
+            decide_access(side, host, operation).is_allowed
+            or (covered is not None and not covered[at])
             for at, side in enumerate(sides)
         )
         return before, between, after
 
 
-class _Key(NamedTuple):
+class _ShiftKey(NamedTuple):
     effect: Effect
     principal: str
     host: str
@@ -226,13 +233,13 @@ class _Key(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Merged:
+class _ShiftTotals:
     count: int = 0
     patterns: set[str] = field(default_factory=set)
     examples: set[str] = field(default_factory=set)
 
 
-def _effect(allowed: Triple) -> Effect | None:
+def _effect(allowed: StageTriple) -> Effect | None:
     before, between, after = allowed
     if before is not after:
         return Effect.LOSS if before else Effect.GAIN
@@ -241,11 +248,13 @@ def _effect(allowed: Triple) -> Effect | None:
     return Effect.GAP if before else Effect.EXPOSURE
 
 
-def _of(side: Iterable[Mapping[str, Bindings]], whose: Sequence[str]) -> list[AclBinding]:
+def _acls_of_principals(
+    side: Iterable[Mapping[str, Bindings]], whose: Sequence[str]
+) -> list[AclBinding]:
     return [each for held in side for who in whose for each in held.get(who, ())]
 
 
-def _held(acls: Acls, sort: str, region: Region) -> Iterator[Mapping[str, Bindings]]:
+def _region_acls(acls: AclIndex, sort: str, region: Region) -> Iterator[Mapping[str, Bindings]]:
     """Give the ACLs that hold in a region: those of a prefix are not those of the name alike."""
     if not region.is_prefix:
         return acls.matching(sort, region.name)
@@ -263,27 +272,27 @@ def _by_principal(bindings: Iterable[AclBinding]) -> Mapping[str, Bindings]:
     return found
 
 
-def _classes(
-    acls: Sequence[Acls], sort: str, names: Collection[str]
-) -> Sequence[tuple[Covered | None, Names]]:
+def _names_by_coverage(
+    acls: Sequence[AclIndex], sort: str, names: Collection[str]
+) -> Sequence[tuple[Coverage | None, SortedNames]]:
     """Part live names by whether any ACL is on them, at each stage."""
-    found: dict[Covered, list[str]] = defaultdict(list)
+    found: dict[Coverage, list[str]] = defaultdict(list)
     for name in names:
         before, between, after = (each.has_any(sort, name) for each in acls)
         found[before, between, after].append(name)
-    return [(covered, Names(members)) for covered, members in sorted(found.items())]
+    return [(covered, SortedNames(members)) for covered, members in sorted(found.items())]
 
 
-def _covered(acls: Sequence[Acls], sort: str, region: Region) -> Covered:
-    before, between, after = (any(True for _ in _held(each, sort, region)) for each in acls)
+def _region_coverage(acls: Sequence[AclIndex], sort: str, region: Region) -> Coverage:
+    before, between, after = (any(True for _ in _region_acls(each, sort, region)) for each in acls)
     return before, between, after
 
 
-def _uncovers(
+def _changes_coverage(
     pattern: tuple[str, bool],
-    acls: Sequence[Acls],
+    acls: Sequence[AclIndex],
     sort: str,
-    classes: Sequence[tuple[Covered | None, Names]],
+    classes: Sequence[tuple[Coverage | None, SortedNames]],
 ) -> bool:
     """Whether a pattern holds names that have an ACL at one stage and none at another.
 
@@ -291,12 +300,12 @@ def _uncovers(
     """
     name, is_prefix = pattern
     prefix = name if is_prefix else ""
-    is_wide = is_prefix or name == ANY_NAME
+    is_wide = is_prefix or name == WILDCARD_RESOURCE
     region = Region(prefix, is_prefix=True) if is_wide else Region(name)
-    if len(set(_covered(acls, sort, region))) > 1:
+    if len(set(_region_coverage(acls, sort, region))) > 1:
         return True
     return any(
-        names.within(prefix) if is_wide else name in names
+        names.with_prefix(prefix) if is_wide else name in names
         for covered, names in classes
         if covered is not None and len(set(covered)) > 1
     )

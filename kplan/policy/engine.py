@@ -1,4 +1,4 @@
-"""Asking policies, and weighing what they find."""
+"""The policy engine: evaluates policies for changes, and applies waivers and overrides."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,35 +19,38 @@ from kplan.model.policy import (
     Violation,
 )
 from kplan.model.refusal import Refusal
-from kplan.policy.codes import SUMMARIES
-from kplan.policy.questions import Setting, questions
+from kplan.policy.codes import POLICY_SUMMARIES
+from kplan.policy.question import QuestionContext, questions
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class EvaluationOptions:
     """What a run brings: the day, and the reasons for which soft policies are overridden."""
 
     today: date
     overrides: Mapping[str, str] = field(default_factory=dict)
 
 
-def judged(
-    changes: Iterable[Change], policies: Sequence[Policy], setting: Setting, terms: Terms
+def evaluate_changes(
+    changes: Iterable[Change],
+    policies: Sequence[Policy],
+    setting: QuestionContext,
+    terms: EvaluationOptions,
 ) -> tuple[Violation, ...]:
     """Ask about each change, in the order in which they will be carried out.
 
     Every policy is asked, so that all that is wrong is told at once. What is refused does not
     count in the totals that later changes see.
     """
-    asked = in_order_of_asking(policies)
+    asked = sort_policies(policies)
     found: list[Violation] = []
     for change in changes:
         before = setting.cluster.so_far
-        setting.cluster.so_far = before.plus(change.kind, change.before, change.after)
+        setting.cluster.so_far = before.add_change(change.kind, change.before, change.after)
         said = [
-            _hidden(each, change)
+            _redact_violation(each, change)
             for question in questions(change, setting)
-            for each in answers(question, asked, terms)
+            for each in evaluate_question(question, asked, terms)
         ]
         if any(each.standing is Standing.REFUSED for each in said):
             setting.cluster.so_far = before
@@ -55,12 +58,14 @@ def judged(
     return tuple(found)
 
 
-def in_order_of_asking(policies: Sequence[Policy]) -> list[Policy]:
+def sort_policies(policies: Sequence[Policy]) -> list[Policy]:
     """Sort by `order`, and else keep the order in which they were found."""
     return sorted(policies, key=lambda each: each.head.order)
 
 
-def answers(question: Question, policies: Sequence[Policy], terms: Terms) -> Iterator[Violation]:
+def evaluate_question(
+    question: Question, policies: Sequence[Policy], terms: EvaluationOptions
+) -> Iterator[Violation]:
     """Ask the policies that decide the operation on this kind."""
     for policy in policies:
         if policy.head.decides(question.operation, question.kind):
@@ -68,7 +73,7 @@ def answers(question: Question, policies: Sequence[Policy], terms: Terms) -> Ite
                 yield _violation(question, policy.head, finding, terms)
 
 
-def expired(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
+def expired_waivers(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
     """Tell of waivers whose time is over; what they let through is refused again."""
     for policy in policies:
         for waiver in policy.head.waivers:
@@ -76,7 +81,7 @@ def expired(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
                 yield Diagnostic(
                     "KP325",
                     Severity.WARNING,
-                    SUMMARIES["KP325"],
+                    POLICY_SUMMARIES["KP325"],
                     f"The waiver of policy {policy.head.name} for {', '.join(waiver.applies_to)} "
                     f"({waiver.owner}: {waiver.reason}) ended with {waiver.until.isoformat()}.",
                     f"Take it out, or let {waiver.owner} renew it.",
@@ -89,16 +94,16 @@ def order_conflicts(policies: Sequence[Policy]) -> Iterator[Diagnostic]:
     told: set[tuple[str, str]] = set()
     for one, other in combinations([each.head for each in policies], 2):
         if one.name == other.name:
-            yield _unusable(other, f'There are two policies "{one.name}".', one)
+            yield _name_conflict(other, f'There are two policies "{one.name}".', one)
         pair = (one.source, other.source)
         if one.source == other.source or one.order != other.order or pair in told:
             continue
-        if same := _both_decide(one, other):
+        if same := _common_decision(one, other):
             told.add(pair)
             yield Diagnostic(
                 "KP328",
                 Severity.ERROR,
-                SUMMARIES["KP328"],
+                POLICY_SUMMARIES["KP328"],
                 f"{one.name} ({one.source or 'the configuration'}) and {other.name} "
                 f"({other.source or 'the configuration'}) both decide {same}, and nothing says "
                 "which of them is asked first.",
@@ -108,7 +113,7 @@ def order_conflicts(policies: Sequence[Policy]) -> Iterator[Diagnostic]:
             )
 
 
-def unused_overrides(policies: Iterable[Policy], terms: Terms) -> Iterator[Diagnostic]:
+def unused_overrides(policies: Iterable[Policy], terms: EvaluationOptions) -> Iterator[Diagnostic]:
     """Find overrides of what is no policy, or none that may be overridden."""
     heads = {each.head.name: each.head for each in policies}
     for name in sorted(terms.overrides):
@@ -119,25 +124,25 @@ def unused_overrides(policies: Iterable[Policy], terms: Terms) -> Iterator[Diagn
         yield Diagnostic(
             "KP330",
             Severity.ERROR,
-            SUMMARIES["KP330"],
+            POLICY_SUMMARIES["KP330"],
             f"{name} cannot be overridden: {why}.",
             "kplan policy list shows the policies with their levels; only soft ones give way.",
             subject=head.place if head else None,
         )
 
 
-def _both_decide(one: PolicyHead, other: PolicyHead) -> str:
+def _common_decision(one: PolicyHead, other: PolicyHead) -> str:
     operations = sorted(one.operations & other.operations)
     kinds = one.kinds & other.kinds if one.kinds and other.kinds else one.kinds | other.kinds
     is_same = bool(operations) and (bool(kinds) or not (one.kinds and other.kinds))
     return f"{operations[0]} of {min(kinds, default='every kind')}" if is_same else ""
 
 
-def _unusable(head: PolicyHead, told: str, other: PolicyHead) -> Diagnostic:
+def _name_conflict(head: PolicyHead, told: str, other: PolicyHead) -> Diagnostic:
     return Diagnostic(
         "KP327",
         Severity.ERROR,
-        SUMMARIES["KP327"],
+        POLICY_SUMMARIES["KP327"],
         told,
         "Rename one of them: waivers and overrides go by the name.",
         subject=head.place,
@@ -145,7 +150,9 @@ def _unusable(head: PolicyHead, told: str, other: PolicyHead) -> Diagnostic:
     )
 
 
-def _violation(question: Question, head: PolicyHead, finding: Finding, terms: Terms) -> Violation:
+def _violation(
+    question: Question, head: PolicyHead, finding: Finding, terms: EvaluationOptions
+) -> Violation:
     standing, reason = _standing(question, head, finding, terms)
     return Violation(
         head.name,
@@ -162,7 +169,7 @@ def _violation(question: Question, head: PolicyHead, finding: Finding, terms: Te
 
 
 def _standing(
-    question: Question, head: PolicyHead, finding: Finding, terms: Terms
+    question: Question, head: PolicyHead, finding: Finding, terms: EvaluationOptions
 ) -> tuple[Standing, str]:
     if finding.effect is not Effect.DENY:
         return Standing.TOLD, ""
@@ -208,9 +215,9 @@ def _diagnostic(
     return Diagnostic(
         code,
         Severity.ERROR if standing is Standing.REFUSED else Severity.WARNING,
-        SUMMARIES[code],
+        POLICY_SUMMARIES[code],
         told,
-        finding.fix or _way_out(head, standing),
+        finding.fix or _override_hint(head, standing),
         question.address,
         at or place,
         related=(("the policy", place),) if at and place else (),
@@ -218,13 +225,13 @@ def _diagnostic(
     )
 
 
-def _way_out(head: PolicyHead, standing: Standing) -> str:
+def _override_hint(head: PolicyHead, standing: Standing) -> str:
     if standing is Standing.REFUSED and head.level is Level.SOFT:
         return f"Change it, or say why it must be: -override '{head.name}=REASON'"
     return ""
 
 
-def _hidden(violation: Violation, change: Change) -> Violation:
+def _redact_violation(violation: Violation, change: Change) -> Violation:
     """Take secrets of the change out of what a policy wrote."""
     if not change.sensitive:
         return violation

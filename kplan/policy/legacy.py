@@ -1,12 +1,12 @@
-"""Policies of the shape of Kafka's own: `create(meta)` and `alter(meta)` (KIP-108, KIP-133)."""
+"""Legacy policies (KIP-108, KIP-133): `create(meta)` and `alter(meta)`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kplan.policy.requests import ClusterState, Request, RequestedTopicState, TopicState
+from kplan.policy.request import ClusterState, Request, RequestedTopicState, TopicState
 
-LEGACY = ("create", "alter")
+LEGACY_METHODS = ("create", "alter")
 """The methods of policies of the old shape."""
 
 
@@ -32,7 +32,7 @@ class AlterMetadata:
     configs: Mapping[str, str | None] = field(default_factory=dict)
 
 
-class Adapted:
+class LegacyPolicyAdapter:
     """An old policy behind the new methods (K201-23)."""
 
     def __init__(self, old: Any, name: str) -> None:  # noqa: ANN401 - anybody's class or module

@@ -1,7 +1,4 @@
-"""What is odd about ACLs, taken together with each other and with the topics there are.
-
-The server takes every one of these without a word (trap 13).
-"""
+"""Lint of ACLs: ones that have no effect, hide each other, or match no topic."""
 
 import re
 from bisect import bisect_left
@@ -13,16 +10,16 @@ from kplan.kinds.acl import AclKind, acl_of
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.source import SourceRange
-from kplan.policy.access import ANY_HOST, EVERYONE, Acls, grants
-from kplan.policy.access_queries import words
-from kplan.policy.access_regions import Names
-from kplan.policy.lint_codes import SUMMARIES
+from kplan.policy.access_query import describe_binding
+from kplan.policy.access_region import SortedNames
+from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, AclIndex, grants
+from kplan.policy.codes import LINT_SUMMARIES
 
 _DISTINGUISHED = re.compile(r"User:[A-Za-z]+=.+")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Declaration:
     """Where an ACL or a topic is declared."""
 
     address: Address
@@ -30,7 +27,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Estate:
+class AclInventory:
     """All ACLs, and the topics, None where they could not be listed.
 
     `places` tells where ACLs are declared, `topic_places` topics; the others are live only.
@@ -39,27 +36,27 @@ class Estate:
 
     acls: frozenset[AclBinding]
     topics: frozenset[str] | None
-    places: Mapping[AclBinding, Place] = field(default_factory=dict)
-    topic_places: Mapping[str, Place] = field(default_factory=dict)
+    declarations: Mapping[AclBinding, Declaration] = field(default_factory=dict)
+    topic_declarations: Mapping[str, Declaration] = field(default_factory=dict)
     principal: str = ""
 
 
-def lint(estate: Estate) -> tuple[Diagnostic, ...]:
+def lint_acls(estate: AclInventory) -> tuple[Diagnostic, ...]:
     """Find everything."""
     found: list[Diagnostic] = []
-    index = Acls(estate.acls)
+    index = AclIndex(estate.acls)
     for each in sorted(estate.acls):
-        found += _alone(estate, each)
-        found += _beside(estate, index, each)
+        found += _lint_acl(estate, each)
+        found += _lint_overlap(estate, index, each)
     if estate.topics is not None:
-        found += _without_topics(estate, estate.topics)
-        found += _without_users(estate, estate.topics)
+        found += _acls_without_topic(estate, estate.topics)
+        found += _topics_without_access(estate, estate.topics)
     return in_order(found)
 
 
-def _alone(estate: Estate, acl: AclBinding) -> Iterator[Diagnostic]:
+def _lint_acl(estate: AclInventory, acl: AclBinding) -> Iterator[Diagnostic]:
     """Find what is odd about an ACL whatever else there is."""
-    if acl not in estate.places:  # what is declared is told of when it is checked
+    if acl not in estate.declarations:  # what is declared is told of when it is checked
         for problem in AclKind().check(acl_of(acl)):
             yield _warning(estate, acl, "KP401", problem.detail, problem.hint)
     if acl.resource_name.endswith("*") and acl.resource_name != "*":
@@ -72,14 +69,14 @@ def _alone(estate: Estate, acl: AclBinding) -> Iterator[Diagnostic]:
             f'For all names that begin so: resource_name = "{acl.resource_name.rstrip("*")}" and '
             'resource_pattern_type_filter = "Prefixed".',
         )
-    yield from _shape(estate, acl)
+    yield from _lint_principal(estate, acl)
 
 
-def _shape(estate: Estate, acl: AclBinding) -> Iterator[Diagnostic]:
+def _lint_principal(estate: AclInventory, acl: AclBinding) -> Iterator[Diagnostic]:
     """Compare with the principals that logins get: all distinguished names, or none."""
     if not estate.principal.startswith("User:") or not acl.principal.startswith("User:"):
         return
-    if acl.principal == EVERYONE or estate.principal == "User:ANONYMOUS":
+    if acl.principal == WILDCARD_PRINCIPAL or estate.principal == "User:ANONYMOUS":
         return
     ours, theirs = (
         bool(_DISTINGUISHED.fullmatch(each)) for each in (estate.principal, acl.principal)
@@ -99,9 +96,9 @@ def _shape(estate: Estate, acl: AclBinding) -> Iterator[Diagnostic]:
     )
 
 
-def _beside(estate: Estate, index: Acls, acl: AclBinding) -> Iterator[Diagnostic]:
+def _lint_overlap(estate: AclInventory, index: AclIndex, acl: AclBinding) -> Iterator[Diagnostic]:
     """Find ACLs that make another one needless, or void."""
-    wider = [each for each in _covering(index, acl) if each != acl]
+    wider = [each for each in _overlapping_acls(index, acl) if each != acl]
     denies = [
         each
         for each in wider
@@ -113,33 +110,38 @@ def _beside(estate: Estate, index: Acls, acl: AclBinding) -> Iterator[Diagnostic
                 estate,
                 acl,
                 "KP404",
-                f"{words(acl)} is void under {words(each)}: a Deny always wins.",
+                f"{describe_binding(acl)} is void under {describe_binding(each)}: "
+                "a Deny always wins.",
                 "Delete one of the two.",
                 each,
             )
-    same = [each for each in wider if each.permission == acl.permission and _does_all(each, acl)]
+    same = [
+        each for each in wider if each.permission == acl.permission and _covers_operation(each, acl)
+    ]
     for each in same[:1]:
-        is_twin = _does_all(acl, each) and any(other == acl for other in _covering(index, each))
+        is_twin = _covers_operation(acl, each) and any(
+            other == acl for other in _overlapping_acls(index, each)
+        )
         if is_twin and each < acl:
             continue  # told once for the two
         yield _warning(
             estate,
             acl,
             "KP402" if is_twin else "KP403",
-            f"{words(acl)} adds nothing to {words(each)}.",
+            f"{describe_binding(acl)} adds nothing to {describe_binding(each)}.",
             "Delete it, unless the wider one is to go.",
             each,
         )
 
 
-def _does_all(wide: AclBinding, narrow: AclBinding) -> bool:
+def _covers_operation(wide: AclBinding, narrow: AclBinding) -> bool:
     if wide.operation in {"ALL", narrow.operation}:
         return True
     is_allow = narrow.permission == "ALLOW"
     return is_allow and narrow.operation != "ALL" and grants(wide.operation, narrow.operation)
 
 
-def _covering(index: Acls, acl: AclBinding) -> Iterator[AclBinding]:
+def _overlapping_acls(index: AclIndex, acl: AclBinding) -> Iterator[AclBinding]:
     """Give the ACLs on all names and hosts of this one that speak of its principal."""
     if acl.pattern_type == "PREFIXED":
         held = index.matching_prefix(acl.resource_type, acl.resource_name)
@@ -148,19 +150,19 @@ def _covering(index: Acls, acl: AclBinding) -> Iterator[AclBinding]:
     if acl.resource_name == "*" and acl.pattern_type == "LITERAL":
         held = index.matching_prefix(acl.resource_type, "")
     for side in held:
-        for who in dict.fromkeys((acl.principal, EVERYONE)):
+        for who in dict.fromkeys((acl.principal, WILDCARD_PRINCIPAL)):
             for each in side.get(who, ()):
-                if each.host in {ANY_HOST, acl.host}:
+                if each.host in {WILDCARD_HOST, acl.host}:
                     yield each
 
 
-def _without_topics(estate: Estate, topics: frozenset[str]) -> Iterator[Diagnostic]:
-    names = Names(topics)
+def _acls_without_topic(estate: AclInventory, topics: frozenset[str]) -> Iterator[Diagnostic]:
+    names = SortedNames(topics)
     for acl in sorted(estate.acls):
         if acl.resource_type != "TOPIC" or acl.resource_name == "*":
             continue
         if acl.pattern_type == "PREFIXED":
-            start, end = names.span(acl.resource_name)
+            start, end = names.prefix_range(acl.resource_name)
             has_topic = end > start or acl.operation == "CREATE"
         else:
             has_topic = acl.resource_name in topics or acl.operation == "CREATE"
@@ -169,33 +171,34 @@ def _without_topics(estate: Estate, topics: frozenset[str]) -> Iterator[Diagnost
                 estate,
                 acl,
                 "KP405",
-                f"{words(acl)}: there is no such topic{_near(acl.resource_name, names)}.",
+                f"{describe_binding(acl)}: there is no such topic"
+                f"{_closest_topic(acl.resource_name, names)}.",
                 "Correct the name, or delete the ACL where the topic is gone for good.",
             )
 
 
-def _near(name: str, names: Names) -> str:
+def _closest_topic(name: str, names: SortedNames) -> str:
     at = bisect_left(names.sorted, name)
     near = [each for each in names.sorted[max(0, at - 1) : at + 1] if each[:3] == name[:3]]
     return f"; there is {near[0]}" if near else ""
 
 
-def _without_users(estate: Estate, topics: frozenset[str]) -> Iterator[Diagnostic]:
+def _topics_without_access(estate: AclInventory, topics: frozenset[str]) -> Iterator[Diagnostic]:
     """Find topics that nobody may read, or write, if there are ACLs on them or on others."""
-    index = Acls(estate.acls)
+    index = AclIndex(estate.acls)
     has_acls = any(each.resource_type == "TOPIC" for each in estate.acls)
     for topic in sorted(topics):
         held = [each for side in index.matching("TOPIC", topic) for each in side.values()]
         bindings = [each for group in held for each in group if each.permission == "ALLOW"]
-        if not bindings and not (has_acls and topic in estate.topic_places):
+        if not bindings and not (has_acls and topic in estate.topic_declarations):
             continue
         for code, operation in (("KP406", "READ"), ("KP407", "WRITE")):
             if not any(each.operation in {"ALL", operation} for each in bindings):
-                place = estate.topic_places.get(topic)
+                place = estate.topic_declarations.get(topic)
                 yield Diagnostic(
                     code,
                     Severity.WARNING,
-                    SUMMARIES[code],
+                    LINT_SUMMARIES[code],
                     f'No ACL allows anybody to {operation} the topic "{topic}".',
                     "A super user may still; if none is meant to, this is fine.",
                     place.address if place else None,
@@ -204,20 +207,24 @@ def _without_users(estate: Estate, topics: frozenset[str]) -> Iterator[Diagnosti
 
 
 def _warning(
-    estate: Estate,
+    estate: AclInventory,
     acl: AclBinding,
     code: str,
     detail: str,
     hint: str,
     other: AclBinding | None = None,
 ) -> Diagnostic:
-    place = estate.places.get(acl)
-    beside = estate.places.get(other) if other else None
-    told = detail if place else f"{detail.rstrip('.')} (live, not declared here: {words(acl)})."
+    place = estate.declarations.get(acl)
+    beside = estate.declarations.get(other) if other else None
+    told = (
+        detail
+        if place
+        else f"{detail.rstrip('.')} (live, not declared here: {describe_binding(acl)})."
+    )
     return Diagnostic(
         code,
         Severity.WARNING,
-        SUMMARIES[code],
+        LINT_SUMMARIES[code],
         told,
         hint,
         place.address if place else None,

@@ -1,4 +1,4 @@
-"""Policies written in Python: classes with a method for each operation that they judge."""
+"""Python policies: classes with a method for each operation and kind."""
 
 import importlib.util
 import sys
@@ -13,35 +13,27 @@ from typing import Any
 
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.policy import (
-    Effect,
-    Finding,
-    Level,
-    Operation,
-    Policy,
-    PolicyHead,
-    Question,
-)
+from kplan.model.policy import Effect, Finding, Level, Operation, Policy, PolicyHead, Question
 from kplan.model.source import SourceRange
-from kplan.policy.codes import SUMMARIES
-from kplan.policy.legacy import LEGACY, Adapted
-from kplan.policy.requests import ClusterState, request
+from kplan.policy.codes import POLICY_SUMMARIES
+from kplan.policy.legacy import LEGACY_METHODS, LegacyPolicyAdapter
+from kplan.policy.request import ClusterState, build_request
 
-ENTRY_POINTS = "kplan.policies"
+ENTRY_POINT_GROUP = "kplan.policies"
 """The group of entry points under which installed packages offer policies by name."""
 
-_RAISED = (Exception, SystemExit)
+_POLICY_ERRORS = (Exception, SystemExit)
 """What a policy may raise: anything, but for what stops kplan itself."""
 
-_RECORDS = "validate_delete_records"
-_PREFIXES = {
+_RECORDS_METHOD = "validate_delete_records"
+_METHOD_PREFIXES = {
     f"validate_{each.value}_": each
     for each in (Operation.CREATE, Operation.ALTER, Operation.DELETE)
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedPolicies:
     """The policies of a path, with what is wrong with them."""
 
     policies: tuple[Policy, ...] = ()
@@ -62,8 +54,8 @@ class PythonPolicy:
         if name is None:
             return
         try:
-            getattr(self.instance, name)(request(question), ClusterState(question.cluster))
-        except _RAISED as raised:
+            getattr(self.instance, name)(build_request(question), ClusterState(question.cluster))
+        except _POLICY_ERRORS as raised:
             yield _finding(raised, self.head)
 
     def close(self) -> None:
@@ -74,7 +66,7 @@ class PythonPolicy:
                 closing()
 
 
-def python_policies(path: str, settings: Mapping[str, object]) -> Loaded:
+def load_python_policies(path: str, settings: Mapping[str, object]) -> LoadedPolicies:
     """Load the policies at a path: of a file, of every file of a folder, or of an entry point.
 
     Each class is made once and `configure(settings)` is called once, if it has that.
@@ -85,28 +77,36 @@ def python_policies(path: str, settings: Mapping[str, object]) -> Loaded:
             each for each in place.glob("*.py") if not each.name.startswith(("_", "test_"))
         )
         if not files and not any(each.suffix in {".hcl", ".tf"} for each in place.iterdir()):
-            return Loaded(diagnostics=(_unusable(path, "the folder holds no policy"),))
-        found = [_of_file(each, path, settings) for each in files]
+            return LoadedPolicies(
+                diagnostics=(_unusable_policy(path, "the folder holds no policy"),)
+            )
+        found = [_load_file(each, path, settings) for each in files]
     elif place.is_file():
-        found = [_of_file(place, path, settings)]
+        found = [_load_file(place, path, settings)]
     else:
-        found = [_of_entry_point(path, settings)]
-    return Loaded(
+        found = [_load_entry_point(path, settings)]
+    return LoadedPolicies(
         tuple(policy for each in found for policy in each.policies),
         tuple(told for each in found for told in each.diagnostics),
     )
 
 
-def _of_file(file: Path, source: str, settings: Mapping[str, object]) -> Loaded:
+def _load_file(file: Path, source: str, settings: Mapping[str, object]) -> LoadedPolicies:
     name = f"_kplan_policy_{file.stem}_{abs(hash(str(file.resolve()))):x}"
     try:
-        module = _imported(name, file)
-    except _RAISED as raised:
-        return Loaded(diagnostics=(_unusable(str(file), _said(raised), _place(raised, str(file))),))
-    return _of_module(module, file, source, settings)
+        module = _import_file(name, file)
+    except _POLICY_ERRORS as raised:
+        return LoadedPolicies(
+            diagnostics=(
+                _unusable_policy(
+                    str(file), _exception_text(raised), _exception_place(raised, str(file))
+                ),
+            )
+        )
+    return _load_module(module, file, source, settings)
 
 
-def _imported(name: str, file: Path) -> ModuleType:
+def _import_file(name: str, file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise ImportError("it is no Python file")
@@ -119,22 +119,22 @@ def _imported(name: str, file: Path) -> ModuleType:
     return module
 
 
-def _of_module(
+def _load_module(
     module: ModuleType, file: Path, source: str, settings: Mapping[str, object]
-) -> Loaded:
+) -> LoadedPolicies:
     classes = [
         each
         for each in vars(module).values()
         if isinstance(each, type) and each.__module__ == module.__name__ and _is_policy(each)
     ]
     makers: list[Callable[[], Any]] = list(classes)
-    if any(callable(getattr(module, name, None)) for name in LEGACY):
+    if any(callable(getattr(module, name, None)) for name in LEGACY_METHODS):
         makers.append(lambda: module)
     if not makers:
         told = "it has no class with a validate_... method"
-        return Loaded(diagnostics=(_unusable(str(file), told),))
-    found = [_made(each, (file, source), settings) for each in makers]
-    return Loaded(
+        return LoadedPolicies(diagnostics=(_unusable_policy(str(file), told),))
+    found = [_create_policy(each, (file, source), settings) for each in makers]
+    return LoadedPolicies(
         tuple(policy for each in found for policy in each.policies),
         tuple(told for each in found for told in each.diagnostics),
     )
@@ -142,47 +142,53 @@ def _of_module(
 
 def _is_policy(found: type) -> bool:
     return any(name.startswith("validate_") for name in dir(found)) or any(
-        callable(getattr(found, name, None)) for name in LEGACY
+        callable(getattr(found, name, None)) for name in LEGACY_METHODS
     )
 
 
-def _of_entry_point(name: str, settings: Mapping[str, object]) -> Loaded:
+def _load_entry_point(name: str, settings: Mapping[str, object]) -> LoadedPolicies:
     from importlib.metadata import entry_points  # noqa: PLC0415 - hardly ever needed, and slow
 
-    found = [each for each in entry_points(group=ENTRY_POINTS) if each.name == name]
+    found = [each for each in entry_points(group=ENTRY_POINT_GROUP) if each.name == name]
     if not found:
         told = f"there is no such file or folder, and no installed package offers {name!r}"
-        return Loaded(diagnostics=(_unusable(name, told),))
+        return LoadedPolicies(diagnostics=(_unusable_policy(name, told),))
     try:
         made = found[0].load()
-    except _RAISED as raised:
-        return Loaded(diagnostics=(_unusable(name, _said(raised)),))
+    except _POLICY_ERRORS as raised:
+        return LoadedPolicies(diagnostics=(_unusable_policy(name, _exception_text(raised)),))
     file = Path(getattr(sys.modules.get(getattr(made, "__module__", "")), "__file__", "") or name)
-    return _made(made, (file, name), settings)
+    return _create_policy(made, (file, name), settings)
 
 
-def _made(
+def _create_policy(
     make: Callable[[], Any], place: tuple[Path, str], settings: Mapping[str, object]
-) -> Loaded:
+) -> LoadedPolicies:
     file, source = place
     try:
         instance = make()
         told: tuple[Diagnostic, ...] = ()
-        if any(callable(getattr(instance, name, None)) for name in LEGACY):
-            told = (_old_shape(str(file)),)
-            instance = Adapted(instance, file.stem)
+        if any(callable(getattr(instance, name, None)) for name in LEGACY_METHODS):
+            told = (_legacy_warning(str(file)),)
+            instance = LegacyPolicyAdapter(instance, file.stem)
         if callable(configure := getattr(instance, "configure", None)):
             configure(dict(settings))
-        if idle := _judging_nothing(instance):
-            return Loaded(diagnostics=(_unusable(str(file), idle),))
-        return Loaded((_policy(instance, file, source),), told)
-    except _RAISED as raised:
-        return Loaded(diagnostics=(_unusable(str(file), _said(raised), _place(raised, str(file))),))
+        if idle := _unknown_method(instance):
+            return LoadedPolicies(diagnostics=(_unusable_policy(str(file), idle),))
+        return LoadedPolicies((_policy(instance, file, source),), told)
+    except _POLICY_ERRORS as raised:
+        return LoadedPolicies(
+            diagnostics=(
+                _unusable_policy(
+                    str(file), _exception_text(raised), _exception_place(raised, str(file))
+                ),
+            )
+        )
 
 
 def _policy(instance: Any, file: Path, source: str) -> PythonPolicy:  # noqa: ANN401 - anybody's class
     methods = _methods(instance)
-    line = _line(instance)
+    line = _first_line(instance)
     head = PolicyHead(
         str(getattr(instance, "name", "") or type(instance).__name__),
         frozenset(operation for operation, _ in methods),
@@ -200,21 +206,23 @@ def _methods(instance: Any) -> Mapping[tuple[Operation, str], str]:  # noqa: ANN
     """Read from the names of methods what they judge: `validate_create_topic`."""
     found: dict[tuple[Operation, str], str] = {}
     for name in dir(instance):
-        if name == _RECORDS:
+        if name == _RECORDS_METHOD:
             found[Operation.DELETE_RECORDS, "kafka_topic"] = name
             continue
-        for prefix, operation in _PREFIXES.items():
+        for prefix, operation in _METHOD_PREFIXES.items():
             if name.startswith(prefix):
                 found[operation, f"kafka_{name.removeprefix(prefix)}"] = name
     return found
 
 
-def _judging_nothing(instance: Any) -> str:  # noqa: ANN401 - as above
+def _unknown_method(instance: Any) -> str:  # noqa: ANN401 - as above
     """Find a method whose name is that of no operation or kind: it would never be asked."""
     names = {
-        f"{prefix}{kind.name.removeprefix('kafka_')}" for prefix in _PREFIXES for kind in KINDS
+        f"{prefix}{kind.name.removeprefix('kafka_')}"
+        for prefix in _METHOD_PREFIXES
+        for kind in KINDS
     }
-    names.add(_RECORDS)
+    names.add(_RECORDS_METHOD)
     for name in dir(instance):
         if name.startswith("validate_") and name not in names:
             near = get_close_matches(name, names, n=1)
@@ -223,8 +231,8 @@ def _judging_nothing(instance: Any) -> str:  # noqa: ANN401 - as above
     return ""
 
 
-def _line(instance: Any) -> int:  # noqa: ANN401 - as above
-    if isinstance(instance, Adapted):
+def _first_line(instance: Any) -> int:  # noqa: ANN401 - as above
+    if isinstance(instance, LegacyPolicyAdapter):
         return 1
     codes = (getattr(each, "__code__", None) for each in vars(type(instance)).values())
     return min((code.co_firstlineno for code in codes if code is not None), default=1)
@@ -235,16 +243,18 @@ def _finding(raised: BaseException, head: PolicyHead) -> Finding:
     is_meant = type(raised).__name__.endswith("PolicyViolation") or isinstance(
         raised, ValueError | AssertionError
     )
-    text = str(raised) if is_meant and str(raised) else _said(raised)
-    return Finding(Effect.DENY, text, subject=_place(raised, file), is_failure=not is_meant)
+    text = str(raised) if is_meant and str(raised) else _exception_text(raised)
+    return Finding(
+        Effect.DENY, text, subject=_exception_place(raised, file), is_failure=not is_meant
+    )
 
 
-def _said(raised: BaseException) -> str:
+def _exception_text(raised: BaseException) -> str:
     text = str(raised)
     return f"{type(raised).__name__}: {text}" if text else type(raised).__name__
 
 
-def _place(raised: BaseException, file: str) -> SourceRange | None:
+def _exception_place(raised: BaseException, file: str) -> SourceRange | None:
     """Find the line of the policy that raised."""
     if isinstance(raised, SyntaxError) and raised.lineno:
         at = (raised.lineno, raised.offset or 1)
@@ -258,22 +268,22 @@ def _place(raised: BaseException, file: str) -> SourceRange | None:
     return SourceRange(file, lines[-1], 1, lines[-1], 1) if lines and lines[-1] else None
 
 
-def _unusable(path: str, why: str, place: SourceRange | None = None) -> Diagnostic:
+def _unusable_policy(path: str, why: str, place: SourceRange | None = None) -> Diagnostic:
     return Diagnostic(
         "KP327",
         Severity.ERROR,
-        SUMMARIES["KP327"],
+        POLICY_SUMMARIES["KP327"],
         f"{path}: {why}.",
         "Nothing is planned without the policies that were asked for.",
         subject=place,
     )
 
 
-def _old_shape(file: str) -> Diagnostic:
+def _legacy_warning(file: str) -> Diagnostic:
     return Diagnostic(
         "KP334",
         Severity.WARNING,
-        SUMMARIES["KP334"],
+        POLICY_SUMMARIES["KP334"],
         f"{file} has create(meta) or alter(meta), as Kafka's CreateTopicPolicy and "
         "AlterConfigPolicy have. They see no more than those did.",
         "Write validate_create_topic and validate_alter_topic instead.",

@@ -1,31 +1,124 @@
-"""How much a reviewer should worry about each change, with the reason."""
+"""Risk of each change, with the reason as a note."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 
 from kplan.kinds.acl import Acl
-from kplan.kinds.topic import Topic
+from kplan.kinds.broker_config import BrokerConfig
+from kplan.kinds.feature import Feature
+from kplan.kinds.quota import Quota
+from kplan.kinds.scram import Credential
+from kplan.kinds.topic_layout import moves
+from kplan.kinds.topic_value import Topic
 from kplan.model.plan import Action, AttributeChange, Change, Plan, Risk
-from kplan.policy.layout_risk import layout_findings
-from kplan.policy.setting_risk import Finding, setting_findings
 
-_ORDER = (Risk.SAFE, Risk.UNKNOWN, Risk.REVIEW, Risk.DANGEROUS)
+Finding = tuple[Risk, str]
 
 
-def with_risks(plan: Plan) -> Plan:
+def setting_findings(change: Change) -> Iterator[Finding]:
+    """Tell what is risky about a change of a quota."""
+    match change.before if change.action is not Action.CREATE else change.after:
+        case Quota() as quota:
+            yield from _quota_findings(change, quota)
+        case BrokerConfig():
+            yield from _broker_findings(change)
+        case Feature():
+            yield Risk.REVIEW, "KP2431 not every level of a feature can be left again"
+        case Credential() as credential:
+            yield from _credential_findings(change, credential)
+        case _:
+            pass
+
+
+def _quota_findings(change: Change, quota: Quota) -> Iterator[Finding]:
+    if change.action in {Action.DELETE, Action.REPLACE}:
+        yield Risk.REVIEW, "KP2401 without its quota nothing limits it but the defaults"
+    elif change.action is Action.CREATE and quota.entity_name is None:
+        yield Risk.REVIEW, "KP2402 a default quota limits all that have none of their own"
+    elif change.action is Action.UPDATE:
+        for each in change.attributes:
+            if each.path[0] == "config" and _tightens(each):
+                yield Risk.REVIEW, f"KP2403 {each.path[1]} tightens: clients may be throttled"
+
+
+def _credential_findings(change: Change, credential: Credential) -> Iterator[Finding]:
+    if change.action in {Action.DELETE, Action.REPLACE}:
+        yield Risk.REVIEW, f"KP2411 {credential.username} cannot log in with it any more"
+    elif change.action is Action.UPDATE:
+        yield Risk.REVIEW, f"KP2412 {credential.username} logs in with the new password only"
+
+
+def _broker_findings(change: Change) -> Iterator[Finding]:
+    yield Risk.REVIEW, "KP2421 what a broker is set to applies to all its topics at once"
+    before, after = change.before, change.after
+    new = after.config if isinstance(after, BrokerConfig) else {}
+    old = before.config if isinstance(before, BrokerConfig) else {}
+    for key, value in sorted(new.items()):
+        if key == "unclean.leader.election.enable" and value.casefold() == "true":
+            yield Risk.DANGEROUS, "KP2422 an unclean election loses records"
+        elif key.startswith("log.retention.") and value != old.get(key):
+            yield Risk.DANGEROUS, f"KP2423 {key} decides which records of all topics are deleted"
+
+
+def _tightens(attribute: AttributeChange) -> bool:
+    before, after = attribute.before, attribute.after
+    if not isinstance(after, str):
+        return False
+    return before is None or (isinstance(before, str) and float(after) < float(before))
+
+
+def layout_findings(change: Change, attribute: AttributeChange) -> Iterator[Finding]:
+    """Judge a change of the replication factor or of where replicas stand."""
+    if attribute.path == ("replica_assignment",) and _adds_replica(change):
+        yield Risk.REVIEW, "KP2211 replicas of partitions move between brokers"
+    if attribute.path == ("replication_factor",) and _is_less(attribute):
+        yield Risk.REVIEW, "KP2212 fewer replicas: less is left when a broker is lost"
+        if _is_below_min_isr(change):
+            yield Risk.DANGEROUS, "KP2213 fewer replicas than min.insync.replicas: writes stop"
+
+
+def _adds_replica(change: Change) -> bool:
+    """Whether a broker gets a copy that it does not have."""
+    before, after = change.before, change.after
+    if not isinstance(before, Topic) or not isinstance(after, Topic):
+        return False
+    stands = dict(enumerate(before.replica_assignment or ()))
+    return any(
+        set(replicas) - set(stands.get(number, ()))
+        for number, replicas in moves(before, after).items()
+    )
+
+
+def _is_less(attribute: AttributeChange) -> bool:
+    before, after = attribute.before, attribute.after
+    return isinstance(before, int) and isinstance(after, int) and after < before
+
+
+def _is_below_min_isr(change: Change) -> bool:
+    topic = change.after
+    if not isinstance(topic, Topic):
+        return False
+    wanted = topic.config.get("min.insync.replicas", "")
+    return wanted.isdigit() and (topic.replication_factor or 0) < int(wanted)
+
+
+_RISK_ORDER = (Risk.SAFE, Risk.UNKNOWN, Risk.REVIEW, Risk.DANGEROUS)
+
+
+def add_risks(plan: Plan) -> Plan:
     """Give every change of the plan its risk class and the notes that explain it."""
-    return plan.with_each(_judged)
+    return plan.with_each(_add_risk)
 
 
-def _judged(change: Change) -> Change:
-    found = list(_findings(change))
+def _add_risk(change: Change) -> Change:
+    found = list(_change_findings(change))
     if not found:
         return change
-    risk = max((each for each, _ in found), key=_ORDER.index)
+    risk = max((each for each, _ in found), key=_RISK_ORDER.index)
     return replace(change, risk=risk, notes=change.notes + tuple(note for _, note in found))
 
 
-def _findings(change: Change) -> Iterator[Finding]:
+def _change_findings(change: Change) -> Iterator[Finding]:
     match change.before if change.action is not Action.CREATE else None:
         case Topic() if change.action in {Action.DELETE, Action.REPLACE}:
             yield Risk.DANGEROUS, "KP2101 every record of the topic is lost"
@@ -54,7 +147,7 @@ def _topic_finding(change: Change, attribute: AttributeChange) -> Iterator[Findi
             yield Risk.UNKNOWN, f"KP2102 {key} is the broker's then: older records may be deleted"
         case ("config", "cleanup.policy"):
             yield Risk.REVIEW, "KP2204 cleanup.policy decides which records are deleted"
-        case ("config", "min.insync.replicas") if _starves(change, attribute):
+        case ("config", "min.insync.replicas") if _blocks_writes(change, attribute):
             yield Risk.REVIEW, "KP2205 one lost replica stops writes: min.insync.replicas = RF"
         case _:
             pass
@@ -90,7 +183,7 @@ def _bound(value: object) -> float | None:
     return float("inf") if int(value) < 0 else float(value)
 
 
-def _starves(change: Change, attribute: AttributeChange) -> bool:
+def _blocks_writes(change: Change, attribute: AttributeChange) -> bool:
     after = change.after
     factor = after.replication_factor if isinstance(after, Topic) else None
     wanted = attribute.after

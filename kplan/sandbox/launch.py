@@ -1,7 +1,9 @@
-"""Bring the nodes of a new cluster up, or leave nothing behind."""
+"""Launch the nodes of a new cluster, or leave nothing behind."""
 
 import base64
+import random
 import shutil
+import socket
 import subprocess
 import time
 import uuid
@@ -10,96 +12,168 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import assert_never
 
 from kplan.model.errors import SandboxError
-from kplan.sandbox.credentials import Credentials
-from kplan.sandbox.kit import Kit, format_command, node_folder, server_command, write_settings
+from kplan.sandbox.credential import (
+    USERS,
+    Credentials,
+    make_open_credentials,
+    make_sasl_credentials,
+)
 from kplan.sandbox.layout import (
     Node,
     initial_controllers,
-    nodes,
-    ports_needed,
+    make_nodes,
+    port_count,
     server_properties,
 )
-from kplan.sandbox.ports import free_ports
-from kplan.sandbox.process import Process, end, is_alive, signals_held, spawn
-from kplan.sandbox.properties import text, write_private
-from kplan.sandbox.record import Sandbox, properties_file, write
-from kplan.sandbox.security import credentials
-from kplan.sandbox.spec import SandboxSpec
-from kplan.sandbox.step import Progress, Stage, Step
+from kplan.sandbox.process import Process, end_processes, hold_signals, is_alive, spawn
+from kplan.sandbox.progress import Progress, ProgressStep, Stage
+from kplan.sandbox.runtime import (
+    KafkaRuntime,
+    format_command,
+    format_properties,
+    node_folder,
+    server_command,
+    write_private_file,
+    write_settings,
+)
+from kplan.sandbox.sandbox import Sandbox, properties_file, write_sandbox
+from kplan.sandbox.spec import SandboxSpec, Security
 
-ATTEMPTS = 3
-STARTED = b"Kafka Server started"
-PORT_TAKEN = b"Address already in use"
-LAST_WORDS = 25
+# Below the ports that systems give to outgoing connections: from there, a client that connects
+# again and again to a broker that is down can get the broker's own port and hold it.
+FIRST_PORT, LAST_PORT = 15_000, 32_000
+
+
+def find_free_ports(count: int) -> tuple[int, ...]:
+    """Return `count` ports that were all free at the same moment. Raises SandboxError."""
+    candidates = random.sample(
+        range(FIRST_PORT, LAST_PORT), k=count * 50
+    )  # no secret depends on it
+    found: list[int] = []
+    with ExitStack() as held:
+        for port in candidates:
+            listener = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+            if _bind(listener, port):
+                found.append(port)
+            if len(found) == count:
+                return tuple(found)
+    raise SandboxError(f"No {count} free ports were found between {FIRST_PORT} and {LAST_PORT}.")
+
+
+def _bind(listener: socket.socket, port: int) -> bool:
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError:
+        return False
+    return True
+
+
+def make_credentials(security: Security, folder: Path) -> Credentials:
+    """Make new throw-away credentials; certificates are written to `folder`.
+
+    Raises:
+        SandboxError: TLS is asked for, and what makes certificates is not installed.
+
+    """
+    match security:
+        case Security.NONE:
+            return make_open_credentials()
+        case Security.SASL:
+            return make_sasl_credentials()
+        case Security.TLS:
+            return _make_tls_credentials(folder)
+        case _:
+            assert_never(security)
+
+
+def _make_tls_credentials(folder: Path) -> Credentials:
+    try:
+        from kplan.sandbox.certificate import make_tls_credentials  # noqa: PLC0415 - cryptography is heavy
+    except ImportError as failure:
+        raise SandboxError(
+            f"Certificates cannot be made: {failure.name} is not installed.",
+            hint="Install kplan[sandbox].",
+        ) from failure
+    return make_tls_credentials(folder, (*USERS,))
+
+
+MAX_ATTEMPTS = 3
+STARTED_LINE = b"Kafka Server started"
+PORT_IN_USE = b"Address already in use"
+LOG_TAIL_LINES = 25
 POLL_S = 0.03
 
 
-class _PortTakenError(SandboxError):
+class _PortInUseError(SandboxError):
     """Someone took a port between our look and Kafka's."""
 
 
-def launch(
-    folder: Path, spec: SandboxSpec, kit: Kit, progress: Progress, timeout_s: float
+def launch_cluster(
+    folder: Path, spec: SandboxSpec, kit: KafkaRuntime, progress: Progress, timeout_s: float
 ) -> Sandbox:
     """Start an empty cluster in `folder`, and wait until every node serves.
 
     Whatever stops it, Ctrl-C too, no process stays. Raises SandboxError.
     """
-    for _ in range(ATTEMPTS - 1):
+    for _ in range(MAX_ATTEMPTS - 1):
         try:
-            return _attempt(folder, spec, kit, progress, timeout_s)
-        except _PortTakenError:
+            return _launch_once(folder, spec, kit, progress, timeout_s)
+        except _PortInUseError:
             continue
-    return _attempt(folder, spec, kit, progress, timeout_s)
+    return _launch_once(folder, spec, kit, progress, timeout_s)
 
 
-def _attempt(
-    folder: Path, spec: SandboxSpec, kit: Kit, progress: Progress, timeout_s: float
+def _launch_once(
+    folder: Path, spec: SandboxSpec, kit: KafkaRuntime, progress: Progress, timeout_s: float
 ) -> Sandbox:
-    sandbox, made = _prepared(folder, spec)
-    _format(sandbox, kit, made, progress)
-    with ended_on_failure() as processes:
-        with signals_held():
+    sandbox, made = _write_files(folder, spec)
+    _format_storage(sandbox, kit, made, progress)
+    with end_on_failure() as processes:
+        with hold_signals():
             for node in sandbox.nodes:
                 processes[node.id] = start_node(sandbox, node, kit)
             sandbox = replace(sandbox, processes=processes)
-            write(sandbox)
+            write_sandbox(sandbox)
         wait_until_started(sandbox, dict.fromkeys(processes, 0), progress, timeout_s)
     return sandbox
 
 
 @contextmanager
-def ended_on_failure() -> Iterator[dict[int, Process]]:
+def end_on_failure() -> Iterator[dict[int, Process]]:
     """Kill the processes put into the yielded map when the block does not end well."""
     processes: dict[int, Process] = {}
     try:
         yield processes
     except BaseException:
-        end(processes.values(), grace_s=0)
+        end_processes(processes.values(), grace_s=0)
         raise
 
 
-def _prepared(folder: Path, spec: SandboxSpec) -> tuple[Sandbox, Credentials]:
+def _write_files(folder: Path, spec: SandboxSpec) -> tuple[Sandbox, Credentials]:
     """Write all files of a new cluster; those of the one before are removed."""
-    laid_out = nodes(spec, free_ports(ports_needed(spec)))
+    laid_out = make_nodes(spec, find_free_ports(port_count(spec)))
     sandbox = Sandbox(folder, spec, _new_uuid(), laid_out, ())
-    write(sandbox)  # from here on the folder is known as ours, whatever happens
-    _clear(folder)
-    made = credentials(spec.security, folder)
+    write_sandbox(sandbox)  # from here on the folder is known as ours, whatever happens
+    _remove_old_files(folder)
+    made = make_credentials(spec.security, folder)
     sandbox = replace(sandbox, users=made.users)
-    write(sandbox)
+    write_sandbox(sandbox)
     for node in laid_out:
         home = node_folder(folder, node)
         properties = server_properties(node, laid_out, spec, made, home)
         write_settings(home, properties, logs_allowed=spec.logs_allowed)
     for user in made.users:
-        write_private(properties_file(folder, user.name), text(sandbox.client(user.name)))
+        write_private_file(
+            properties_file(folder, user.name),
+            format_properties(sandbox.client_properties(user.name)),
+        )
     return sandbox, made
 
 
-def _clear(folder: Path) -> None:
+def _remove_old_files(folder: Path) -> None:
     for old in (*folder.glob("*.properties"), *folder.glob("*.pem")):
         old.unlink()
     for old in folder.glob("node-*"):
@@ -114,27 +188,29 @@ def _new_uuid() -> str:
             return told
 
 
-def _format(sandbox: Sandbox, kit: Kit, made: Credentials, progress: Progress) -> None:
+def _format_storage(
+    sandbox: Sandbox, kit: KafkaRuntime, made: Credentials, progress: Progress
+) -> None:
     """Format the storage of all nodes, at the same time."""
     scram = tuple(f"--add-scram={each}" for each in made.scram)
-    voters = _voters(sandbox)
+    voters = _initial_controllers(sandbox)
     with ExitStack() as stack:
         runs: dict[Node, subprocess.Popen[str]] = {}
         for node in sandbox.nodes:
             home = node_folder(sandbox.folder, node)
-            options = (*scram, *_voting(node, voters))
+            options = (*scram, *_format_options(node, voters))
             command = format_command(kit, sandbox.spec, home, sandbox.cluster_id, options)
-            run = stack.enter_context(_tool(command))
+            run = stack.enter_context(_start_tool(command))
             stack.callback(run.kill)
             runs[node] = run
         for number, (node, run) in enumerate(runs.items()):
-            progress(Step(Stage.FORMAT, f"node {node.id}", number, len(runs)))
+            progress(ProgressStep(Stage.FORMAT, f"node {node.id}", number, len(runs)))
             told, _ = run.communicate()
             if run.returncode != 0:
                 raise SandboxError(f"The storage of node {node.id} was not formatted:\n{told}")
 
 
-def _voters(sandbox: Sandbox) -> str:
+def _initial_controllers(sandbox: Sandbox) -> str:
     """Name the voters of a dynamic quorum with new ids of their directories, "" of a fixed one."""
     if not sandbox.spec.dynamic_quorum:
         return ""
@@ -142,12 +218,12 @@ def _voters(sandbox: Sandbox) -> str:
     return initial_controllers(sandbox.nodes, directories)
 
 
-def _voting(node: Node, voters: str) -> tuple[str, ...]:
+def _format_options(node: Node, voters: str) -> tuple[str, ...]:
     """Say to a node of a dynamic quorum who votes; brokers learn it from controllers (KIP-853)."""
     return (f"--initial-controllers={voters}",) if voters and node.controller_port else ()
 
 
-def _tool(command: tuple[str, ...]) -> subprocess.Popen[str]:
+def _start_tool(command: tuple[str, ...]) -> subprocess.Popen[str]:
     return subprocess.Popen(  # noqa: S603
         command,
         stdin=subprocess.DEVNULL,
@@ -159,7 +235,7 @@ def _tool(command: tuple[str, ...]) -> subprocess.Popen[str]:
     )
 
 
-def start_node(sandbox: Sandbox, node: Node, kit: Kit) -> Process:
+def start_node(sandbox: Sandbox, node: Node, kit: KafkaRuntime) -> Process:
     """Start the process of one node, without waiting for it to serve."""
     home = node_folder(sandbox.folder, node)
     return spawn(server_command(kit, sandbox.spec, home), home / "console.log")
@@ -178,56 +254,61 @@ def wait_until_started(
     while waiting:
         for number in list(waiting):
             log = node_folder(sandbox.folder, sandbox.node(number)) / "server.log"
-            waiting[number], started = _look(log, waiting[number])
+            waiting[number], started = _read_log(log, waiting[number])
             if started:
                 del waiting[number]
-                progress(Step(Stage.START, f"node {number}", len(seen) - len(waiting), len(seen)))
+                progress(
+                    ProgressStep(Stage.START, f"node {number}", len(seen) - len(waiting), len(seen))
+                )
             elif not is_alive(sandbox.processes[number]):
-                raise _crashed(sandbox, number)
+                raise _crash_error(sandbox, number)
         if time.monotonic() > deadline:
-            raise _late(sandbox, sorted(waiting), timeout_s)
+            raise _timeout_error(sandbox, sorted(waiting), timeout_s)
         time.sleep(POLL_S)
 
 
-def _look(log: Path, old: int) -> tuple[int, bool]:
+def _read_log(log: Path, old: int) -> tuple[int, bool]:
     """Return how far the log was read, and whether the new part says that the server started."""
     try:
         with log.open("rb") as handle:
-            handle.seek(max(0, old - len(STARTED) + 1))
+            handle.seek(max(0, old - len(STARTED_LINE) + 1))
             fresh = handle.read()
-            return handle.tell(), STARTED in fresh
+            return handle.tell(), STARTED_LINE in fresh
     except FileNotFoundError:
         return old, False
 
 
-def _crashed(sandbox: Sandbox, number: int) -> SandboxError:
+def _crash_error(sandbox: Sandbox, number: int) -> SandboxError:
     home = node_folder(sandbox.folder, sandbox.node(number))
-    kind = _PortTakenError if _says(home / "server.log", PORT_TAKEN) else SandboxError
+    kind = _PortInUseError if _contains(home / "server.log", PORT_IN_USE) else SandboxError
     return kind(
-        f"Node {number} ended while starting. {last_words(sandbox, number)}",
+        f"Node {number} ended while starting. {log_tail(sandbox, number)}",
         hint=f"The whole log is in {home}.",
     )
 
 
-def _late(sandbox: Sandbox, numbers: list[int], timeout_s: float) -> SandboxError:
+def _timeout_error(sandbox: Sandbox, numbers: list[int], timeout_s: float) -> SandboxError:
     names = ", ".join(str(number) for number in numbers)
     return SandboxError(
-        f"Not serving after {timeout_s:g} s: node {names}. {last_words(sandbox, numbers[0])}"
+        f"Not serving after {timeout_s:g} s: node {names}. {log_tail(sandbox, numbers[0])}"
     )
 
 
-def _says(log: Path, what: bytes) -> bool:
+def _contains(log: Path, what: bytes) -> bool:
     return log.exists() and what in log.read_bytes()
 
 
-def last_words(sandbox: Sandbox, number: int) -> str:
+def log_tail(sandbox: Sandbox, number: int) -> str:
     """Tell the end of a node's log and of its console, where Java itself speaks."""
     home = node_folder(sandbox.folder, sandbox.node(number))
-    told = [*tail(home / "server.log", LAST_WORDS), *tail(home / "console.log", LAST_WORDS)]
+    told = [
+        *last_lines(home / "server.log", LOG_TAIL_LINES),
+        *last_lines(home / "console.log", LOG_TAIL_LINES),
+    ]
     return "\n".join([f"The end of the log of node {number}:", *told])
 
 
-def tail(file: Path, lines: int) -> list[str]:
+def last_lines(file: Path, lines: int) -> list[str]:
     """Return the last lines of a file; none when there is no file."""
     try:
         with file.open(encoding="utf-8", errors="replace") as handle:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from kplan.sandbox.credentials import Credentials
+from kplan.sandbox.credential import Credentials
 from kplan.sandbox.spec import SandboxSpec
 
 HOST = "127.0.0.1"
@@ -36,12 +36,12 @@ class Node:
         return Role.BROKER in self.roles
 
 
-def ports_needed(spec: SandboxSpec) -> int:
+def port_count(spec: SandboxSpec) -> int:
     """Count the ports of a sandbox."""
     return spec.brokers + (spec.own_controllers or spec.brokers)
 
 
-def nodes(spec: SandboxSpec, ports: tuple[int, ...]) -> tuple[Node, ...]:
+def make_nodes(spec: SandboxSpec, ports: tuple[int, ...]) -> tuple[Node, ...]:
     """Lay out the nodes: brokers first, each in a rack when there are several."""
     free = iter(ports)
     combined = spec.own_controllers == 0
@@ -85,7 +85,7 @@ def server_properties(
     return {
         "node.id": str(node.id),
         "process.roles": ",".join(node.roles),
-        **_quorum(laid_out, spec),
+        **_quorum_properties(laid_out, spec),
         # An idle quorum writes a record each half second unless told otherwise: with five
         # seconds a node takes 40 % less of a processor.
         "metadata.max.idle.interval.ms": "5000",
@@ -93,14 +93,14 @@ def server_properties(
         "listener.security.protocol.map": f"{CLIENT}:{protocol},{CONTROLLER}:{protocol}",
         "listeners": ",".join(_listeners(node)),
         "log.dirs": str(folder / "data"),
-        **(_broker(node, spec) if node.is_broker else {}),
-        **(_authorizer(credentials) if spec.authorizer else {}),
+        **(_broker_properties(node, spec) if node.is_broker else {}),
+        **(_authorizer_properties(credentials) if spec.authorizer else {}),
         **credentials.server,
         **spec.server_properties,
     }
 
 
-def _quorum(laid_out: tuple[Node, ...], spec: SandboxSpec) -> Mapping[str, str]:
+def _quorum_properties(laid_out: tuple[Node, ...], spec: SandboxSpec) -> Mapping[str, str]:
     """Say who votes, or where those are asked for who know that themselves (KIP-853)."""
     if spec.dynamic_quorum:
         return {"controller.quorum.bootstrap.servers": bootstrap_controllers(laid_out)}
@@ -124,7 +124,7 @@ def _listeners(node: Node) -> list[str]:
     return [f"{name}://{HOST}:{port}" for name, port in named if port]
 
 
-def _broker(node: Node, spec: SandboxSpec) -> Mapping[str, str]:
+def _broker_properties(node: Node, spec: SandboxSpec) -> Mapping[str, str]:
     copies = str(min(spec.brokers, 3))
     majority = str(min(spec.brokers, 2))
     return {
@@ -142,7 +142,7 @@ def _broker(node: Node, spec: SandboxSpec) -> Mapping[str, str]:
     }
 
 
-def _authorizer(credentials: Credentials) -> Mapping[str, str]:
+def _authorizer_properties(credentials: Credentials) -> Mapping[str, str]:
     return {
         "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
         "super.users": ";".join(credentials.super_users),

@@ -1,4 +1,4 @@
-"""Start, stop and look at a sandbox: the front of this room."""
+"""Start, stop and inspect a sandbox: the entry point of this package."""
 
 import os
 import subprocess
@@ -10,31 +10,76 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kplan.model.errors import SandboxError
-from kplan.sandbox.archive import with_archive
-from kplan.sandbox.artifacts import cache_folder, jars, kafka_folder, locked
-from kplan.sandbox.java import find_java
-from kplan.sandbox.kit import Kit, node_folder
-from kplan.sandbox.launch import last_words, launch, tail
-from kplan.sandbox.process import State, end, state
-from kplan.sandbox.record import FILE, Sandbox, properties_file, read, write
-from kplan.sandbox.spec import SandboxSpec, check
-from kplan.sandbox.step import Progress, silent
+from kplan.sandbox.artifact import cache_folder, fetch_jars, file_lock, kafka_folder
+from kplan.sandbox.java import MIN_JAVA_WITH_AOT, find_java
+from kplan.sandbox.launch import end_on_failure, last_lines, launch_cluster, log_tail
+from kplan.sandbox.process import ProcessState, end_processes, process_state
+from kplan.sandbox.progress import Progress, ProgressStep, Stage, ignore_progress
+from kplan.sandbox.runtime import KafkaRuntime, node_folder
+from kplan.sandbox.sandbox import (
+    SANDBOX_FILE,
+    Sandbox,
+    properties_file,
+    read_sandbox,
+    write_sandbox,
+)
+from kplan.sandbox.spec import SandboxSpec, Security, check_spec
 
-LOCK = "lock"
-START_S = 120.0
+TRAINING_TIMEOUT_S = 120.0
+
+
+def add_archive(kit: KafkaRuntime, kafka: Path, version: str, progress: Progress) -> KafkaRuntime:
+    """Add the archive of this Java and Kafka to the kit, recording it on first use (JEP 514).
+
+    A broker is started once for it and ended again. Where that does not work, Kafka starts without
+    an archive, and it is not tried again: the archive is a matter of speed only.
+    """
+    if kit.java.major < MIN_JAVA_WITH_AOT:
+        return kit
+    file = kafka / f"java-{kit.java.version}.aot"
+    if not file.exists():
+        with file_lock(file.with_suffix(".lock")):
+            if not file.exists():
+                progress(ProgressStep(Stage.WARM, f"Kafka {version}", 0, 1))
+                _record_archive(kit, file, version)
+                progress(ProgressStep(Stage.WARM, f"Kafka {version}", 1, 1))
+    return replace(kit, archive=file) if file.stat().st_size else kit
+
+
+def _record_archive(kit: KafkaRuntime, file: Path, version: str) -> None:
+    fresh = file.with_suffix(".new")
+    fresh.unlink(missing_ok=True)
+    recording = replace(kit, options=(f"-XX:AOTCacheOutput={fresh}",))
+    spec = SandboxSpec(kafka_version=version, security=Security.SASL)
+    with tempfile.TemporaryDirectory(prefix="kplan-") as folder:
+        try:
+            trained = launch_cluster(
+                Path(folder), spec, recording, ignore_progress, TRAINING_TIMEOUT_S
+            )
+            with end_on_failure() as processes:
+                processes.update(trained.processes)
+                end_processes(processes.values(), grace_s=TRAINING_TIMEOUT_S)
+        except SandboxError:
+            fresh.unlink(missing_ok=True)
+        fresh.touch()
+    fresh.replace(file)
+
+
+LOCK_FILE = "lock"
+START_TIMEOUT_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class SandboxStatus:
     """A sandbox and the state of each of its nodes by id; no sandbox where none was started."""
 
     sandbox: Sandbox | None
-    nodes: Mapping[int, State]
+    nodes: Mapping[int, ProcessState]
 
     @property
     def is_running(self) -> bool:
         """Whether every node runs."""
-        return bool(self.nodes) and set(self.nodes.values()) == {State.RUNNING}
+        return bool(self.nodes) and set(self.nodes.values()) == {ProcessState.RUNNING}
 
 
 def default_folder() -> Path:
@@ -42,11 +87,11 @@ def default_folder() -> Path:
     return cache_folder() / "sandbox"
 
 
-def start(
+def start_sandbox(
     folder: Path,
     spec: SandboxSpec,
-    progress: Progress = silent,
-    timeout_s: float = START_S,
+    progress: Progress = ignore_progress,
+    timeout_s: float = START_TIMEOUT_S,
 ) -> Sandbox:
     """Return the running sandbox of `folder`, starting an empty cluster when none runs.
 
@@ -54,39 +99,41 @@ def start(
     SandboxError when a sandbox of another shape runs there, when a node fails, when the folder
     holds other things, or when the jars cannot be fetched.
     """
-    check(spec)
+    check_spec(spec)
     folder = folder.absolute()
     try:
-        _claim(folder)
-        with locked(folder / LOCK):
-            if running := _already(folder, spec):
+        _check_folder(folder)
+        with file_lock(folder / LOCK_FILE):
+            if running := _find_running(folder, spec):
                 return running
-            return launch(folder, spec, kit(spec.kafka_version, progress), progress, timeout_s)
+            return launch_cluster(
+                folder, spec, prepare_runtime(spec.kafka_version, progress), progress, timeout_s
+            )
     except OSError as failure:
         raise SandboxError(f"The sandbox in {folder} could not be started: {failure}.") from failure
 
 
-def kit(version: str, progress: Progress = silent) -> Kit:
+def prepare_runtime(version: str, progress: Progress = ignore_progress) -> KafkaRuntime:
     """Return what starts a Kafka of this version, fetched and recorded on first use."""
     cache = cache_folder()
-    plain = Kit(find_java(), jars(version, cache, progress))
-    return with_archive(plain, kafka_folder(cache, version), version, progress)
+    plain = KafkaRuntime(find_java(), fetch_jars(version, cache, progress))
+    return add_archive(plain, kafka_folder(cache, version), version, progress)
 
 
-def stop(folder: Path, grace_s: float = 10.0) -> bool:
+def stop_sandbox(folder: Path, grace_s: float = 10.0) -> bool:
     """End a sandbox's own processes; False when none ran. Its logs stay until the next start.
 
     Brokers get SIGTERM, and SIGKILL after `grace_s`. Raises SandboxError for a damaged record.
     """
     folder = folder.absolute()
-    if read(folder) is None:
+    if read_sandbox(folder) is None:
         return False
-    with locked(folder / LOCK):
-        now = status(folder)
+    with file_lock(folder / LOCK_FILE):
+        now = read_status(folder)
         if now.sandbox:
             _end_all(now.sandbox, grace_s)
-            write(replace(now.sandbox, processes={}))
-        return any(each is not State.ENDED for each in now.nodes.values())
+            write_sandbox(replace(now.sandbox, processes={}))
+        return any(each is not ProcessState.ENDED for each in now.nodes.values())
 
 
 def _end_all(sandbox: Sandbox, grace_s: float) -> None:
@@ -95,37 +142,41 @@ def _end_all(sandbox: Sandbox, grace_s: float) -> None:
     Controllers are killed: asked to end together they wait 5 s for a successor among themselves.
     """
     brokers = {node.id for node in sandbox.nodes if node.is_broker}
-    end((each for key, each in sandbox.processes.items() if key in brokers), grace_s)
-    end(sandbox.processes.values(), grace_s=0)
+    end_processes((each for key, each in sandbox.processes.items() if key in brokers), grace_s)
+    end_processes(sandbox.processes.values(), grace_s=0)
 
 
-def status(folder: Path) -> Status:
+def read_status(folder: Path) -> SandboxStatus:
     """Look at a sandbox without touching it."""
-    sandbox = read(folder.absolute())
+    sandbox = read_sandbox(folder.absolute())
     if sandbox is None:
-        return Status(None, {})
-    return Status(sandbox, {key: state(each) for key, each in sandbox.processes.items()})
+        return SandboxStatus(None, {})
+    return SandboxStatus(
+        sandbox, {key: process_state(each) for key, each in sandbox.processes.items()}
+    )
 
 
-def crashes(now: Status) -> Mapping[int, str]:
+def crashes(now: SandboxStatus) -> Mapping[int, str]:
     """Return the last words of each node that has ended without being stopped."""
     return {
-        number: last_words(now.sandbox, number)
+        number: log_tail(now.sandbox, number)
         for number, each in now.nodes.items()
-        if now.sandbox and each is State.ENDED
+        if now.sandbox and each is ProcessState.ENDED
     }
 
 
-def logs(folder: Path, node: int | None = None, lines: int = 100) -> str:
+def read_logs(folder: Path, node: int | None = None, lines: int = 100) -> str:
     """Return the last lines of a node's log (the first node's by default). Raises SandboxError."""
-    sandbox = read(folder.absolute())
+    sandbox = read_sandbox(folder.absolute())
     if sandbox is None:
         raise SandboxError(f"There is no sandbox in {folder}.", hint="Run `kplan sandbox start`.")
     home = node_folder(sandbox.folder, sandbox.nodes[0] if node is None else sandbox.node(node))
-    return "\n".join(tail(home / "server.log", lines) or tail(home / "console.log", lines))
+    return "\n".join(
+        last_lines(home / "server.log", lines) or last_lines(home / "console.log", lines)
+    )
 
 
-def describe(sandbox: Sandbox) -> Mapping[str, object]:
+def describe_sandbox(sandbox: Sandbox) -> Mapping[str, object]:
     """Return what `-json` prints. The properties hold throw-away secrets: they are to connect with.
 
     `properties` are those of the super user; `users` maps each user to a properties file.
@@ -157,44 +208,46 @@ def describe(sandbox: Sandbox) -> Mapping[str, object]:
 
 
 @contextmanager
-def running(
-    spec: SandboxSpec | None = None, progress: Progress = silent, timeout_s: float = START_S
+def temporary_sandbox(
+    spec: SandboxSpec | None = None,
+    progress: Progress = ignore_progress,
+    timeout_s: float = START_TIMEOUT_S,
 ) -> Iterator[Sandbox]:
     """Run a cluster in a temporary folder; it is killed and its folder removed at the end.
 
     A small process sees to that, so that it happens too when this process is killed.
     """
     folder = Path(tempfile.mkdtemp(prefix="kplan-"))
-    with _watched(folder):
+    with _start_watchdog(folder):
         try:
-            yield start(folder, spec or SandboxSpec(), progress, timeout_s)
+            yield start_sandbox(folder, spec or SandboxSpec(), progress, timeout_s)
         finally:
-            stop(folder, grace_s=0)
+            stop_sandbox(folder, grace_s=0)
 
 
-def _watched(folder: Path) -> "subprocess.Popen[bytes]":
+def _start_watchdog(folder: Path) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(  # noqa: S603
-        [sys.executable, "-m", "kplan.sandbox.watch", str(folder)],
+        [sys.executable, "-m", "kplan.sandbox.watchdog", str(folder)],
         stdin=subprocess.PIPE,
         start_new_session=True,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
 
 
-def _claim(folder: Path) -> None:
+def _check_folder(folder: Path) -> None:
     """Refuse a folder that holds someone else's files: a start removes what is in the way."""
     if folder.exists() and not folder.is_dir():
         raise SandboxError(f"{folder} is not a folder.")
-    ours = not folder.exists() or (folder / FILE).exists()
-    if not ours and any(entry.name != LOCK for entry in folder.iterdir()):
+    ours = not folder.exists() or (folder / SANDBOX_FILE).exists()
+    if not ours and any(entry.name != LOCK_FILE for entry in folder.iterdir()):
         raise SandboxError(
             f"{folder} holds files that are not of a sandbox.", hint="Name an empty folder."
         )
 
 
-def _already(folder: Path, spec: SandboxSpec) -> Sandbox | None:
-    now = status(folder)
-    if now.sandbox is None or all(each is State.ENDED for each in now.nodes.values()):
+def _find_running(folder: Path, spec: SandboxSpec) -> Sandbox | None:
+    now = read_status(folder)
+    if now.sandbox is None or all(each is ProcessState.ENDED for each in now.nodes.values()):
         return None
     if now.sandbox.spec != spec:
         raise SandboxError(
@@ -202,9 +255,9 @@ def _already(folder: Path, spec: SandboxSpec) -> Sandbox | None:
             hint="Run `kplan sandbox stop` first, or name another folder.",
         )
     for number, each in now.nodes.items():
-        if each is State.ENDED:
+        if each is ProcessState.ENDED:
             raise SandboxError(
-                f"Node {number} of the sandbox has ended. {last_words(now.sandbox, number)}",
+                f"Node {number} of the sandbox has ended. {log_tail(now.sandbox, number)}",
                 hint="Run `kplan sandbox stop`, then start again.",
             )
     return now.sandbox

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-PROC = Path("/proc")
+PROC_FOLDER = Path("/proc")
 POLL_S = 0.02
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_END_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class State(StrEnum):
+class ProcessState(StrEnum):
     """What a process does; a paused one was stopped by SIGSTOP."""
 
     RUNNING = "running"
@@ -52,12 +52,12 @@ def spawn(command: tuple[str, ...], output: Path) -> Process:
         setsigmask=(),
         setsigdef=(signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE),
     )
-    seen = _look(pid)
+    seen = _read_status(pid)
     return Process(pid, seen.began if seen else "")
 
 
 @contextmanager
-def signals_held() -> Iterator[None]:
+def hold_signals() -> Iterator[None]:
     """Let signals wait for the end of the block, so that no process is started and then lost.
 
     They are kept by handlers: a mask would hold this thread only, and a drawing progress bar is
@@ -68,7 +68,8 @@ def signals_held() -> Iterator[None]:
         return
     kept: list[int] = []
     before = {
-        number: signal.signal(number, lambda found, _: kept.append(found)) for number in _ENDING
+        number: signal.signal(number, lambda found, _: kept.append(found))
+        for number in _END_SIGNALS
     }
     try:
         yield
@@ -79,21 +80,21 @@ def signals_held() -> Iterator[None]:
             signal.raise_signal(found)
 
 
-def state(process: Process) -> State:
+def process_state(process: Process) -> ProcessState:
     """Tell what this very process does."""
     _reap(process.pid)
-    found = _look(process.pid)
+    found = _read_status(process.pid)
     if found is None or found.began != process.began:
-        return State.ENDED
-    return State.PAUSED if found.code in ("T", "t") else State.RUNNING
+        return ProcessState.ENDED
+    return ProcessState.PAUSED if found.code in ("T", "t") else ProcessState.RUNNING
 
 
 def is_alive(process: Process) -> bool:
     """Tell whether this very process still runs or is paused."""
-    return state(process) is not State.ENDED
+    return process_state(process) is not ProcessState.ENDED
 
 
-def send(process: Process, number: signal.Signals) -> bool:
+def send_signal(process: Process, number: signal.Signals) -> bool:
     """Send a signal to this very process; False when it has ended."""
     if not is_alive(process):
         return False
@@ -104,20 +105,20 @@ def send(process: Process, number: signal.Signals) -> bool:
     return True
 
 
-def end(processes: Iterable[Process], grace_s: float) -> None:
+def end_processes(processes: Iterable[Process], grace_s: float) -> None:
     """End processes: SIGTERM, and SIGKILL for those still there after `grace_s` (0: at once)."""
     alive = [each for each in processes if is_alive(each)]
     if grace_s > 0:
         for each in alive:
-            send(each, signal.SIGTERM)
-            send(each, signal.SIGCONT)
-        alive = _left(alive, grace_s)
+            send_signal(each, signal.SIGTERM)
+            send_signal(each, signal.SIGCONT)
+        alive = _wait_for_end(alive, grace_s)
     for each in alive:
-        send(each, signal.SIGKILL)
-    _left(alive, 10.0)
+        send_signal(each, signal.SIGKILL)
+    _wait_for_end(alive, 10.0)
 
 
-def _left(processes: Iterable[Process], within_s: float) -> list[Process]:
+def _wait_for_end(processes: Iterable[Process], within_s: float) -> list[Process]:
     deadline = time.monotonic() + within_s
     alive = list(processes)
     while (alive := [each for each in alive if is_alive(each)]) and time.monotonic() < deadline:
@@ -134,30 +135,30 @@ def _reap(pid: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _ProcessStatus:
     code: str
     began: str
 
 
-def _look(pid: int) -> _Seen | None:
+def _read_status(pid: int) -> _ProcessStatus | None:
     """Return the state letter and the start time of a process; None when it ended."""
-    if not (PROC / "self" / "stat").exists():
-        return _look_by_ps(pid)
+    if not (PROC_FOLDER / "self" / "stat").exists():
+        return _read_status_by_ps(pid)
     try:
-        stat = (PROC / str(pid) / "stat").read_text(encoding="ascii", errors="replace")
+        stat = (PROC_FOLDER / str(pid) / "stat").read_text(encoding="ascii", errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
     # Behind the command name, which may hold spaces and brackets: state is field 3, start time 22.
     code, *fields = stat.rpartition(")")[2].split()
-    return None if code in ("Z", "X") else _Seen(code, f"{_boot()}/{fields[18]}")
+    return None if code in ("Z", "X") else _ProcessStatus(code, f"{_boot_id()}/{fields[18]}")
 
 
-def _boot() -> str:
+def _boot_id() -> str:
     """Name this boot: start times count from it, and begin anew with it."""
-    return (PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return (PROC_FOLDER / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
-def _look_by_ps(pid: int) -> _Seen | None:
+def _read_status_by_ps(pid: int) -> _ProcessStatus | None:
     """Do the same where there is no /proc (macOS, BSD); the start time is exact to a second."""
     told = subprocess.run(  # noqa: S603
         ["/bin/ps", "-o", "stat=,lstart=", "-p", str(pid)],
@@ -168,4 +169,4 @@ def _look_by_ps(pid: int) -> _Seen | None:
     ).stdout.split(maxsplit=1)
     if len(told) < 2 or told[0].startswith("Z"):  # noqa: PLR2004
         return None
-    return _Seen(told[0][0], told[1].strip())
+    return _ProcessStatus(told[0][0], told[1].strip())

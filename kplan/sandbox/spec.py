@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kplan.model.errors import SandboxError
 
-DEFAULT_KAFKA = "4.3.0"
-SUPPORTED = re.compile(r"(3\.9|4\.\d+)\.\d+")
+DEFAULT_KAFKA_VERSION = "4.3.0"
+SUPPORTED_VERSIONS = re.compile(r"(3\.9|4\.\d+)\.\d+")
 
 
 class Security(StrEnum):
@@ -36,7 +36,7 @@ class SandboxSpec:
 
     brokers: int = 1
     controllers: int | None = None
-    kafka_version: str = DEFAULT_KAFKA
+    kafka_version: str = DEFAULT_KAFKA_VERSION
     security: Security = Security.NONE
     authorizer: bool = True
     metadata_version: str | None = None
@@ -54,13 +54,13 @@ class SandboxSpec:
         return 0 if self.brokers == 1 else 3
 
 
-def check(spec: SandboxSpec) -> None:
+def check_spec(spec: SandboxSpec) -> None:
     """Refuse what cannot be started. Raises SandboxError."""
     if not 1 <= spec.brokers <= 9:  # noqa: PLR2004 - node ids 1 to 9 are brokers
         raise SandboxError(f"A sandbox has 1 to 9 brokers, not {spec.brokers}.")
     if not 0 <= spec.own_controllers <= 9:  # noqa: PLR2004
         raise SandboxError(f"A sandbox has 0 to 9 controllers, not {spec.own_controllers}.")
-    if not SUPPORTED.fullmatch(spec.kafka_version):
+    if not SUPPORTED_VERSIONS.fullmatch(spec.kafka_version):
         raise SandboxError(
             f"Kafka {spec.kafka_version} cannot be started here.",
             hint="Give 3.9.x or 4.x.",

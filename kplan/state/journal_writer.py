@@ -16,13 +16,7 @@ from kplan.model.plan import Batch, Change, Key, Plan
 from kplan.model.version import VERSION
 from kplan.state.atomic import write_atomically
 from kplan.state.holder import Holder, utc_now
-from kplan.state.journal import (
-    JournalHead,
-    change_line,
-    head_line,
-    journal_path,
-    outcome_line,
-)
+from kplan.state.journal import JournalHead, change_line, head_line, journal_path, outcome_line
 from kplan.state.lines import Chain
 from kplan.state.lock import check_held
 
@@ -54,7 +48,7 @@ class JournalWriter:
         self._sent: defaultdict[str, set[int]] = defaultdict(set)
         self._turn = threading.Lock()
 
-    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Make durable what is about to be sent; only then may it be sent.
 
         What is sent again, as under a quota many times, is written down already.
@@ -74,16 +68,16 @@ class JournalWriter:
             self._sink.sync()
             known.update(news)
 
-    def finished(self, outcomes: Sequence[Outcome]) -> None:
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Note what became of changes; it is durable before the next request goes out."""
         told = [outcome_line(self._numbers[each.change.key], each) for each in outcomes]
         with self._turn:
             self._sink.add(b"".join([self._chain.line(each) for each in told]))
 
-    def settling(self, waiting: int, total: int) -> None:
+    def on_visibility(self, waiting: int, total: int) -> None:
         """Note nothing: what is not visible yet is marked in the state."""
 
-    def moving(self, left: int, total: int) -> None:
+    def on_reassignment(self, left: int, total: int) -> None:
         """Note nothing: the cluster tells what moves."""
 
     def writes(self, serial: int) -> None:

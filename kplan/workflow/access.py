@@ -14,9 +14,9 @@ from kplan.model.errors import ClusterError
 from kplan.model.plan import Batch, Plan
 from kplan.model.refusal import Refusal
 from kplan.model.snapshot import Snapshot
-from kplan.policy.access import Rules
-from kplan.policy.access_diff import Stages, access_shifts
-from kplan.policy.access_guards import CLUSTER_NAME, Guarded, access_problems
+from kplan.policy.access_diff import AclStages, compare_access
+from kplan.policy.access_guard import CLUSTER_NAME, GuardContext, check_access
+from kplan.policy.authorizer import AuthorizerRules
 
 KIND = "kafka_acl"
 SUPER_USERS = "super_users"
@@ -63,21 +63,23 @@ def with_access(plan: Plan, ground: Ground, accepted: frozenset[str]) -> Plan:
         return plan
     rules = rules_of(ground)
     stages = stages_of(ground.acls, batches)
-    types = {each.resource_type for each in stages.changed}
+    types = {each.resource_type for each in stages.changed_acls}
     names, unread = live_names(ground, types)
     former = plan.access or AccessDiff()
     shifts = (
-        replace(each, provider=ground.provider) for each in access_shifts(stages, rules, names)
+        replace(each, provider=ground.provider) for each in compare_access(stages, rules, names)
     )
     unknown = (*former.unknown, *_unknown(rules), *unread)
     diff = AccessDiff((*former.shifts, *shifts), tuple(dict.fromkeys(unknown)))
     changes = {each.identity: each for batch in batches for each in batch.changes}
-    given = Guarded(stages, rules, ground.snapshot.principal, tuple(changes.values()), accepted)
-    problems = in_order([*plan.diagnostics, *access_problems(given)])
+    given = GuardContext(
+        stages, rules, ground.snapshot.principal, tuple(changes.values()), accepted
+    )
+    problems = in_order([*plan.diagnostics, *check_access(given)])
     return replace(plan, access=diff, diagnostics=problems)
 
 
-def stages_of(before: frozenset[AclBinding], batches: Iterable[Batch]) -> Stages:
+def stages_of(before: frozenset[AclBinding], batches: Iterable[Batch]) -> AclStages:
     """Follow the ACLs through the requests of a plan.
 
     In between stand those that are left when every delete that goes before the adds is done.
@@ -90,7 +92,7 @@ def stages_of(before: frozenset[AclBinding], batches: Iterable[Batch]) -> Stages
             between -= gone if batch.step.rank <= _LAST_EARLY_RANK else frozenset()
         else:
             after |= {binding(each.after) for each in batch.changes}
-    return Stages(before, between, after)
+    return AclStages(before, between, after)
 
 
 def declared_after(ground: Ground, plan: Plan) -> frozenset[AclBinding]:
@@ -122,7 +124,7 @@ def live_names(ground: Ground, types: Collection[str]) -> Listed:
     return {sort: names for sort, names in found.items() if sort in types}, tuple(unread)
 
 
-def rules_of(ground: Ground) -> Rules:
+def rules_of(ground: Ground) -> AuthorizerRules:
     """Find out who is asked for nothing, and what becomes of resources without ACLs.
 
     What the provider block says wins. Brokers tell which keys are set, but not to what: they take
@@ -136,7 +138,7 @@ def rules_of(ground: Ground) -> Rules:
     live = None
     if supers is None or everyone is None:
         live = _broker_settings(ground)
-    return Rules(
+    return AuthorizerRules(
         _super_users(live) if not isinstance(supers, list | tuple) else frozenset(map(str, supers)),
         _allows_everyone(live) if not isinstance(everyone, bool) else everyone,
     )
@@ -178,7 +180,7 @@ def _allows_everyone(live: Mapping[str, object] | None) -> bool | None:
     return found.strip().lower() == "true" if isinstance(found, str) else None
 
 
-def _unknown(rules: Rules) -> Iterable[str]:
+def _unknown(rules: AuthorizerRules) -> Iterable[str]:
     if rules.super_users is None:
         yield "Super users are not known; they lose and gain nothing."
     if rules.allow_everyone is None:

@@ -6,9 +6,9 @@ from kplan.cluster.specs import AclBinding
 from kplan.kinds import KINDS
 from kplan.model.access import Holder, Holding
 from kplan.model.errors import Unread, UsageError
-from kplan.policy.access import OPERATIONS, Rules
-from kplan.policy.access_guards import CLUSTER_NAME
-from kplan.policy.access_queries import holdings, who_can
+from kplan.policy.access_guard import CLUSTER_NAME
+from kplan.policy.access_query import holdings, who_can
+from kplan.policy.authorizer import OPERATIONS, AuthorizerRules
 from kplan.workflow.access import KIND, Ground, declared_after, live_names, rules_of
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.plan import planned
@@ -35,7 +35,7 @@ class Told:
     """The answer; `unread` says which live resources could not be counted, and why."""
 
     question: Question
-    rules: Rules
+    rules: AuthorizerRules
     holders: tuple[Holder, ...] = ()
     holdings: tuple[Holding, ...] = ()
     unread: tuple[str, ...] = ()

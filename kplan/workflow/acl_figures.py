@@ -6,7 +6,7 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.specs import AclBinding
 from kplan.model.errors import UsageError
 from kplan.model.tables import Figures, FigureTable
-from kplan.policy.access import Acls
+from kplan.policy.authorizer import AclIndex
 from kplan.workflow.access_queries import typed_name
 
 
@@ -26,7 +26,7 @@ class AclFilter:
         """Give the ACLs that fit, sorted. Raises UsageError."""
         found = set(acls)
         if self.match:
-            held = Acls(acls).matching(*typed_name(self.match))
+            held = AclIndex(acls).matching(*typed_name(self.match))
             found = {each for side in held for bindings in side.values() for each in bindings}
         if self.resource:
             said = typed_name(self.resource)

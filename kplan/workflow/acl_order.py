@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from kplan.config.load import Configuration, Provider
-from kplan.kafka.codes import SUMMARIES
+from kplan.config.load import Configuration
+from kplan.config.modules.provider import Provider
+from kplan.kafka.settings.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
 
 ARGUMENT = "acl_order"

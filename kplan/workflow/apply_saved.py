@@ -13,7 +13,7 @@ from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Change, Plan, Reason
 from kplan.model.policy import Standing
 from kplan.model.state import State
-from kplan.policy.blast import threshold_problems
+from kplan.policy.impact import check_thresholds
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
 from kplan.workflow.clusters import read_clusters, wanted_identities
@@ -23,13 +23,7 @@ from kplan.workflow.freshness import Staleness, stale_changes
 from kplan.workflow.opened import Opened, opened
 from kplan.workflow.plan import Planned, planned
 from kplan.workflow.policies import Hearing, policed
-from kplan.workflow.project import (
-    PlanOptions,
-    PolicyOptions,
-    Ports,
-    Project,
-    with_replaced,
-)
+from kplan.workflow.project import PlanOptions, PolicyOptions, Ports, Project, with_replaced
 from kplan.workflow.secrets import with_secrets
 
 _AGAIN = "Plan again."
@@ -83,7 +77,7 @@ def apply_saved(
             return Applied(made, (), made.state, is_approved=False)
         done = carried_out(project, found, made, options, outside)
         refused = tuple(_refused(change, why) for change, why in stale if change.touches_cluster)
-        hands.watcher.finished(refused)
+        hands.watcher.on_outcomes(refused)
         return replace(done, outcomes=(*done.outcomes, *refused))
 
 
@@ -144,7 +138,7 @@ def _policed(made: Planned, options: PlanOptions, ports: Ports) -> Planned:
     policies = _with_overrides(made.plan, options.policies)
     former = made.plan
     kept = tuple(each for each in former.violations if each.standing is Standing.REFUSED)
-    problems = threshold_problems(former, options.max_dangerous, options.max_change_pct)
+    problems = check_thresholds(former, options.max_dangerous, options.max_change_pct)
     told = in_order([*former.diagnostics, *problems])
     plan = replace(former, violations=kept, diagnostics=told)
     hearing = Hearing(made.configuration, made.snapshots)

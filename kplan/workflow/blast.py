@@ -4,19 +4,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from kplan.cluster.usage import TopicUse
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.model.diagnostic import in_order
 from kplan.model.errors import ClusterError
 from kplan.model.impact import Impact
 from kplan.model.plan import Change, Plan
-from kplan.policy.blast import impact, reaching, threshold_problems, with_impacts
+from kplan.policy.impact import add_impacts, check_thresholds, destructive_changes, topic_impact
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.project import PlanOptions, Ports
 
 
 def with_blast(plan: Plan, clusters: Clusters, options: PlanOptions, ports: Ports) -> Plan:
     """Add what changes destroy and whom they hit, and hold the plan against its thresholds."""
-    changes = reaching(plan) if options.asks_broker else ()
+    changes = destructive_changes(plan) if options.asks_broker else ()
     if changes:
         ports.progress.stage("Looking at what changes destroy", len(changes))
         now_ms = int(ports.now().timestamp() * 1000)
@@ -24,9 +24,9 @@ def with_blast(plan: Plan, clusters: Clusters, options: PlanOptions, ports: Port
         for key in sorted({each.provider for each in changes} & clusters.connections.keys()):
             mine = [each for each in changes if each.provider == key]
             uses = _uses(clusters, key, mine)
-            found |= {each.key: impact(uses[_name(each)], now_ms) for each in mine}
-        plan = with_impacts(plan, found)
-    problems = threshold_problems(plan, options.max_dangerous, options.max_change_pct)
+            found |= {each.key: topic_impact(uses[_name(each)], now_ms) for each in mine}
+        plan = add_impacts(plan, found)
+    problems = check_thresholds(plan, options.max_dangerous, options.max_change_pct)
     return replace(plan, diagnostics=in_order([*plan.diagnostics, *problems]))
 
 

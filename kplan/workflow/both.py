@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kplan.apply.pace import Watcher
+from kplan.apply.limits import Watcher
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Batch, Change
 
@@ -15,22 +15,22 @@ class Both:
     first: Watcher
     second: Watcher
 
-    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Tell both that changes are about to be sent."""
-        self.first.sending(batch, changes)
-        self.second.sending(batch, changes)
+        self.first.on_send(batch, changes)
+        self.second.on_send(batch, changes)
 
-    def finished(self, outcomes: Sequence[Outcome]) -> None:
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Tell both what became of changes."""
-        self.first.finished(outcomes)
-        self.second.finished(outcomes)
+        self.first.on_outcomes(outcomes)
+        self.second.on_outcomes(outcomes)
 
-    def settling(self, waiting: int, total: int) -> None:
+    def on_visibility(self, waiting: int, total: int) -> None:
         """Tell both how many changes are not visible yet."""
-        self.first.settling(waiting, total)
-        self.second.settling(waiting, total)
+        self.first.on_visibility(waiting, total)
+        self.second.on_visibility(waiting, total)
 
-    def moving(self, left: int, total: int) -> None:
+    def on_reassignment(self, left: int, total: int) -> None:
         """Tell both how many partitions are to move still."""
-        self.first.moving(left, total)
-        self.second.moving(left, total)
+        self.first.on_reassignment(left, total)
+        self.second.on_reassignment(left, total)

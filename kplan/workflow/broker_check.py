@@ -14,7 +14,7 @@ from kplan.model.plan import Action, Batch, Change, Key, Plan, Step
 from kplan.model.policy import Effect, Level, Operation, Standing, Violation
 from kplan.model.refusal import Origin, Refusal
 from kplan.model.resource import Identity
-from kplan.policy.codes import SUMMARIES as POLICY_SUMMARIES
+from kplan.policy.codes import POLICY_SUMMARIES
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.preflight import Right, missing_rights
 from kplan.workflow.preflight import diagnostics as rights_told

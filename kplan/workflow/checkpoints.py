@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from kplan.apply.fold import state_after
-from kplan.apply.pace import Clock
+from kplan.apply.limits import Clock
+from kplan.apply.state import state_after
 from kplan.model.errors import StateError
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Batch, Change
@@ -30,16 +30,16 @@ class Checkpoints:
         self._outcomes: list[Outcome] = []
         self._written_at = clock.now()
 
-    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Hear it."""
 
-    def settling(self, waiting: int, total: int) -> None:
+    def on_visibility(self, waiting: int, total: int) -> None:
         """Hear it."""
 
-    def moving(self, left: int, total: int) -> None:
+    def on_reassignment(self, left: int, total: int) -> None:
         """Hear it."""
 
-    def finished(self, outcomes: Sequence[Outcome]) -> None:
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Take the outcomes in, and write the state when the last time was long ago."""
         self._outcomes += outcomes
         if self._clock.now() - self._written_at < EVERY_S:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import ClusterDescription
 from kplan.config.load import Configuration
-from kplan.kafka.codes import SUMMARIES
+from kplan.kafka.settings.codes import SUMMARIES
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.model.connection import connection_name, on_cluster

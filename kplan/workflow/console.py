@@ -2,8 +2,8 @@
 
 import json
 
-from kplan.config.console import NAME, Console
-from kplan.config.problem import error
+from kplan.config.console import CONSOLE_FILE, Console
+from kplan.config.diagnostic import error
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.source import SourceRange
@@ -23,22 +23,22 @@ def reply(console: Console, request: str) -> str:
     """
     expression = _expression(request)
     if isinstance(expression, Diagnostic):
-        return views.refusal_line([expression], {NAME: request})
+        return views.refusal_line([expression], {CONSOLE_FILE: request})
     answer = console.evaluate_text(expression)
     if answer.is_value:
         return answer.json
-    return views.refusal_line(answer.diagnostics, {**console.sources, NAME: expression})
+    return views.refusal_line(answer.diagnostics, {**console.sources, CONSOLE_FILE: expression})
 
 
 _FORM = 'Write one object a line: {"expr": "1 + 1"}'
 
 
 def _expression(request: str) -> str | Diagnostic:
-    whole = SourceRange(NAME, 1, 1, 1, max(len(request), 1) + 1)
+    whole = SourceRange(CONSOLE_FILE, 1, 1, 1, max(len(request), 1) + 1)
     try:
         found = json.loads(request)
     except json.JSONDecodeError as fault:
-        place = SourceRange(NAME, 1, fault.colno, 1, fault.colno + 1)
+        place = SourceRange(CONSOLE_FILE, 1, fault.colno, 1, fault.colno + 1)
         return error("KP119", place, f"The line is no JSON: {fault.msg}.", hint=_FORM)
     except (ValueError, RecursionError):
         return error("KP119", whole, "The line holds a number or nesting without measure.")

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from kplan.config.files import read_text
-from kplan.config.problem import Failure, error
-from kplan.config.yamlparts import Part, read_yaml
+from kplan.config.declarations.file import read_text
+from kplan.config.diagnostic import EvaluationError, error
+from kplan.config.yaml_document import YamlNode, read_yaml
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.model.errors import ConfigError, UsageError
@@ -29,7 +29,7 @@ class Format(StrEnum):
     STRIMZI = "strimzi"
 
 
-READERS: Mapping[Format, Callable[[Sequence[Part], Harvest], None]] = {
+READERS: Mapping[Format, Callable[[Sequence[YamlNode], Harvest], None]] = {
     Format.JIKKOU: jikkou,
     Format.GITOPS: gitops,
     Format.JULIE: julie,
@@ -55,7 +55,7 @@ def convert(files: Sequence[str], format_: Format | None) -> Conversion:
 
     """
     sources: dict[str, str] = {}
-    documents: dict[Format, list[Part]] = {each: [] for each in Format}
+    documents: dict[Format, list[YamlNode]] = {each: [] for each in Format}
     found = Harvest()
     for name in dict.fromkeys(files):
         text = read_text(Path(name), name)
@@ -90,7 +90,7 @@ def write_new(file: Path, text: str) -> None:
         raise UsageError(f"{file} cannot be written: {failure.strerror}.") from None
 
 
-def _guessed(documents: Sequence[Part], name: str) -> Format:
+def _guessed(documents: Sequence[YamlNode], name: str) -> Format:
     """Tell the format by what only it has; raises Failure."""
     keys = {key for each in documents for key in each.members()}
     versions = set(_versions(documents))
@@ -103,19 +103,19 @@ def _guessed(documents: Sequence[Part], name: str) -> Format:
     if "kind" not in keys and keys & GITOPS_SECTIONS:
         return Format.GITOPS
     told = f"{name} is of none of the formats {', '.join(Format)}, as far as can be seen."
-    at = documents[0].at if documents else SourceRange(name, 1, 1, 1, 1)
-    raise Failure([error("KP181", at, told, hint="Say which it is with -from=FORMAT.")])
+    at = documents[0].source_range if documents else SourceRange(name, 1, 1, 1, 1)
+    raise EvaluationError([error("KP181", at, told, hint="Say which it is with -from=FORMAT.")])
 
 
-def _versions(documents: Iterable[Part]) -> Iterable[str]:
+def _versions(documents: Iterable[YamlNode]) -> Iterable[str]:
     for document in documents:
         for each in (document, *_items(document)):
-            version = each.get("apiVersion").held
+            version = each.get("apiVersion").content
             if isinstance(version, str):
                 yield version
 
 
-def _items(document: Part) -> Sequence[Part]:
-    held = document.get("items").held
+def _items(document: YamlNode) -> Sequence[YamlNode]:
+    held = document.get("items").content
     items = held if isinstance(held, tuple) else ()
-    return [each for each in items if isinstance(each.held, Mapping)]
+    return [each for each in items if isinstance(each.content, Mapping)]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 
-from kplan.config.yamlparts import Part
+from kplan.config.yaml_document import YamlNode
 from kplan.workflow.harvest import Grant, Harvest
 
 _STREAMS = (
@@ -44,7 +44,7 @@ SECTIONS = {
 """What a state file is made of."""
 
 
-def gitops(documents: Sequence[Part], found: Harvest) -> None:
+def gitops(documents: Sequence[YamlNode], found: Harvest) -> None:
     """Read state files of kafka-gitops.
 
     A state may name files for its topics, services and users; its settings hold for those too, and
@@ -53,21 +53,23 @@ def gitops(documents: Sequence[Part], found: Harvest) -> None:
     with found.gathering():
         settings = [each.get("settings") for each in documents if "settings" in each.members()]
         for each in settings:
-            _named_files(each, {document.at.file for document in documents}, found)
+            _named_files(each, {document.source_range.file for document in documents}, found)
         for document in documents:
             with found.gathering():
                 _file(document, settings[0] if settings else None, found)
         _custom_rules(documents, found)
 
 
-def _named_files(settings: Part, given: Collection[str], found: Harvest) -> None:
-    folder = Path(settings.at.file).parent
+def _named_files(settings: YamlNode, given: Collection[str], found: Harvest) -> None:
+    folder = Path(settings.source_range.file).parent
     for section, named in settings.get("files").members().items():
         if str(folder / named.text()) not in {str(Path(each)) for each in given}:
-            found.leave_out(named.at, f"{section} of {named.text()}", "give that file too")
+            found.leave_out(
+                named.source_range, f"{section} of {named.text()}", "give that file too"
+            )
 
 
-def _file(document: Part, shared: Part | None, found: Harvest) -> None:
+def _file(document: YamlNode, shared: YamlNode | None, found: Harvest) -> None:
     settings = document.members().get("settings") or shared or document.get("settings")
     factor = settings.get("topics", "defaults", "replication").number()
     describes = settings.get("services", "acls", "describe-topic-enabled").text("")
@@ -75,7 +77,7 @@ def _file(document: Part, shared: Part | None, found: Harvest) -> None:
         with found.gathering():
             own = topic.get("replication").number()
             counts = (topic.get("partitions").number(), factor if own is None else own)
-            found.topic(name, topic.at, counts, topic.get("configs").members())
+            found.topic(name, topic.source_range, counts, topic.get("configs").members())
             known = {"partitions", "replication", "configs"}
             found.leave_out_others(topic, known, f"topic {name}")
     for name, service in document.get("services").members().items():
@@ -87,7 +89,7 @@ def _file(document: Part, shared: Part | None, found: Harvest) -> None:
     found.leave_out_others(document, SECTIONS, "the file")
 
 
-def _custom_rules(documents: Sequence[Part], found: Harvest) -> None:
+def _custom_rules(documents: Sequence[YamlNode], found: Harvest) -> None:
     for section, sort in (("customServiceAcls", "services"), ("customUserAcls", "users")):
         owners = dict(_all(documents, sort))
         for name, rules in _all(documents, section):
@@ -96,26 +98,30 @@ def _custom_rules(documents: Sequence[Part], found: Harvest) -> None:
             _custom(name, principal, rules, found)
 
 
-def _all(documents: Sequence[Part], section: str) -> Iterator[tuple[str, Part]]:
+def _all(documents: Sequence[YamlNode], section: str) -> Iterator[tuple[str, YamlNode]]:
     return chain.from_iterable(each.get(section).members().items() for each in documents)
 
 
-def _service(name: str, service: Part, found: Harvest, *, describes: bool) -> None:
+def _service(name: str, service: YamlNode, found: Harvest, *, describes: bool) -> None:
     sort = service.get("type").text()
     unfold = _SERVICES.get(sort)
     principal = service.get("principal").text("")
     if unfold is None:
-        found.leave_out(service.at, f"service {name}", f'kplan knows no service of type "{sort}"')
+        found.leave_out(
+            service.source_range, f"service {name}", f'kplan knows no service of type "{sort}"'
+        )
         return
     if not principal:
-        found.leave_out(service.at, f"service {name}", "it has no principal; the cloud gave it one")
+        found.leave_out(
+            service.source_range, f"service {name}", "it has no principal; the cloud gave it one"
+        )
         return
     rights = list(unfold(name, service))
     if describes and sort != "kafka-connect":
         topics = {*service.get("produces").texts(), *service.get("consumes").texts()}
         rights += [("Topic", topic, "Describe", "") for topic in sorted(topics)]
     for right in rights:
-        found.acl(Grant(principal, service.at), *right)
+        found.acl(Grant(principal, service.source_range), *right)
     known = {
         "type",
         "principal",
@@ -126,18 +132,18 @@ def _service(name: str, service: Part, found: Harvest, *, describes: bool) -> No
     found.leave_out_others(service, known, f"service {name}")
 
 
-def _flows(part: Part) -> Iterator[Right]:
+def _flows(part: YamlNode) -> Iterator[Right]:
     yield from (("Topic", each, "Write", "") for each in part.get("produces").texts())
     yield from (("Topic", each, "Read", "") for each in part.get("consumes").texts())
 
 
-def _application(name: str, service: Part) -> Iterator[Right]:
+def _application(name: str, service: YamlNode) -> Iterator[Right]:
     yield from _flows(service)
     if service.get("consumes").items():
         yield "Group", service.get("group-id").text(name), "Read", ""
 
 
-def _streams(name: str, service: Part) -> Iterator[Right]:
+def _streams(name: str, service: YamlNode) -> Iterator[Right]:
     application = service.get("application-id").text(name)
     yield from _flows(service)
     yield from (("Topic", application, each, "Prefixed") for each in _STREAMS)
@@ -145,7 +151,7 @@ def _streams(name: str, service: Part) -> Iterator[Right]:
     yield "Cluster", "kafka-cluster", "DescribeConfigs", ""
 
 
-def _connect(name: str, service: Part) -> Iterator[Right]:
+def _connect(name: str, service: YamlNode) -> Iterator[Right]:
     yield from (("Topic", each, "Write", "") for each in service.get("produces").texts())
     for sort in ("config", "offset", "status"):
         plural = sort if sort == "status" else f"{sort}s"
@@ -158,37 +164,46 @@ def _connect(name: str, service: Part) -> Iterator[Right]:
             yield "Group", f"connect-{connector}", "Read", ""
 
 
-_SERVICES: Mapping[str, Callable[[str, Part], Iterator[Right]]] = {
+_SERVICES: Mapping[str, Callable[[str, YamlNode], Iterator[Right]]] = {
     "application": _application,
     "kafka-streams": _streams,
     "kafka-connect": _connect,
 }
 
 
-def _user(name: str, user: Part, found: Harvest) -> None:
+def _user(name: str, user: YamlNode, found: Harvest) -> None:
     principal = user.get("principal").text("")
     roles = user.get("roles").texts()
     if not principal:
-        found.leave_out(user.at, f"user {name}", "it has no principal; the cloud gave it one")
+        found.leave_out(
+            user.source_range, f"user {name}", "it has no principal; the cloud gave it one"
+        )
         return
     for each in roles:
         if each.casefold() not in _ROLES:
-            found.leave_out(user.at, f"role {each} of {name}", "kafka-gitops has no such role")
+            found.leave_out(
+                user.source_range, f"role {each} of {name}", "kafka-gitops has no such role"
+            )
     rights = chain.from_iterable(_ROLES.get(each.casefold(), ()) for each in roles)
     for right in rights:
-        found.acl(Grant(principal, user.at), *right)
+        found.acl(Grant(principal, user.source_range), *right)
     found.leave_out_others(user, {"principal", "roles"}, f"user {name}")
 
 
-def _custom(owner: str, principal: str, rules: Part, found: Harvest) -> None:
+def _custom(owner: str, principal: str, rules: YamlNode, found: Harvest) -> None:
     for name, rule in rules.members().items():
         with found.gathering():
             whom = rule.get("principal").text(principal)
             if not whom:
-                found.leave_out(rule.at, f"ACL {name} of {owner}", "nobody says whose it is")
+                found.leave_out(
+                    rule.source_range, f"ACL {name} of {owner}", "nobody says whose it is"
+                )
                 continue
             to = Grant(
-                whom, rule.at, rule.get("host").text("*"), rule.get("permission").text("Allow")
+                whom,
+                rule.source_range,
+                rule.get("host").text("*"),
+                rule.get("permission").text("Allow"),
             )
             sort, what, operation = (
                 rule.get(each).text() for each in ("type", "name", "operation")

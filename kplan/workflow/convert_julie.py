@@ -2,24 +2,24 @@
 
 from collections.abc import Iterator, Sequence
 
-from kplan.config.yamlparts import Part
+from kplan.config.yaml_document import YamlNode
 from kplan.workflow.harvest import Grant, Harvest
 
 _NO_PREFIX = {"context", "projects", "special_topics", "platform"}
 _CLIENTS = {"principal", "group", "transactionId", "idempotence", "metadata"}
 
 
-def julie(documents: Sequence[Part], found: Harvest) -> None:
+def julie(documents: Sequence[YamlNode], found: Harvest) -> None:
     """Read topologies of julie, which the Kafka topology builder became."""
     for document in documents:
         with found.gathering():
             _topology(document, found)
 
 
-def _topology(document: Part, found: Harvest) -> None:
+def _topology(document: YamlNode, found: Harvest) -> None:
     """Read a topology: its other members are parts of all names, in the order written."""
     prefix = [document.get("context").text()]
-    prefix += [part.text() for _, part in document.others(_NO_PREFIX)]
+    prefix += [part.text() for _, part in document.unknown_members(_NO_PREFIX)]
     for project in document.get("projects").items():
         with found.gathering():
             _project([*prefix, project.get("name").text()], project, found)
@@ -31,38 +31,41 @@ def _topology(document: Part, found: Harvest) -> None:
             _platform(name, part, found)
 
 
-def _platform(name: str, part: Part, found: Harvest) -> None:
+def _platform(name: str, part: YamlNode, found: Harvest) -> None:
     """Read what a platform has: quotas of users, and schema registries."""
     match name:
         case "kafka":
             for quota in part.get("quotas").items():
                 user = quota.get("principal").text().removeprefix("User:")
-                rates = {key: each.text() for key, each in quota.others({"principal"})}
-                found.quota(("user", user, None), quota.at, rates)
+                rates = {key: each.text() for key, each in quota.unknown_members({"principal"})}
+                found.quota(("user", user, None), quota.source_range, rates)
             found.leave_out_others(part, {"quotas"}, "the platform's kafka")
         case "schema_registry":
             for each in _instances(part):
                 topic = each.get("topic").text("_schemas")
                 for operation in ("DescribeConfigs", "Write", "Read"):
                     found.acl(
-                        Grant(each.get("principal").text(), each.at), "Topic", topic, operation
+                        Grant(each.get("principal").text(), each.source_range),
+                        "Topic",
+                        topic,
+                        operation,
                     )
                 found.leave_out_others(each, {"principal", "topic", "group"}, "a schema registry")
         case _:
-            found.leave_out(part.at, f"platform {name}", "declare the ACLs that it needs")
+            found.leave_out(part.source_range, f"platform {name}", "declare the ACLs that it needs")
 
 
-def _instances(part: Part) -> Sequence[Part]:
+def _instances(part: YamlNode) -> Sequence[YamlNode]:
     """Give the instances of a platform; older files list them without the word."""
-    return part.items() if isinstance(part.held, tuple) else part.get("instances").items()
+    return part.items() if isinstance(part.content, tuple) else part.get("instances").items()
 
 
-def _project(prefix: Sequence[str], project: Part, found: Harvest) -> None:
+def _project(prefix: Sequence[str], project: YamlNode, found: Harvest) -> None:
     consumers, producers = project.get("consumers").items(), project.get("producers").items()
     for topic in project.get("topics").items():
         with found.gathering():
             kind = topic.get("dataType")
-            parts = [*prefix, topic.get("name").text(), *([kind.text()] if kind.held else [])]
+            parts = [*prefix, topic.get("name").text(), *([kind.text()] if kind.content else [])]
             _topic(".".join(parts), topic, consumers, producers, found)
     for each in project.get("streams").items():
         with found.gathering():
@@ -75,16 +78,20 @@ def _project(prefix: Sequence[str], project: Part, found: Harvest) -> None:
 
 
 def _topic(
-    name: str, topic: Part, consumers: Sequence[Part], producers: Sequence[Part], found: Harvest
+    name: str,
+    topic: YamlNode,
+    consumers: Sequence[YamlNode],
+    producers: Sequence[YamlNode],
+    found: Harvest,
 ) -> None:
     config = dict(topic.get("config").members())
     counts = [
         config.pop(key).number() if key in config else None
         for key in ("num.partitions", "replication.factor")
     ]
-    found.topic(name, topic.at, counts, config)
+    found.topic(name, topic.source_range, counts, config)
     for each in (*consumers, *topic.get("consumers").items()):
-        to = Grant(each.get("principal").text(), each.at)
+        to = Grant(each.get("principal").text(), each.source_range)
         for operation in ("Describe", "Read"):
             found.acl(to, "Topic", name, operation)
         found.acl(to, "Group", *_pattern(each.get("group").text("*"), "Read"))
@@ -95,14 +102,14 @@ def _topic(
     found.leave_out_others(topic, known, f"topic {name}")
 
 
-def _producer(topic: str, part: Part, found: Harvest) -> None:
-    to = Grant(part.get("principal").text(), part.at)
+def _producer(topic: str, part: YamlNode, found: Harvest) -> None:
+    to = Grant(part.get("principal").text(), part.source_range)
     transaction = part.get("transactionId")
     for operation in ("Describe", "Write"):
         found.acl(to, "Topic", topic, operation)
-        if transaction.held is not None:
+        if transaction.content is not None:
             found.acl(to, "TransactionalID", *_pattern(transaction.text(), operation))
-    if transaction.held is not None or part.get("idempotence").held is not None:
+    if transaction.content is not None or part.get("idempotence").content is not None:
         found.acl(to, "Cluster", "kafka-cluster", "IdempotentWrite")
     found.leave_out_others(part, _CLIENTS, "a producer")
 
@@ -114,14 +121,14 @@ def _pattern(name: str, operation: str) -> tuple[str, str, str]:
     return name, operation, "Literal"
 
 
-def _flows(to: Grant, part: Part, found: Harvest) -> None:
+def _flows(to: Grant, part: YamlNode, found: Harvest) -> None:
     for key, operation in (("read", "Read"), ("write", "Write")):
         for topic in part.get("topics", key).texts():
             found.acl(to, "Topic", topic, operation)
 
 
-def _streams(prefix: str, part: Part, found: Harvest) -> None:
-    to = Grant(part.get("principal").text(), part.at)
+def _streams(prefix: str, part: YamlNode, found: Harvest) -> None:
+    to = Grant(part.get("principal").text(), part.source_range)
     application = part.get("applicationId").text(prefix)
     _flows(to, part, found)
     found.acl(to, "Topic", application, "All", "Prefixed")
@@ -130,18 +137,18 @@ def _streams(prefix: str, part: Part, found: Harvest) -> None:
     found.leave_out_others(part, known, "a streams application")
 
 
-def _connectors(project: Part, found: Harvest) -> Iterator[Part]:
+def _connectors(project: YamlNode, found: Harvest) -> Iterator[YamlNode]:
     """Give the connectors that ACLs are for; newer files keep them beside the artifacts."""
     connectors = project.get("connectors")
-    if isinstance(connectors.held, tuple):
-        yield from connectors.held
+    if isinstance(connectors.content, tuple):
+        yield from connectors.content
         return
     yield from connectors.get("access_control").items()
     found.leave_out_others(connectors, {"access_control"}, "the connectors")
 
 
-def _connector(part: Part, found: Harvest) -> None:
-    to = Grant(part.get("principal").text(), part.at)
+def _connector(part: YamlNode, found: Harvest) -> None:
+    to = Grant(part.get("principal").text(), part.source_range)
     for sort in ("status", "offset", "configs"):
         default = "connect-offsets" if sort == "offset" else f"connect-{sort}"
         for operation in ("Read", "Write"):

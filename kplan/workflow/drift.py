@@ -11,8 +11,8 @@ from kplan.model.plan import Change
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import State
-from kplan.plan.drift import drift_of_all, foreign
-from kplan.plan.ignore import Ignored, sifted
+from kplan.plan.drift import find_all_drift, unmanaged_objects
+from kplan.plan.ignore import IgnorePattern, filter_drift
 from kplan.workflow.clusters import read_clusters, unread_of_all, wanted_identities
 from kplan.workflow.opened import opened
 from kplan.workflow.project import Ports, Project
@@ -44,14 +44,14 @@ class Drifted:
         return not (self.is_blind or self.hidden)
 
 
-def drift(project: Project, ports: Ports, ignored: Sequence[Ignored] = ()) -> Drifted:
+def drift(project: Project, ports: Ports, ignored: Sequence[IgnorePattern] = ()) -> Drifted:
     """Compare the state with the cluster; read-only by construction."""
     with opened(project, ports) as found:
         ports.progress.stage("Reading the cluster")
         wanted = wanted_identities(found.configuration, found.state)
         snapshots = read_clusters(found.clusters, wanted)
     live, others = _counted(found.state, snapshots)
-    left = sifted(drift_of_all(found.state, snapshots, KINDS), others, ignored)
+    left = filter_drift(find_all_drift(found.state, snapshots, KINDS), others, ignored)
     return Drifted(
         tuple(_placed(left.changes, found.configuration)),
         managed={kind: live[kind] - len(others[kind]) for kind in sorted(live)},
@@ -72,7 +72,7 @@ def drift(project: Project, ports: Ports, ignored: Sequence[Ignored] = ()) -> Dr
         configuration=found.configuration,
         state=found.state,
         cluster={"id": ", ".join(found.clusters.ids.values())},
-        ignored=left.ignored,
+        ignored=left.ignored_count,
     )
 
 
@@ -91,6 +91,6 @@ def _counted(
     others: dict[str, tuple[Identity, ...]] = {}
     for key, snapshot in snapshots.items():
         live.update({kind: len(each.objects) for kind, each in snapshot.readings.items()})
-        for kind, names in foreign(state.on(key), snapshot).items():
+        for kind, names in unmanaged_objects(state.on(key), snapshot).items():
             others[kind] = (*others.get(kind, ()), *names)
     return live, others

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-from kplan.apply.carry import carry_out
-from kplan.apply.pace import Means, Watcher
+from kplan.apply.apply import apply_plan
+from kplan.apply.limits import ApplyContext, Watcher
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
@@ -68,7 +68,7 @@ def carried_out(
         outcomes = tuple(
             outcome
             for provider, part in made.plan.parts()
-            for outcome in carry_out(part, _means(found, provider, options, (ports, watcher)))
+            for outcome in apply_plan(part, _means(found, provider, options, (ports, watcher)))
         )
         journal.end()
         outcomes = (*outcomes, *refused_outcomes(made.plan, hands.watcher))
@@ -90,11 +90,13 @@ def _journal(
 
 def _means(
     found: Opened, provider: str, options: PlanOptions, outside: tuple[Ports, Watcher]
-) -> Means:
+) -> ApplyContext:
     ports, watcher = outside
     cluster = found.clusters.connections[provider].cluster
     kinds = paced(options.move_pace)
-    return Means(cluster, kinds, ports.clock, watcher, options.pace, is_stopped=ports.is_stopped)
+    return ApplyContext(
+        cluster, kinds, ports.clock, watcher, options.pace, is_stopped=ports.is_stopped
+    )
 
 
 def absorbed(project: Project, found: Opened, made: Planned, ports: Ports) -> Planned:

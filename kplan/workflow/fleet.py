@@ -7,13 +7,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from kplan.config.fleet_file import Fleet, load_fleet
-from kplan.fleet import history, inventory, planning, shown
-from kplan.fleet.audit import asked_since
-from kplan.fleet.engine import Engine, session
-from kplan.fleet.reading import DEADLINE_S, Source
-from kplan.fleet.rows import CLUSTER, EVERYTHING, UNREAD, Row
-from kplan.fleet.saved import write_file
+from kplan.config.fleet_file import FleetConfiguration, load_fleet
+from kplan.fleet import history, inventory, output, plan
+from kplan.fleet.audit import usage_since
+from kplan.fleet.reader import DEADLINE_S, SnapshotSource
+from kplan.fleet.session import SparkSettings, open_session
+from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, Row, write_snapshot
 from kplan.fleet.store import Run, Store
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
 from kplan.model.errors import ConfigError, UsageError
@@ -25,7 +24,7 @@ from kplan.workflow.fleet_wanted import Asked, asked_for, owners, wanted
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from kplan.fleet.engine import DataFrame, SparkSession
+    from kplan.fleet.session import DataFrame, SparkSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class Looked:
     What every answer tells is worked out while configurations are read.
     """
 
-    fleet: Fleet
+    fleet: FleetConfiguration
     spark: "SparkSession"
     store: Store
     run: Run
@@ -54,7 +53,7 @@ class Looked:
         return _lineage(self.run, self._taken.result(), self.fleet.store)
 
 
-def fleet_of(options: FleetOptions) -> Fleet:
+def fleet_of(options: FleetOptions) -> FleetConfiguration:
     """Load the fleet file.
 
     Raises:
@@ -79,13 +78,13 @@ def fleet_of(options: FleetOptions) -> Fleet:
     return found
 
 
-def engine_of(fleet: Fleet, engine: Engine) -> Engine:
+def engine_of(fleet: FleetConfiguration, engine: SparkSettings) -> SparkSettings:
     """Say which Spark works; the command line wins over the fleet file."""
     is_named = engine.master or engine.remote
-    return Engine(
-        engine.master if is_named else fleet.master,
-        engine.remote if is_named else fleet.remote,
-        {**fleet.conf, **engine.conf},
+    return SparkSettings(
+        engine.master if is_named else fleet.spark_master,
+        engine.remote if is_named else fleet.spark_remote,
+        {**fleet.spark_conf, **engine.conf},
         fleet.store_format,
     )
 
@@ -95,14 +94,14 @@ def looked(options: FleetOptions, ports: FleetPorts) -> Iterator[Looked]:
     """Open a stored run; raises ConfigError, UsageError and FleetError."""
     fleet = fleet_of(options)
     ports.progress.stage("Starting Spark")
-    with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
+    with open_session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
         store = Store(spark, fleet.store, fleet.store_format)
         run = store.run(options.run)
         objects = chosen(options, store.objects(run))
         ports.progress.stage("Working on the run")
-        with shown.at_once() as pool:
-            unread = pool.submit(shown.table, "unread", inventory.unread(objects))
-            taken = pool.submit(shown.taken, objects)
+        with output.open_query_pool() as pool:
+            unread = pool.submit(output.collect_table, "unread", inventory.unread_kinds(objects))
+            taken = pool.submit(output.snapshot_times, objects)
             yield Looked(fleet, spark, store, run, objects, unread, taken)
 
 
@@ -113,8 +112,8 @@ def chosen(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
 
 def history_of(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataFrame":
     """Give what logs say of the clusters and of the time that were asked for; raises FleetError."""
-    history = chosen(options, store.audit())
-    return history if options.since is None else asked_since(history, ports.now() - options.since)
+    history = chosen(options, store.usage())
+    return history if options.since is None else usage_since(history, ports.now() - options.since)
 
 
 # ---- taking a run
@@ -130,27 +129,30 @@ def snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None)
     asked = asked_for(fleet, options, ports)
     sources = tuple(_sources(fleet, options, asked, ports))
     ports.progress.stage("Starting Spark")
-    with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
-        from kplan.fleet.source import clusters  # noqa: PLC0415 - imports PySpark
+    with open_session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
+        from kplan.fleet.data_source import read_clusters  # noqa: PLC0415 - imports PySpark
 
         ports.progress.stage(f"Reading {len(sources)} clusters")
         store, at = Store(spark, fleet.store, fleet.store_format), ports.now()
         name = options.run or at.strftime("%Y%m%dT%H%M%SZ")
-        run = store.append(clusters(spark, sources), name, at)
+        run = store.add_run(read_clusters(spark, sources), name, at)
         objects = store.objects(run)
         if save is not None:
             _saved(objects, sources, save)
-        lineage = _lineage(run, shown.taken(objects), fleet.store)
-        told = {"inventory": inventory.inventory(objects), "unread": inventory.unread(objects)}
+        lineage = _lineage(run, output.snapshot_times(objects), fleet.store)
+        told = {
+            "inventory": inventory.inventory(objects),
+            "unread": inventory.unread_kinds(objects),
+        }
         tables = _tables(options, lineage, told)
         return Figures(f"Run {run.run}", tables, lineage, _notes(tables[1]))
 
 
 def _sources(
-    fleet: Fleet, options: FleetOptions, asked: Asked, ports: FleetPorts
-) -> Iterator[Source]:
+    fleet: FleetConfiguration, options: FleetOptions, asked: Asked, ports: FleetPorts
+) -> Iterator[SnapshotSource]:
     problems: list[Diagnostic] = []
-    found: list[Source] = []
+    found: list[SnapshotSource] = []
     for each in options.chosen(fleet):
         connect = None
         if each.provider is not None:
@@ -160,20 +162,20 @@ def _sources(
         rules = each.super_users, each.allow_everyone
         file = None if each.snapshot is None else each.snapshot.absolute()  # Spark is elsewhere
         meant = asked.get(each.name, {})
-        found.append(Source(each.name, each.labels, connect, file, deadline, *rules, meant))
+        found.append(SnapshotSource(each.name, each.labels, connect, file, deadline, *rules, meant))
     if has_errors(problems):
         raise ConfigError(in_order(problems), fleet.sources)
     yield from found
 
 
-def _saved(objects: "DataFrame", sources: Sequence[Source], folder: Path) -> None:
+def _saved(objects: "DataFrame", sources: Sequence[SnapshotSource], folder: Path) -> None:
     """Write each cluster to a file of its own; one cluster at a time is in memory."""
     for source in sources:
         own = objects.where(objects["cluster"] == source.name).select(*Row._fields)
         ordered = own.orderBy("kind", "identity").toLocalIterator()
         rows = [Row(*each) for each in ordered]
         if all(row.kind != UNREAD for row in rows):
-            write_file(folder / f"{source.name}.jsonl.gz", rows)
+            write_snapshot(folder / f"{source.name}.jsonl.gz", rows)
 
 
 # ---- asking a run
@@ -187,7 +189,7 @@ def inventoried(options: FleetOptions, ports: FleetPorts, by: str = "", top: int
 
     """
     with looked(options, ports) as found:
-        if by and by not in (known := inventory.labels(found.objects)):
+        if by and by not in (known := inventory.label_names(found.objects)):
             raise UsageError(
                 f"No cluster has the label {by}.", f"There are: {', '.join(known) or 'none'}."
             )
@@ -196,7 +198,7 @@ def inventoried(options: FleetOptions, ports: FleetPorts, by: str = "", top: int
         told = {
             "inventory": inventory.inventory(found.objects, by),
             "owners": owners_of(found, owned, by),
-            "largest": inventory.largest(found.objects, top),
+            "largest": inventory.largest_topics(found.objects, top),
         }
         made = figures("Inventory of the fleet", told, (options, found))
         return replace(made, tables=(*made.tables, found.unread), notes=(*made.notes, *unknown))
@@ -206,8 +208,8 @@ def owners_of(
     found: Looked, owned: Sequence[tuple[str, str, str, str]], by: str = ""
 ) -> "DataFrame":
     """Count objects by owner."""
-    rows = found.spark.createDataFrame(list(owned), inventory.OWNED)
-    return inventory.owners(found.objects, rows, by)
+    rows = found.spark.createDataFrame(list(owned), inventory.OWNER_SCHEMA)
+    return inventory.owner_counts(found.objects, rows, by)
 
 
 def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figures:
@@ -215,14 +217,14 @@ def planned(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figu
     with looked(options, ports) as found:
         asked = wanted(found.fleet, options, ports, found.objects)
         ports.progress.stage("Planning")
-        everything = planning.plans(found.objects, asked).cache()
+        everything = plan.plan_clusters(found.objects, asked).cache()
         kinds = ("drift", "hidden") if is_drift else ("change", "obstacle")
         told = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
         tables = {
-            "findings": told.drop("count").orderBy(*planning.ORDER),
-            "counts": planning.counts(told),
-            "coverage": planning.coverage(everything),
-            "undeclared": planning.undeclared(found.objects, asked.clusters),
+            "findings": told.drop("count").orderBy(*plan.FINDING_ORDER),
+            "counts": plan.finding_counts(told),
+            "coverage": plan.coverage(everything),
+            "undeclared": plan.undeclared_clusters(found.objects, asked.clusters),
         }
         title = "Drift of the fleet" if is_drift else "Plan of the fleet"
         # First, so that every cluster is planned once and not for each of the tables.
@@ -246,7 +248,7 @@ def changed(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
 def remembered(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
     """Tell which values one object had from when to when, and which runs saw them."""
     with looked(options, ports) as found:
-        every = chosen(options, found.store.all_objects(found.store.runs()))
+        every = chosen(options, found.store.objects_of_runs(found.store.runs()))
         meant = (every["identity"] == what) | every["kind"].isin(CLUSTER, UNREAD)
         spans = history.history(every.where(meant))
         ordered = spans.orderBy("cluster", "kind", "attribute", "valid_from", "uid", "value")
@@ -268,7 +270,7 @@ def vacuumed(
     None keeps all logs. Raises FleetError.
     """
     fleet = fleet_of(options)
-    with session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
+    with open_session(engine_of(fleet, options.engine), ports.progress.tasks) as spark:
         store, now = Store(spark, fleet.store, fleet.store_format), ports.now()
         gone = 0 if logs is None else store.vacuum_logs(logs, now)
         return Gone(store.vacuum(runs, now), gone)
@@ -294,8 +296,8 @@ def _tables(
 ) -> tuple[FigureTable, ...]:
     """Show and write out; the first table has the name that was given, further ones their own."""
     for place, (name, rows) in enumerate(told.items()):
-        shown.write_out(rows, options.output, lineage, name if place else "")
-    return shown.tables(told, options.limit)
+        output.write_table(rows, options.output, lineage, name if place else "")
+    return output.collect_tables(told, options.limit)
 
 
 def _lineage(run: Run, taken: str, store: str) -> dict[str, str]:
@@ -314,7 +316,7 @@ def _lineage(run: Run, taken: str, store: str) -> dict[str, str]:
 def _notes(unread: FigureTable) -> tuple[str, ...]:
     return tuple(
         f"{cluster} could not be read: {reason}"
-        if kind == EVERYTHING
+        if kind == ALL_KINDS
         else f"{cluster}: {kind} could not be read: {reason}"
         for cluster, kind, reason in unread.rows
     )

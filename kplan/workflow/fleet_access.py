@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.fleet import access, lint
-from kplan.fleet.audit import heard, heard_of
-from kplan.fleet.judging import violations
-from kplan.fleet.replay import planned_acls, replayed
-from kplan.fleet.rows import CLUSTER, EVERYTHING
+from kplan.fleet.audit import clusters_with_log, log_lineage
+from kplan.fleet.policy import check_policies
+from kplan.fleet.replay import acl_changes, replay_requests
+from kplan.fleet.snapshot import ALL_KINDS, CLUSTER
 from kplan.model.errors import UsageError
 from kplan.model.plan import Change, Plan
 from kplan.model.tables import Figures
@@ -21,7 +21,7 @@ from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_wanted import judges
 
 if TYPE_CHECKING:
-    from kplan.fleet.engine import DataFrame
+    from kplan.fleet.session import DataFrame
 
 
 def who_can(options: FleetOptions, ports: FleetPorts, operation: str, resource: str) -> Figures:
@@ -41,7 +41,7 @@ def who_can(options: FleetOptions, ports: FleetPorts, operation: str, resource: 
 def access_of(options: FleetOptions, ports: FleetPorts, principal: str) -> Figures:
     """List what a principal may do to the topics of every cluster."""
     with looked(options, ports) as found:
-        told = {"access": access.access_of(found.objects, principal)}
+        told = {"access": access.topic_access(found.objects, principal)}
         return figures(f"Access of {principal}", told, (options, found))
 
 
@@ -51,10 +51,10 @@ def linted(options: FleetOptions, ports: FleetPorts) -> Figures:
     The policies are those of each cluster's configuration.
     """
     with looked(options, ports) as found:
-        idle = lint.findings(found.objects)
+        idle = lint.acl_findings(found.objects)
         asked, left_out = judges(found.fleet, options, ports, found.objects)
         ports.progress.stage("Asking policies")
-        judged = violations(found.objects, asked).cache()
+        judged = check_policies(found.objects, asked).cache()
         ordered = judged.orderBy("cluster", "policy", "kind", "identity", "message", "standing")
         tables = {"findings": idle, "violations": ordered}
         sorts = frozenset(row["standing"] for row in judged.select("standing").distinct().collect())
@@ -73,15 +73,15 @@ def replay(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]) -> F
     plans = [read_plan(each).plan for each in files]
     with looked(options, ports) as found:
         by_cluster = _placed(plans, found)
-        gone, coming = planned_acls(found.spark, by_cluster)
+        gone, coming = acl_changes(found.spark, by_cluster)
         history = history_of(options, ports, found.store)
-        told = replayed(history, found.objects, gone, coming).cache()
+        told = replay_requests(history, found.objects, gone, coming).cache()
         counts = told.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
         tables = {"replay": told, "totals": counts.toDF("cluster", "effect", "requests")}
         names = ", ".join(
             f"{file} ({each.checksum[:12]})" for file, each in zip(files, plans, strict=True)
         )
-        lineage = {**heard(history), "plans": names}
+        lineage = {**log_lineage(history), "plans": names}
         sorts = {row[0] for row in told.select("effect").distinct().collect()}
         made = figures("What the plans would have changed", tables, (options, found), lineage)
         unknown = _unknown(by_cluster, found, history)
@@ -101,8 +101,8 @@ def _unknown(
         for name, changes in plans.items()
         if any(each.kind == KIND and each.touches_cluster for each in changes)
     }
-    blind = {name for name, kind, _ in found.unread.rows if kind in {EVERYTHING, KIND}}
-    unheard = concerned - heard_of(history)
+    blind = {name for name, kind, _ in found.unread.rows if kind in {ALL_KINDS, KIND}}
+    unheard = concerned - clusters_with_log(history)
     return (
         *(f"{name}: the run does not know its ACLs." for name in sorted(concerned & blind)),
         *(f"{name}: the logs do not tell what was allowed there." for name in sorted(unheard)),

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.cluster.usage import TopicUse
-from kplan.config.fleet_file import Fleet, FleetCluster
-from kplan.fleet import audit, inventory, logs, shown, topics
-from kplan.fleet.engine import session
-from kplan.fleet.rows import Row
-from kplan.fleet.store import Store, UnreadLog
+from kplan.config.fleet_file import FleetCluster, FleetConfiguration
+from kplan.fleet import audit, audit_file, audit_topic, inventory, output
+from kplan.fleet.session import open_session
+from kplan.fleet.snapshot import Row
+from kplan.fleet.store import Store, UnreadableLog
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
 from kplan.model.tables import Figures
 from kplan.model.version import VERSION
@@ -22,7 +22,7 @@ from kplan.workflow.fleet_removals import removals
 from kplan.workflow.fleet_wanted import owned_by
 
 if TYPE_CHECKING:
-    from kplan.fleet.engine import DataFrame, SparkSession
+    from kplan.fleet.session import DataFrame, SparkSession
 
 
 def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
@@ -39,30 +39,30 @@ def ingested(options: FleetOptions, ports: FleetPorts) -> Figures:
         )
     engine = engine_of(fleet, options.engine)
     if any(map(_topics, logging)) and not engine.remote:
-        more = topics.connector_options(engine.conf, options.inputs.environ)
+        more = audit_topic.connector_settings(engine.conf, options.inputs.environ)
         engine = replace(engine, conf={**engine.conf, **more})
     ports.progress.stage("Starting Spark")
-    with session(engine, ports.progress.tasks) as spark:
+    with open_session(engine, ports.progress.tasks) as spark:
         store = Store(spark, fleet.store, fleet.store_format)
         notes = _ingest_all(store, spark, [(fleet, each) for each in logging], ports)
-        history = chosen(options, store.audit())
-        malformed = chosen(options, store.malformed())
-        lineage = {**audit.heard(history), "answered_by": VERSION, "store": fleet.store}
-        shown.write_out(history, options.output, lineage)
-        shown.write_out(malformed, options.output, lineage, "malformed")
+        history = chosen(options, store.usage())
+        malformed = chosen(options, store.malformed_lines())
+        lineage = {**audit.log_lineage(history), "answered_by": VERSION, "store": fleet.store}
+        output.write_table(history, options.output, lineage)
+        output.write_table(malformed, options.output, lineage, "malformed")
         told = {
-            "requests": audit.by_source(history),
-            "malformed_lines": audit.counted(malformed),
+            "requests": audit.request_counts(history),
+            "malformed_lines": audit.malformed_counts(malformed),
             "malformed": malformed,
         }
-        tables = shown.tables(told, options.limit)
+        tables = output.collect_tables(told, options.limit)
         return Figures("Authorizer logs", tables, lineage, tuple(notes))
 
 
 def _ingest_all(
     store: Store,
     spark: "SparkSession",
-    logging: Sequence[tuple[Fleet, FleetCluster]],
+    logging: Sequence[tuple[FleetConfiguration, FleetCluster]],
     ports: FleetPorts,
 ) -> list[str]:
     """Read all logs; returns what is to be told of those that were not. Raises KplanError."""
@@ -85,8 +85,11 @@ def _ingest_all(
 
 
 def _ingest(
-    store: Store, spark: "SparkSession", what: tuple[Fleet, FleetCluster], ports: FleetPorts
-) -> list[UnreadLog]:
+    store: Store,
+    spark: "SparkSession",
+    what: tuple[FleetConfiguration, FleetCluster],
+    ports: FleetPorts,
+) -> list[UnreadableLog]:
     """Read all logs of one cluster; returns why some were left out. Raises KplanError."""
     _, cluster = what
     left_out = _ingest_files(store, spark, cluster)
@@ -95,17 +98,21 @@ def _ingest(
     return left_out
 
 
-def _ingest_files(store: Store, spark: "SparkSession", cluster: FleetCluster) -> list[UnreadLog]:
+def _ingest_files(
+    store: Store, spark: "SparkSession", cluster: FleetCluster
+) -> list[UnreadableLog]:
     """Read the files that are new or changed, without those that cannot be read."""
     patterns, zone = _files(cluster), cluster.audit_time_zone
-    found = logs.logs_of(spark, cluster.name, patterns, zone) if patterns else []
-    new = logs.unread(found, store.stamps(cluster.name)) if found else []
-    left_out: list[UnreadLog] = []
+    found = audit_file.list_log_files(spark, cluster.name, patterns, zone) if patterns else []
+    new = audit_file.new_log_files(found, store.log_stamps(cluster.name)) if found else []
+    left_out: list[UnreadableLog] = []
     while new:
         try:
-            store.append_audit(audit.parsed(logs.lines(spark, cluster.name, new)), new, zone)
+            store.append_audit(
+                audit.parse_lines(audit_file.read_lines(spark, cluster.name, new)), new, zone
+            )
             break
-        except UnreadLog as failure:
+        except UnreadableLog as failure:
             rest = [each for each in new if each.source != failure.source]
             if not rest or len(rest) == len(new):
                 raise
@@ -115,16 +122,19 @@ def _ingest_files(store: Store, spark: "SparkSession", cluster: FleetCluster) ->
 
 
 def _files(cluster: FleetCluster) -> list[str]:
-    return [each for each in cluster.audit if not each.startswith(topics.SCHEME)]
+    return [each for each in cluster.audit if not each.startswith(audit_topic.KAFKA_SCHEME)]
 
 
 def _topics(cluster: FleetCluster) -> list[str]:
-    found = (each for each in cluster.audit if each.startswith(topics.SCHEME))
-    return [each.removeprefix(topics.SCHEME) for each in found]
+    found = (each for each in cluster.audit if each.startswith(audit_topic.KAFKA_SCHEME))
+    return [each.removeprefix(audit_topic.KAFKA_SCHEME) for each in found]
 
 
 def _ingest_topic(
-    store: Store, spark: "SparkSession", what: tuple[Fleet, FleetCluster, str], ports: FleetPorts
+    store: Store,
+    spark: "SparkSession",
+    what: tuple[FleetConfiguration, FleetCluster, str],
+    ports: FleetPorts,
 ) -> None:
     """Read what came into a topic since it was last read."""
     fleet, cluster, topic = what
@@ -138,21 +148,23 @@ def _ingest_topic(
         raise ConfigError(problems, fleet.sources)
     with closing(connect()) as opened:
         use = opened.topic_use([topic])[topic]
-    spans = tuple(_spans(topic, use, store.ends(cluster.name)))
+    spans = tuple(_spans(topic, use, store.topic_offsets(cluster.name)))
     if not spans:
         raise FleetError(f"Topic {topic} of cluster {cluster.name}: {'; '.join(use.unread)}.")
     if any(each.start < each.end for each in spans):
-        found = topics.records(spark, cluster.name, spans, ports.java_client(cluster))
-        store.append_records(cluster.name, audit.parsed(found), spans)
+        found = audit_topic.read_records(spark, cluster.name, spans, ports.java_client(cluster))
+        store.append_records(cluster.name, audit.parse_lines(found), spans)
 
 
-def _spans(topic: str, use: TopicUse, known: Mapping[str, int]) -> Iterator[topics.Span]:
+def _spans(
+    topic: str, use: TopicUse, known: Mapping[str, int]
+) -> Iterator[audit_topic.OffsetRange]:
     """Say what is to be read of each partition; nothing where one of them cannot be seen."""
     parts = sorted(use.partitions.items())
     if any(each.start is None or each.end is None for _, each in parts):
         return
     for number, part in parts:
-        whole = topics.Span(topic, number, part.start or 0, part.end or 0)
+        whole = audit_topic.OffsetRange(topic, number, part.start or 0, part.end or 0)
         yield replace(whole, start=max(whole.start, known.get(whole.source, 0)))
 
 
@@ -167,10 +179,12 @@ def used(options: FleetOptions, ports: FleetPorts, removed: Path | None = None) 
         idle = unused(found.objects, history)
         if removed is not None:
             idle = {name: each.cache() for name, each in idle.items()}  # asked twice
-            rows = audit.candidates(found.objects, idle["unused_acls"], idle["unused_topics"])
+            rows = audit.removal_candidates(
+                found.objects, idle["unused_acls"], idle["unused_topics"]
+            )
             _write_removals(found, rows, removed, (options, ports))
-        told = {"used": audit.last_used(history), **idle}
-        return figures("Use of the fleet", told, (options, found), audit.heard(history))
+        told = {"used": audit.last_usage(history), **idle}
+        return figures("Use of the fleet", told, (options, found), audit.log_lineage(history))
 
 
 def unused(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":
@@ -178,7 +192,7 @@ def unused(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]"
     return {
         "unused_acls": audit.unused_acls(objects, history),
         "unused_topics": audit.unused_topics(objects, history),
-        "unheard": inventory.unheard(objects, history),
+        "unheard": inventory.clusters_without_log(objects, history),
     }
 
 

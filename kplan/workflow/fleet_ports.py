@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from kplan.config.fleet_file import Fleet, FleetCluster
+from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs
-from kplan.fleet import shown
-from kplan.fleet.engine import Engine
+from kplan.fleet.output import MAX_ROWS
+from kplan.fleet.session import SparkSettings
 from kplan.model.diagnostic import Diagnostic
 from kplan.state.store import StateStore
 from kplan.workflow.project import Progress
@@ -39,12 +39,12 @@ class FleetOptions:
     inputs: Inputs
     only: tuple[str, ...] = ()
     run: str = ""
-    limit: int = shown.LIMIT
+    limit: int = MAX_ROWS
     output: str = ""
-    engine: Engine = field(default_factory=Engine)
+    engine: SparkSettings = field(default_factory=SparkSettings)
     since: timedelta | None = None
 
-    def chosen(self, fleet: Fleet) -> tuple[FleetCluster, ...]:
+    def chosen(self, fleet: FleetConfiguration) -> tuple[FleetCluster, ...]:
         """Give the clusters that were asked for, in the order of the file."""
         return tuple(each for each in fleet.clusters if not self.only or each.name in self.only)
 

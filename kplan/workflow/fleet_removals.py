@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from kplan.fleet.rows import Row
+from kplan.fleet.snapshot import Row
 from kplan.kinds import KINDS
 from kplan.kinds.schema import from_document
 from kplan.model.resource import Identity

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kplan.fleet import audit, inventory, lint, planning
+from kplan.fleet import audit, inventory, lint, plan
 from kplan.model.errors import FleetError
 from kplan.model.tables import Figures
 from kplan.report.documents.units import counted
@@ -14,7 +14,7 @@ from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_wanted import owners, wanted
 
 if TYPE_CHECKING:
-    from kplan.fleet.engine import DataFrame
+    from kplan.fleet.session import DataFrame
 
 _TOP = 20
 
@@ -32,7 +32,7 @@ def fleet_report(options: FleetOptions, ports: FleetPorts) -> Figures:
             **({} if history is None else unused(found.objects, history)),
         }
         title = f"Kafka fleet, {counted(len(found.fleet.clusters), 'cluster')}"
-        logs = {} if history is None else audit.heard(history)
+        logs = {} if history is None else audit.log_lineage(history)
         made = figures(title, told, (options, found), logs)
         return replace(made, notes=(*made.notes, *unknown))
 
@@ -41,12 +41,12 @@ def _sizes(found: Looked, owned: Sequence[tuple[str, str, str, str]]) -> "dict[s
     return {
         "inventory": inventory.inventory(found.objects),
         "owners": owners_of(found, owned),
-        "largest": inventory.largest(found.objects, _TOP),
+        "largest": inventory.largest_topics(found.objects, _TOP),
     }
 
 
-def _findings(objects: "DataFrame", asked: planning.Wanted) -> "dict[str, DataFrame]":
-    everything = planning.plans(objects, asked).cache()
+def _findings(objects: "DataFrame", asked: plan.FleetPlanRequest) -> "dict[str, DataFrame]":
+    everything = plan.plan_clusters(objects, asked).cache()
     told = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
     counts = told.groupBy("cluster", "finding", "risk").count()
     columns = [
@@ -56,9 +56,9 @@ def _findings(objects: "DataFrame", asked: planning.Wanted) -> "dict[str, DataFr
     drifted = told.where("finding in ('drift', 'problem')").select(*columns)
     return {
         "to_do": counts.orderBy("cluster", "finding", "risk"),
-        "drift": drifted.orderBy(*planning.ORDER),
-        "idle_acls": lint.findings(objects),
-        "undeclared": planning.undeclared(objects, asked.clusters),
+        "drift": drifted.orderBy(*plan.FINDING_ORDER),
+        "idle_acls": lint.acl_findings(objects),
+        "undeclared": plan.undeclared_clusters(objects, asked.clusters),
     }
 
 

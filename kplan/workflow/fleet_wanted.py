@@ -7,16 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kplan.cluster.specs import ClusterDescription
-from kplan.config.data import NotHere
-from kplan.config.files import configuration_files
-from kplan.config.fleet_file import Fleet, FleetCluster
+from kplan.config.declarations.file import configuration_files
+from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs
-from kplan.config.load import Configuration, load
-from kplan.config.policies.folder import policy_folder
-from kplan.fleet.doubts import concerned
-from kplan.fleet.judging import Judges
-from kplan.fleet.planning import Wanted
-from kplan.fleet.rows import Row, snapshot_of
+from kplan.config.load import Configuration, load_configuration
+from kplan.config.modules.data_source import NoClusterError
+from kplan.config.policies.folder import load_policy_folder
+from kplan.fleet.plan import FleetPlanRequest, expected_objects
+from kplan.fleet.policy import FleetPolicies
+from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.kinds import KINDS
 from kplan.model.address import Address
 from kplan.model.connection import connection_name
@@ -35,13 +34,13 @@ from kplan.workflow.plan import output_values
 from kplan.workflow.project import Project
 
 if TYPE_CHECKING:
-    from kplan.fleet.engine import DataFrame
+    from kplan.fleet.session import DataFrame
 
 Asked = dict[str, dict[str, set[Identity]]]
 """What is asked for by name: for each cluster by kind."""
 
 
-def asked_for(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> Asked:
+def asked_for(fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts) -> Asked:
     """List what is declared or owned on each cluster, for a run to ask for it by name.
 
     What cannot be made out yet is left out: `kplan fleet plan` tells why.
@@ -50,14 +49,16 @@ def asked_for(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> Asked:
     for each in _declaring(fleet, options, ports):
         project = _project(each, options.inputs, ports)
         try:
-            configuration = load(project.folder, project.inputs, KINDS)
-            found[each.name] = concerned(_request(project, configuration))
+            configuration = load_configuration(project.folder, project.inputs, KINDS)
+            found[each.name] = expected_objects(_request(project, configuration))
         except KplanError:
             continue
     return found
 
 
-def wanted(fleet: Fleet, options: FleetOptions, ports: FleetPorts, objects: "DataFrame") -> Wanted:
+def wanted(
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
+) -> FleetPlanRequest:
     """Load the configuration and state of each cluster; one with errors is told by itself.
 
     Data sources are answered from the rows of the run, so that a plan is about one moment.
@@ -76,12 +77,12 @@ def wanted(fleet: Fleet, options: FleetOptions, ports: FleetPorts, objects: "Dat
             ]
         except KplanError as failure:
             problems[name] = _told(failure)
-    return Wanted(requests, problems, tuple(notes))
+    return FleetPlanRequest(requests, problems, tuple(notes))
 
 
 def judges(
-    fleet: Fleet, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
-) -> tuple[Judges, tuple[str, ...]]:
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
+) -> tuple[FleetPolicies, tuple[str, ...]]:
     """Gather the policies of each cluster's configuration, and say which are not asked."""
     policies: dict[str, tuple[Policy, ...]] = {}
     owned: dict[str, dict[tuple[str, Identity], Address]] = {}
@@ -97,7 +98,7 @@ def judges(
             left_out += [f"{name}: policies of {each} are not asked." for each in others]
         except KplanError as failure:
             problems[name] = _told(failure)
-    return Judges(policies, owned, problems, ports.now().date()), tuple(left_out)
+    return FleetPolicies(policies, owned, problems, ports.now().date()), tuple(left_out)
 
 
 def _elsewhere(
@@ -109,7 +110,7 @@ def _elsewhere(
     for path in configuration.policy_settings.paths:
         place = folder / path
         if place.is_dir() and configuration_files(place):
-            made = policy_folder(place, KINDS, path)
+            made = load_policy_folder(place, KINDS, path)
             if has_errors(made.diagnostics):
                 raise ConfigError(made.diagnostics, made.sources)
             found += made.policies
@@ -123,7 +124,7 @@ Found = tuple[str, Project, Configuration | KplanError]
 
 
 def _configured(
-    fleet: Fleet, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
 ) -> Iterator[Found]:
     for each in _declaring(fleet, options, ports):
         project = _project(each, options.inputs, ports)
@@ -156,7 +157,7 @@ def owned_by(cluster: FleetCluster, options: FleetOptions, ports: FleetPorts) ->
 
 
 def owners(
-    fleet: Fleet, options: FleetOptions, ports: FleetPorts
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts
 ) -> tuple[list[tuple[str, str, str, str]], tuple[str, ...]]:
     """List cluster, kind, identity and owner of all that is owned; and which states are not known.
 
@@ -183,7 +184,9 @@ def _within(configuration: str, address: Address) -> str:
     return f"{configuration}: {modules}" if modules else configuration
 
 
-def _declaring(fleet: Fleet, options: FleetOptions, ports: FleetPorts) -> Iterator[FleetCluster]:
+def _declaring(
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts
+) -> Iterator[FleetCluster]:
     chosen = [each for each in options.chosen(fleet) if each.configuration is not None]
     ports.progress.stage("Reading configurations", len(chosen))
     for each in chosen:
@@ -225,7 +228,7 @@ def _seen(objects: "DataFrame", name: str) -> Callable[[], Snapshot]:
     def seen() -> Snapshot:
         if not found:
             own = objects.where(objects["cluster"] == name).select(*Row._fields)
-            snapshot = snapshot_of(Row(*each) for each in own.toLocalIterator())
+            snapshot = snapshot_from_rows(Row(*each) for each in own.toLocalIterator())
             if isinstance(snapshot, str):
                 raise FleetError(f"Its data sources cannot be answered: {snapshot}")
             found.append(snapshot)
@@ -262,5 +265,5 @@ class _RunReader:
 
     def _of(self, provider: str) -> Snapshot:
         if provider:
-            raise NotHere(f"The run knows nothing of the connection {provider}.")
+            raise NoClusterError(f"The run knows nothing of the connection {provider}.")
         return self.seen()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 from pathlib import Path
 
-from kplan.config.files import read_text
+from kplan.config.declarations.file import read_text
 from kplan.config.format.formatter import format_text
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import ConfigError, UsageError

@@ -9,8 +9,7 @@ from kplan.config.format.formatter import format_text
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import document
-from kplan.kinds.topic import Topic
-from kplan.kinds.topic_value import THROTTLED_REPLICAS
+from kplan.kinds.topic_value import THROTTLED_REPLICAS, Topic
 from kplan.workflow.acl_blocks import acl_blocks
 from kplan.workflow.blocks import BlockNames, arguments, block
 from kplan.workflow.topic_blocks import topic_blocks

@@ -5,12 +5,12 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from kplan.config.problem import Failure
-from kplan.config.yamlparts import Part
+from kplan.config.diagnostic import EvaluationError
+from kplan.config.yaml_document import YamlNode
 from kplan.kinds import KINDS
 from kplan.kinds.acl import OPERATIONS, PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES, Acl
 from kplan.kinds.quota import Quota
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.resource import Identity
 from kplan.model.source import SourceRange
@@ -60,29 +60,35 @@ class Harvest:
         """Note a mistake and go on behind the block."""
         try:
             yield
-        except Failure as failure:
+        except EvaluationError as failure:
             self.problems.extend(failure.diagnostics)
 
     def leave_out(self, at: SourceRange, what: str, reason: str) -> None:
         """Note what is not carried over."""
         self.left_out.append(LeftOut(at, what, reason))
 
-    def leave_out_others(self, part: Part, known: Collection[str], of: str) -> None:
+    def leave_out_others(self, part: YamlNode, known: Collection[str], of: str) -> None:
         """Note the members of a mapping that nothing was made of."""
-        for key, other in part.others(known):
-            self.leave_out(other.at, f"{key} of {of}", "kplan has nothing like it")
+        for key, other in part.unknown_members(known):
+            self.leave_out(other.source_range, f"{key} of {of}", "kplan has nothing like it")
 
     def topic(
-        self, name: str, at: SourceRange, counts: Sequence[int | None], config: Mapping[str, Part]
+        self,
+        name: str,
+        at: SourceRange,
+        counts: Sequence[int | None],
+        config: Mapping[str, YamlNode],
     ) -> None:
         """Add a topic; `counts` are partitions and replication factor, below 1 the broker's."""
         partitions, factor = (each if each is None or each > 0 else None for each in counts)
         found: dict[str, str] = {}
         for key, part in config.items():
-            if part.held is None:
-                self.leave_out(part.at, f"{key} of topic {name}", "it has no value")
+            if part.content is None:
+                self.leave_out(part.source_range, f"{key} of topic {name}", "it has no value")
             else:
-                found[key] = ",".join(part.texts()) if isinstance(part.held, tuple) else part.text()
+                found[key] = (
+                    ",".join(part.texts()) if isinstance(part.content, tuple) else part.text()
+                )
         self._add(Topic(name, partitions, factor, None, found), f"topic {name}", at)
 
     def acl(self, to: Grant, sort: str, name: str, operation: str, pattern: str = "") -> None:
@@ -119,7 +125,7 @@ class Harvest:
             self.leave_out(at, what, told)
 
 
-def limits(part: Part) -> Mapping[str, str]:
+def limits(part: YamlNode) -> Mapping[str, str]:
     """Give quotas by Kafka's keys, from keys in camel case."""
     return {
         "".join(f"_{each.lower()}" if each.isupper() else each for each in key): value.text()

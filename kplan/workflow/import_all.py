@@ -10,7 +10,7 @@ from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Live, Snapshot

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from kplan.cluster.specs import AclBinding
 from kplan.config.load import Configuration
 from kplan.kinds.acl import Acl, binding
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.model.diagnostic import Diagnostic, Severity, in_order
 from kplan.model.plan import Action, Plan
 from kplan.model.resource import Resource
 from kplan.model.snapshot import Snapshot
-from kplan.policy.lint import Estate, Place, lint
-from kplan.policy.lint_codes import SUMMARIES
+from kplan.policy.codes import LINT_SUMMARIES
+from kplan.policy.lint import AclInventory, Declaration, lint_acls
 from kplan.workflow.access import KIND, Ground, acls_of, declared_after
 from kplan.workflow.clusters import read_clusters, wanted_identities
 from kplan.workflow.opened import opened
@@ -44,7 +44,7 @@ def linted(project: Project, ports: Ports) -> Linted:
         resources = [each for each in found.configuration.resources if each.provider == key]
         declared = {binding(each.value) for each in resources if isinstance(each.value, Acl)}
         estate = _estate(acls_of(snapshot) | declared, snapshot, resources)
-        problems += [*lint(estate), *_unread(snapshot)]
+        problems += [*lint_acls(estate), *_unread(snapshot)]
         acls, topics = acls + len(estate.acls), topics + len(estate.topics or ())
     return Linted(in_order(problems), found.configuration, acls, topics)
 
@@ -70,7 +70,7 @@ def lint_of_plan(plan: Plan, ground: Ground) -> tuple[Diagnostic, ...]:
     estate = _estate(acls, ground.snapshot, resources)
     return tuple(
         each
-        for each in lint(estate)
+        for each in lint_acls(estate)
         if each.address in brought
         and not (each.code == _NO_TOPIC and _is_prefixed(brought[each.address]))
     )
@@ -82,21 +82,21 @@ def _is_prefixed(acl: object) -> bool:
 
 def _estate(
     acls: frozenset[AclBinding], snapshot: Snapshot, resources: Iterable[Resource]
-) -> Estate:
-    places: dict[AclBinding, Place] = {}
-    topics: dict[str, Place] = {}
+) -> AclInventory:
+    places: dict[AclBinding, Declaration] = {}
+    topics: dict[str, Declaration] = {}
     for each in resources:
         match each.value:
             case Acl() as acl:
-                places[binding(acl)] = Place(each.address, each.declared_at)
+                places[binding(acl)] = Declaration(each.address, each.declared_at)
             case Topic(name=name):
-                topics[name] = Place(each.address, each.declared_at)
+                topics[name] = Declaration(each.address, each.declared_at)
             case _:
                 pass
-    return Estate(acls, _topics(snapshot, topics), places, topics, snapshot.principal)
+    return AclInventory(acls, _topics(snapshot, topics), places, topics, snapshot.principal)
 
 
-def _topics(snapshot: Snapshot, declared: Mapping[str, Place]) -> frozenset[str] | None:
+def _topics(snapshot: Snapshot, declared: Mapping[str, Declaration]) -> frozenset[str] | None:
     reading = snapshot.readings.get(TOPICS)
     return None if reading is None else frozenset({*reading.objects, *reading.hidden, *declared})
 
@@ -107,7 +107,7 @@ def _unread(snapshot: Snapshot) -> Iterable[Diagnostic]:
             yield Diagnostic(
                 "KP410",
                 Severity.ERROR,
-                SUMMARIES["KP410"],
+                LINT_SUMMARIES["KP410"],
                 f"{kind} objects could not be read: {snapshot.unread[kind]}",
                 "Grant DESCRIBE on the cluster and on topics to the principal kplan runs as.",
             )

@@ -9,8 +9,9 @@ from kplan.cluster.usage import TopicPartition
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.moving import MovePace, lift_left_over
-from kplan.kinds.topic import Topic, TopicKind
+from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_layout import moves
+from kplan.kinds.topic_value import Topic
 from kplan.model.errors import ClusterError
 from kplan.model.plan import Action, BrokerMove, Change, Key, Plan
 from kplan.state.journal import Journal

@@ -6,8 +6,8 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 
 from kplan.cluster.port import Cluster
-from kplan.config.data import Reader
-from kplan.config.load import Configuration, load
+from kplan.config.load import Configuration, load_configuration
+from kplan.config.modules.data_source import DataSourceReader
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import has_errors, in_order
 from kplan.model.errors import ConfigError, StateError
@@ -82,14 +82,14 @@ def evaluated(project: Project, ports: Ports) -> Configuration:
         return loaded(project, ClusterReader(connect))
 
 
-def loaded(project: Project, reader: Reader | None = None) -> Configuration:
+def loaded(project: Project, reader: DataSourceReader | None = None) -> Configuration:
     """Load the configuration; data sources have values only where there is a reader.
 
     Raises:
         ConfigError: with every diagnostic, warnings included, if one of them is an error.
 
     """
-    configuration = load(project.folder, project.inputs, KINDS, reader)
+    configuration = load_configuration(project.folder, project.inputs, KINDS, reader)
     problems = in_order([*configuration.diagnostics, *order_problems(configuration)])
     if has_errors(problems):
         raise ConfigError(problems, configuration.sources)

@@ -12,7 +12,7 @@ from kplan.model.snapshot import Snapshot
 from kplan.model.state import OutputValue, State
 from kplan.plan.build import build_plans
 from kplan.plan.request import PlanRequest
-from kplan.policy.risk import with_risks
+from kplan.policy.risk import add_risks
 from kplan.state.plan_file import PlanMeta
 from kplan.workflow.access import Ground, with_access
 from kplan.workflow.acl_order import adds_first
@@ -57,7 +57,7 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     snapshots = settled_snapshots(found, options, ports)
     found = replace(found, state=settled_state(found, snapshots))
     ports.progress.stage("Planning")
-    made = with_risks(build_plans(_request(found, options, ports), snapshots, KINDS))
+    made = add_risks(build_plans(_request(found, options, ports), snapshots, KINDS))
     warnings = found.configuration.diagnostics
     made = replace(made, diagnostics=in_order([*warnings, *made.diagnostics]))
     made = with_direct(with_capabilities(made, found.clusters), found.clusters)

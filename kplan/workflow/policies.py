@@ -5,11 +5,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kplan.apply.pace import Watcher
+from kplan.apply.limits import Watcher
 from kplan.cluster.errors import ERRORS
-from kplan.config.files import configuration_files
+from kplan.config.declarations.file import configuration_files
 from kplan.config.load import Configuration
-from kplan.config.policies.folder import policy_folder
+from kplan.config.policies.folder import load_policy_folder
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, in_order
 from kplan.model.outcome import Outcome, Status
@@ -17,12 +17,18 @@ from kplan.model.plan import Change, Key, Plan
 from kplan.model.policy import Effect, Policy, Standing, Violation
 from kplan.model.refusal import Origin, Refusal
 from kplan.model.snapshot import Snapshot
-from kplan.plan.checksum import checksum
-from kplan.policy.cluster_facts import ClusterFacts
-from kplan.policy.codes import SUMMARIES
-from kplan.policy.engine import Terms, expired, judged, order_conflicts, unused_overrides
-from kplan.policy.python import python_policies
-from kplan.policy.questions import Setting
+from kplan.plan.checksum import plan_checksum
+from kplan.policy.codes import POLICY_SUMMARIES
+from kplan.policy.engine import (
+    EvaluationOptions,
+    evaluate_changes,
+    expired_waivers,
+    order_conflicts,
+    unused_overrides,
+)
+from kplan.policy.facts import ClusterFacts
+from kplan.policy.python import load_python_policies
+from kplan.policy.question import QuestionContext
 from kplan.workflow.project import PolicyOptions, Ports
 
 ALL = "all"
@@ -56,11 +62,11 @@ def bench(configuration: Configuration, options: PolicyOptions) -> Iterator[Benc
         for path in dict.fromkeys(paths):
             place = Path(path)
             if place.is_dir() and configuration_files(place):
-                folder = policy_folder(place, KINDS, path)
+                folder = load_policy_folder(place, KINDS, path)
                 found += folder.policies
                 problems += folder.diagnostics
                 sources |= folder.sources
-            made = python_policies(path, settings.settings)
+            made = load_python_policies(path, settings.settings)
             stack.callback(_close, made.policies)
             found += made.policies
             problems += made.diagnostics
@@ -90,17 +96,17 @@ def policed(
     "all" one refusal stops the whole plan.
     """
     configuration = hearing.configuration
-    terms = Terms(ports.now().date(), options.overrides)
+    terms = EvaluationOptions(ports.now().date(), options.overrides)
     with bench(configuration, options) as found:
         told = [*found.diagnostics, *unused_overrides(found.policies, terms)]
-        told += expired(found.policies, terms.today)
+        told += expired_waivers(found.policies, terms.today)
         violations: tuple[Violation, ...] = ()
         if found.policies and not has_errors(found.diagnostics):
             violations = tuple(
                 replace(each, provider=provider)
                 for provider, part in plan.parts()
                 for setting in (_setting(part, hearing.snapshots[provider], options, ports),)
-                for each in judged(_in_order(part), found.policies, setting, terms)
+                for each in evaluate_changes(_in_order(part), found.policies, setting, terms)
             )
     configuration = replace(configuration, sources={**configuration.sources, **found.sources})
     plan = replace(plan, diagnostics=in_order([*plan.diagnostics, *told]))
@@ -111,12 +117,14 @@ def policed(
     return plan, configuration
 
 
-def _setting(plan: Plan, snapshot: Snapshot, options: PolicyOptions, ports: Ports) -> Setting:
+def _setting(
+    plan: Plan, snapshot: Snapshot, options: PolicyOptions, ports: Ports
+) -> QuestionContext:
     cluster = ClusterFacts(snapshot, tuple(kind.name for kind in KINDS))
     for change in _in_order(plan):
-        cluster.planned = cluster.planned.plus(change.kind, change.before, change.after)
+        cluster.planned = cluster.planned.add_change(change.kind, change.before, change.after)
     principal = options.principal or snapshot.principal or plan.cluster.get("principal", "")
-    return Setting(snapshot, KINDS, cluster, principal, ports.ci)
+    return QuestionContext(snapshot, KINDS, cluster, principal, ports.ci)
 
 
 def _in_order(plan: Plan) -> list[Change]:
@@ -152,7 +160,7 @@ def _with_violations(plan: Plan) -> Plan:
     )
     if not refused:
         return plan
-    return replace(plan, checksum=checksum(plan.granted, plan.outputs))
+    return replace(plan, checksum=plan_checksum(plan.granted, plan.outputs))
 
 
 def _note(each: Violation) -> str:
@@ -175,7 +183,7 @@ def _stopped(plan: Plan) -> Diagnostic:
     return Diagnostic(
         "KP329",
         Severity.ERROR,
-        SUMMARIES["KP329"],
+        POLICY_SUMMARIES["KP329"],
         f"{changes} refused, and nothing is to be done unless all can be (policy mode all).",
         "With -policy-mode=item the other changes go on.",
     )
@@ -192,7 +200,7 @@ def refused_outcomes(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
         for change in plan.changes
         if change.key in said
     )
-    watcher.finished(outcomes)
+    watcher.on_outcomes(outcomes)
     return outcomes
 
 

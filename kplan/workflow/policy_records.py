@@ -9,9 +9,14 @@ from kplan.model.errors import ConfigError
 from kplan.model.policy import Violation
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
-from kplan.policy.cluster_facts import ClusterFacts
-from kplan.policy.engine import Terms, answers, in_order_of_asking, unused_overrides
-from kplan.policy.questions import Setting, records_question
+from kplan.policy.engine import (
+    EvaluationOptions,
+    evaluate_question,
+    sort_policies,
+    unused_overrides,
+)
+from kplan.policy.facts import ClusterFacts
+from kplan.policy.question import QuestionContext, records_question
 from kplan.workflow.policies import bench
 from kplan.workflow.project import PolicyOptions, Ports
 
@@ -32,16 +37,20 @@ def judged_records(
 
     """
     configuration, snapshot = seen
-    terms = Terms(ports.now().date(), options.overrides)
+    terms = EvaluationOptions(ports.now().date(), options.overrides)
     cluster = ClusterFacts(snapshot, tuple(kind.name for kind in KINDS))
-    setting = Setting(snapshot, KINDS, cluster, options.principal or snapshot.principal, ports.ci)
+    setting = QuestionContext(
+        snapshot, KINDS, cluster, options.principal or snapshot.principal, ports.ci
+    )
     with bench(configuration, options) as found:
         problems = (*found.diagnostics, *unused_overrides(found.policies, terms))
         if has_errors(problems):
             raise ConfigError(problems, {**configuration.sources, **found.sources})
-        asked = in_order_of_asking(found.policies)
+        asked = sort_policies(found.policies)
         return tuple(
             said
             for topic in sorted(offsets)
-            for said in answers(records_question(topic, offsets[topic], setting), asked, terms)
+            for said in evaluate_question(
+                records_question(topic, offsets[topic], setting), asked, terms
+            )
         )

@@ -6,14 +6,19 @@ from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
-from kplan.apply.carry import carry_out
-from kplan.apply.pace import Means
+from kplan.apply.apply import apply_plan
+from kplan.apply.limits import ApplyContext
 from kplan.cluster.memory import MemoryCluster
+from kplan.config.diagnostic import error
 from kplan.config.load import Configuration
-from kplan.config.opening import Root, open_folder
-from kplan.config.problem import error
-from kplan.config.testing.fixture import seeds
-from kplan.config.testing.policy_cases import SUFFIX, Case, CaseFile, read_cases
+from kplan.config.modules.root_module import RootModule, open_folder
+from kplan.config.testing.policy_case import (
+    POLICY_TEST_SUFFIX,
+    PolicyCase,
+    PolicyTestFile,
+    read_policy_test_file,
+)
+from kplan.config.testing.run import evaluate_cluster_block
 from kplan.config.values.jsonvalue import Json
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
@@ -26,9 +31,9 @@ from kplan.model.policy import Operation, Policy, Standing, Violation
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
 from kplan.model.testing import Grade, RunResult
-from kplan.policy.cluster_facts import ClusterFacts
-from kplan.policy.engine import Terms, answers, in_order_of_asking
-from kplan.policy.questions import Setting, questions, records_question
+from kplan.policy.engine import EvaluationOptions, evaluate_question, sort_policies
+from kplan.policy.facts import ClusterFacts
+from kplan.policy.question import QuestionContext, questions, records_question
 from kplan.state.file import new_state
 from kplan.workflow.clusters import alone
 from kplan.workflow.opened import Opened, loaded
@@ -52,9 +57,9 @@ _ACTIONS = {
 class PolicySuite:
     """The test files of a folder with the policies that they are about."""
 
-    root: Root
+    root: RootModule
     policies: tuple[Policy, ...]
-    scripts: tuple[CaseFile, ...]
+    scripts: tuple[PolicyTestFile, ...]
     diagnostics: tuple[Diagnostic, ...]
     sources: Mapping[str, str]
 
@@ -63,7 +68,7 @@ class PolicySuite:
         """Names of the cases of each file."""
         return {each.name: tuple(case.name for case in each.cases) for each in self.scripts}
 
-    def results(self, script: CaseFile, timer: Callable[[], float]) -> Iterator[RunResult]:
+    def results(self, script: PolicyTestFile, timer: Callable[[], float]) -> Iterator[RunResult]:
         """Ask about every case of a file; the cluster stays as it is."""
         snapshot = _snapshot(self.root, script)
         for case in script.cases:
@@ -87,7 +92,7 @@ def policy_suite(
     configuration = loaded(project)
     root = open_folder(project.folder, project.inputs, KINDS)
     files = [
-        read_cases(path, name, root.module)
+        read_policy_test_file(path, name, root.module)
         for name, path in _files(project.folder)
         if not filters or any(each in name for each in filters)
     ]
@@ -98,10 +103,10 @@ def policy_suite(
         sources |= found.sources
         problems = [*found.diagnostics]
         for each in files:
-            problems += [*each.diagnostics, *seeds(root, each.cluster).diagnostics]
+            problems += [*each.diagnostics, *evaluate_cluster_block(root, each.cluster).diagnostics]
         if has_errors(problems):
             raise ConfigError(in_order(problems), sources)
-        policies = tuple(in_order_of_asking(found.policies))
+        policies = tuple(sort_policies(found.policies))
         yield PolicySuite(root, policies, tuple(files), in_order(problems), sources)
 
 
@@ -110,21 +115,21 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
         place = folder / prefix
         if place.is_dir():
             for path in sorted(place.iterdir()):
-                if path.name.endswith(SUFFIX) and path.is_file():
+                if path.name.endswith(POLICY_TEST_SUFFIX) and path.is_file():
                     yield f"{prefix}{path.name}", path
 
 
-def _snapshot(root: Root, script: CaseFile) -> Snapshot:
+def _snapshot(root: RootModule, script: PolicyTestFile) -> Snapshot:
     """Make the cluster of a file in memory, and read it as a real one is read."""
-    found = seeds(root, script.cluster)
+    found = evaluate_cluster_block(root, script.cluster)
     cluster = MemoryCluster(found.brokers)
     resources = tuple(replace(each, provider="") for each in found.resources)
     configuration = Configuration(resources, (), (), {}, (), {}, "")
     ports = rehearsal_ports(lambda _: cluster)
     opened = Opened(configuration, new_state("kplan-test"), alone(cluster))
     made = planned(opened, PlanOptions(asks_broker=False), ports)
-    means = Means(cluster, KINDS, ports.clock, Silence())
-    refused = [each for each in carry_out(made.plan, means) if each.refusal is not None]
+    means = ApplyContext(cluster, KINDS, ports.clock, Silence())
+    refused = [each for each in apply_plan(made.plan, means) if each.refusal is not None]
     if refused:
         raise KplanError(f"{script.name}: {refused[0].change.identity}: {refused[0].refusal}")
     wanted = {
@@ -134,7 +139,9 @@ def _snapshot(root: Root, script: CaseFile) -> Snapshot:
     return read_snapshot(cluster, cluster.describe(), KINDS, wanted)
 
 
-def _judged(case: Case, policies: Sequence[Policy], snapshot: Snapshot) -> Iterator[Diagnostic]:
+def _judged(
+    case: PolicyCase, policies: Sequence[Policy], snapshot: Snapshot
+) -> Iterator[Diagnostic]:
     try:
         said = _answers(case, policies, snapshot)
     except (KeyError, TypeError, ValueError) as fault:
@@ -160,21 +167,25 @@ def _word(each: Violation) -> str:
     return each.effect.value
 
 
-def _answers(case: Case, policies: Sequence[Policy], snapshot: Snapshot) -> list[Violation]:
+def _answers(case: PolicyCase, policies: Sequence[Policy], snapshot: Snapshot) -> list[Violation]:
     known = tuple(kind.name for kind in KINDS)
     if case.kind not in known:
         raise ValueError(f"there is no kind {case.kind} among {', '.join(known)}")
     cluster = ClusterFacts(snapshot, known)
-    setting = Setting(snapshot, KINDS, cluster, case.principal, case.ci)
-    terms = Terms(case.today or _LONG_AGO)
+    setting = QuestionContext(snapshot, KINDS, cluster, case.principal, case.ci)
+    terms = EvaluationOptions(case.today or _LONG_AGO)
     asked = [each for each in policies if case.policy in {"", each.head.name}]
     if case.operation is Operation.DELETE_RECORDS:
         question = records_question(Identity(case.topic), case.offsets, setting)
-        return list(answers(question, asked, terms))
+        return list(evaluate_question(question, asked, terms))
     change = _change(case, setting)
-    cluster.so_far = cluster.planned = cluster.totals.plus(case.kind, change.before, change.after)
+    cluster.so_far = cluster.planned = cluster.totals.add_change(
+        case.kind, change.before, change.after
+    )
     return [
-        each for question in questions(change, setting) for each in answers(question, asked, terms)
+        each
+        for question in questions(change, setting)
+        for each in evaluate_question(question, asked, terms)
     ]
 
 
@@ -182,7 +193,7 @@ _LONG_AGO = date(1970, 1, 1)
 """The day of a case that names none: every waiver is in force."""
 
 
-def _change(case: Case, setting: Setting) -> Change:
+def _change(case: PolicyCase, setting: QuestionContext) -> Change:
     """Make the change that a case speaks of; what an alteration leaves out stays as it is."""
     kind = setting.kind(case.kind)
     requested, current = case.requested, case.current

@@ -9,7 +9,7 @@ from kplan.kinds.named_config import GROUP_CONFIG
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import ClusterError
 from kplan.model.plan import Action, Batch, Change, Plan
-from kplan.policy.codes import SUMMARIES
+from kplan.policy.codes import POLICY_SUMMARIES
 
 Right = tuple[str, str]
 """An operation and the type of the resource."""
@@ -61,7 +61,7 @@ def diagnostics(
         yield Diagnostic(
             "KP332",
             Severity.ERROR,
-            SUMMARIES["KP332"],
+            POLICY_SUMMARIES["KP332"],
             f"{principal or 'The principal of this connection'} needs {operation} on {on}.",
             f"Grant it, as with: kafka-acls --add --allow-principal {principal or 'User:NAME'} "
             f"--operation {operation} {_option(sort, [each.identity for each in changes])}",

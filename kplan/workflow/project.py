@@ -6,9 +6,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from kplan.apply.pace import Clock, Pace
+from kplan.apply.limits import Clock, Limits
 from kplan.cluster.port import Cluster
-from kplan.config.load import Configuration, Inputs
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration
 from kplan.kinds.moving import MovePace
 from kplan.model.plan import Change, Key
 from kplan.state.file_store import FileStore
@@ -125,7 +126,7 @@ class PlanOptions:
     acknowledged: frozenset[str] = frozenset()
     is_to_be_applied: bool = False
     policies: PolicyOptions = field(default_factory=PolicyOptions)
-    pace: Pace = field(default_factory=Pace)
+    pace: Limits = field(default_factory=Limits)
     move_pace: MovePace = field(default_factory=MovePace)
 
 

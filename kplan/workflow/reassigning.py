@@ -5,24 +5,25 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from kplan.apply.carry import carry_out
-from kplan.apply.pace import Means, Pace, Watcher
+from kplan.apply.apply import apply_plan
+from kplan.apply.limits import ApplyContext, Limits, Watcher
 from kplan.cluster.reassignments import Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.moving import MovePace, lift_left_over
-from kplan.kinds.topic import Topic, TopicKind
+from kplan.kinds.topic import TopicKind
+from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.errors import Unread, UsageError
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Action, BasedOn, Change, Plan
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Live, Snapshot
-from kplan.plan.batches import batches
-from kplan.plan.differences import differences
+from kplan.plan.diff import attribute_changes
+from kplan.plan.order import build_batches
 from kplan.plan.request import MAX_RECORDS
-from kplan.policy.risk import with_risks
+from kplan.policy.risk import add_risks
 from kplan.workflow.move_files import read_assignment
 from kplan.workflow.moves import paced, with_moves
 from kplan.workflow.opened import Opened, opened
@@ -78,7 +79,7 @@ def reassign(
         snapshot = read_snapshot(
             connection.cluster, connection.description, KINDS, {_TOPICS: asked}
         )
-        plan = with_moves(with_risks(_planned(found, targets, snapshot, wanted)), found.clusters)
+        plan = with_moves(add_risks(_planned(found, targets, snapshot, wanted)), found.clusters)
         hearing = Hearing(found.configuration, {wanted.provider: snapshot})
         plan, configuration = policed(plan, hearing, wanted.policies, ports)
         if not (plan.changes or wanted.is_shown_only):
@@ -86,15 +87,15 @@ def reassign(
         if plan.has_errors or not plan.batches or not approve(plan, configuration):
             return Reassigned(plan, configuration)
         ports.progress.stage("Moving replicas", sum(len(each.changes) for each in plan.batches))
-        means = Means(
+        means = ApplyContext(
             connection.cluster,
             paced(wanted.pace),
             ports.clock,
             watcher,
-            Pace(),
+            Limits(),
             is_stopped=ports.is_stopped,
         )
-        outcomes = (*carry_out(plan, means), *refused_outcomes(plan, watcher))
+        outcomes = (*apply_plan(plan, means), *refused_outcomes(plan, watcher))
         return Reassigned(plan, configuration, outcomes, is_approved=True)
 
 
@@ -117,7 +118,8 @@ def _planned(
     changes = [replace(each, provider=wanted.provider) for each in changes]
     based_on = BasedOn("", found.state.lineage, found.state.serial, snapshot.cluster_id)
     made = (
-        replace(each, provider=wanted.provider) for each in batches(changes, KINDS, MAX_RECORDS)
+        replace(each, provider=wanted.provider)
+        for each in build_batches(changes, KINDS, MAX_RECORDS)
     )
     cluster = {"id": snapshot.cluster_id, "principal": snapshot.principal}
     return Plan(based_on, tuple(changes), tuple(made), cluster=cluster)
@@ -157,5 +159,5 @@ def _changes(address: Address, live: Live, rows: Mapping[int, Replicas]) -> list
         before, replica_assignment=tuple(target), replication_factor=len(target[0]) or None
     )
     name = Identity(held.name)
-    told = differences(TopicKind(), before, after)
+    told = attribute_changes(TopicKind(), before, after)
     return [Change(address, _TOPICS, name, Action.UPDATE, before, after, told, uid=live.uid)]

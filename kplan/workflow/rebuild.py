@@ -10,15 +10,10 @@ from kplan.model.address import Address
 from kplan.model.errors import StateCorrupt
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import Owned, State
-from kplan.plan.drift import unmanaged
+from kplan.plan.drift import unmanaged_counts
 from kplan.state.file import new_state
 from kplan.workflow.adoption import adopted, together
-from kplan.workflow.clusters import (
-    connected,
-    read_clusters,
-    unread_of_all,
-    wanted_identities,
-)
+from kplan.workflow.clusters import connected, read_clusters, unread_of_all, wanted_identities
 from kplan.workflow.opened import check_no_journal, evaluated, lock, stored
 from kplan.workflow.project import Ports, Project
 
@@ -92,7 +87,7 @@ def _proposal(
     grown = replace(state, owned=together(state.owned, found))
     foreign: Counter[str] = Counter()
     for key, snapshot in snapshots.items():
-        foreign.update(unmanaged(grown.on(key), snapshot))
+        foreign.update(unmanaged_counts(grown.on(key), snapshot))
     return Proposal(
         grown,
         tuple(found),

@@ -5,18 +5,23 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import cast
 
-from kplan.apply.carry import carry_out
-from kplan.apply.fold import state_after
-from kplan.apply.pace import Means
+from kplan.apply.apply import apply_plan
+from kplan.apply.limits import ApplyContext
+from kplan.apply.state import state_after
 from kplan.cluster.memory import MemoryCluster
+from kplan.config.diagnostic import error
 from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration
-from kplan.config.opening import Root
-from kplan.config.problem import error
-from kplan.config.testing.expected import sorted_out
-from kplan.config.testing.fixture import DEFAULT_BROKERS, seeds
-from kplan.config.testing.script import Run, Script
-from kplan.config.testing.trial import Facts, Outputs, trial
+from kplan.config.modules.root_module import RootModule
+from kplan.config.testing.file import HclTestFile, RunBlock
+from kplan.config.testing.reference import split_expected
+from kplan.config.testing.run import (
+    DEFAULT_BROKERS,
+    OutputValues,
+    RunResults,
+    evaluate_cluster_block,
+    prepare_run,
+)
 from kplan.config.values.jsonvalue import Json
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
@@ -52,16 +57,16 @@ class Silence:
     def note(self, text: str) -> None:
         """Hear a line."""
 
-    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Hear of a request."""
 
-    def finished(self, outcomes: Sequence[Outcome]) -> None:
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Hear of outcomes."""
 
-    def settling(self, waiting: int, total: int) -> None:
+    def on_visibility(self, waiting: int, total: int) -> None:
         """Hear of what is not visible yet."""
 
-    def moving(self, left: int, total: int) -> None:
+    def on_reassignment(self, left: int, total: int) -> None:
         """Hear of what is not moved yet."""
 
 
@@ -95,13 +100,13 @@ def rehearsal_ports(cluster: Callable[[str], MemoryCluster]) -> Ports:
 class Rehearsal:
     """A test file on its cluster. `timer` counts the seconds that runs take."""
 
-    root: Root
+    root: RootModule
     inputs: Inputs
-    script: Script
+    script: HclTestFile
     timer: Callable[[], float]
     clusters: dict[str, MemoryCluster] = field(default_factory=dict)
     state: State = field(default_factory=lambda: new_state(_LINEAGE))
-    earlier: dict[str, Outputs] = field(default_factory=dict)
+    earlier: dict[str, OutputValues] = field(default_factory=dict)
     brokers: int = DEFAULT_BROKERS
     ports: Ports = field(init=False)
 
@@ -124,7 +129,7 @@ class Rehearsal:
 
     def _seed(self) -> tuple[Diagnostic, ...]:
         """Put what the `cluster` block says on the cluster, and say what it refuses."""
-        found = seeds(self.root, self.script.cluster)
+        found = evaluate_cluster_block(self.root, self.script.cluster)
         self.brokers = found.brokers
         if not found.resources:
             return ()
@@ -146,12 +151,12 @@ class Rehearsal:
         return tuple(
             outcome
             for key, part in plan.parts()
-            for outcome in carry_out(
-                part, Means(self._cluster(key), KINDS, self.ports.clock, Silence())
+            for outcome in apply_plan(
+                part, ApplyContext(self._cluster(key), KINDS, self.ports.clock, Silence())
             )
         )
 
-    def _result(self, run: Run, problems: Sequence[Diagnostic]) -> RunResult:
+    def _result(self, run: RunBlock, problems: Sequence[Diagnostic]) -> RunResult:
         """Carry one run out; `problems` of its cluster forbid it."""
         started = self.timer()
         course = _Course(list(problems))
@@ -172,11 +177,11 @@ class Rehearsal:
             is_apply=run.is_apply,
         )
 
-    def _go_through(self, run: Run, course: "_Course") -> None:
+    def _go_through(self, run: RunBlock, course: "_Course") -> None:
         """Load, plan, apply and check, as far as it goes without an error."""
-        root = self.root.reading(ClusterReader(self._cluster))
+        root = self.root.with_reader(ClusterReader(self._cluster))
         subject = (root, self.inputs, KINDS)
-        found = trial(self.script, run, self.earlier, subject)
+        found = prepare_run(self.script, run, self.earlier, subject)
         configuration = found.configuration
         course.found += [*configuration.diagnostics, *order_problems(configuration)]
         if has_errors(course.found):
@@ -193,8 +198,10 @@ class Rehearsal:
         if has_errors(course.found):
             return
         self.earlier[run.name] = found.outputs()
-        facts = Facts(_plan_facts(made.plan), tuple(kind.name for kind in KINDS), self._objects)
-        course.found += found.assertions(facts)
+        facts = RunResults(
+            _plan_facts(made.plan), tuple(kind.name for kind in KINDS), self._objects
+        )
+        course.found += found.check_assertions(facts)
 
     def _objects(self, name: str) -> Json:
         """Give the live objects of a kind, by identity; `kafka.west/NAME` on other clusters."""
@@ -221,9 +228,11 @@ class _Course:
     found: list[Diagnostic]
     plan: Plan | None = None
 
-    def settled(self, run: Run, root: Root) -> tuple[Diagnostic, ...]:
+    def settled(self, run: RunBlock, root: RootModule) -> tuple[Diagnostic, ...]:
         """Hold what was found wrong against what was expected to be."""
-        rest, met = sorted_out(in_order(self.found), run.expected, root.module.declared)
+        rest, met = split_expected(
+            in_order(self.found), run.expected_failures, root.module.declarations
+        )
         told = [
             replace(each, severity=Severity.ERROR) if each.code == _FAILED_CHECK else each
             for each in rest
@@ -231,7 +240,7 @@ class _Course:
         if not has_errors(told):
             told += [
                 error("KP702", each.subject, f"{each.name} was expected to fail, and did not.")
-                for each in run.expected
+                for each in run.expected_failures
                 if each.name not in met
             ]
         return in_order(told)

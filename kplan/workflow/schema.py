@@ -1,7 +1,7 @@
 """Use case: say what a configuration may hold, for editors, for tools and for people."""
 
-from kplan.config.declared import SHAPES
-from kplan.kafka.provider_schema import PROVIDER
+from kplan.config.declarations.block_schema import BLOCK_SCHEMAS
+from kplan.kafka.settings.schema import PROVIDER_SCHEMA
 from kplan.kinds import KINDS
 from kplan.report import language
 
@@ -11,15 +11,15 @@ _TYPED = "provider"
 
 def json_schema() -> str:
     """Give the JSON Schema of files in JSON syntax; `$defs` holds one schema for each kind."""
-    others = {name: shape for name, shape in SHAPES.items() if name != _TYPED}
-    return language.json_schema_text(KINDS, PROVIDER, others)
+    others = {name: shape for name, shape in BLOCK_SCHEMAS.items() if name != _TYPED}
+    return language.json_schema_text(KINDS, PROVIDER_SCHEMA, others)
 
 
 def provider_schema() -> str:
     """Give the schemas of kinds and provider as `terraform providers schema -json` gives them."""
-    return language.provider_schema_json(KINDS, PROVIDER)
+    return language.provider_schema_json(KINDS, PROVIDER_SCHEMA)
 
 
 def reference() -> str:
     """Give the reference of attributes as a Markdown page."""
-    return language.reference_markdown(KINDS, PROVIDER)
+    return language.reference_markdown(KINDS, PROVIDER_SCHEMA)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from kplan.config.opening import Root, open_folder
-from kplan.config.testing.fixture import seeds
-from kplan.config.testing.script import SUFFIX, Script, read_script
+from kplan.config.modules.root_module import RootModule, open_folder
+from kplan.config.testing.file import TEST_FILE_SUFFIX, HclTestFile, read_test_file
+from kplan.config.testing.run import evaluate_cluster_block
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, has_errors, in_order
 from kplan.model.errors import ConfigError, UsageError
@@ -24,8 +24,8 @@ class Suite:
     """The chosen tests of a configuration, read; `diagnostics` are warnings about their files."""
 
     project: Project
-    root: Root
-    scripts: tuple[Script, ...]
+    root: RootModule
+    scripts: tuple[HclTestFile, ...]
     diagnostics: tuple[Diagnostic, ...]
 
     @property
@@ -38,7 +38,7 @@ class Suite:
         """Names of the runs of each file."""
         return {each.name: tuple(run.name for run in each.runs) for each in self.scripts}
 
-    def results(self, script: Script, timer: Callable[[], float]) -> Iterator[RunResult]:
+    def results(self, script: HclTestFile, timer: Callable[[], float]) -> Iterator[RunResult]:
         """Carry out the runs of a file, one after the other, on a cluster of their own."""
         return Rehearsal(self.root, self.project.inputs, script, timer).results()
 
@@ -55,21 +55,21 @@ def suite(project: Project, filters: Sequence[str] = (), directory: str = DIRECT
     """
     root = open_folder(project.folder, project.inputs, KINDS)
     found = [
-        read_script(path, name, root.module.declared)
+        read_test_file(path, name, root.module.declarations)
         for name, path in _files(project.folder, directory)
     ]
     scripts = _chosen(found, filters)
     problems = [*root.problems]
     for each in scripts:
         problems += each.diagnostics
-        problems += seeds(root, each.cluster).diagnostics
+        problems += evaluate_cluster_block(root, each.cluster).diagnostics
     if has_errors(problems):
         raise ConfigError(in_order(problems), _sources(root, scripts))
     warnings = [told for each in scripts for told in each.diagnostics]
     return Suite(project, root, tuple(scripts), in_order(warnings))
 
 
-def _sources(root: Root, scripts: Sequence[Script]) -> Mapping[str, str]:
+def _sources(root: RootModule, scripts: Sequence[HclTestFile]) -> Mapping[str, str]:
     return {**root.sources, **{each.name: each.text for each in scripts}}
 
 
@@ -79,11 +79,11 @@ def _files(folder: Path, directory: str) -> Iterator[tuple[str, Path]]:
         place = folder / prefix
         if place.is_dir():
             for path in sorted(place.iterdir()):
-                if path.name.endswith(SUFFIX) and path.is_file():
+                if path.name.endswith(TEST_FILE_SUFFIX) and path.is_file():
                     yield f"{prefix}{path.name}", path
 
 
-def _chosen(scripts: Sequence[Script], filters: Sequence[str]) -> list[Script]:
+def _chosen(scripts: Sequence[HclTestFile], filters: Sequence[str]) -> list[HclTestFile]:
     if not filters:
         return list(scripts)
     for each in filters:
@@ -97,14 +97,14 @@ def _chosen(scripts: Sequence[Script], filters: Sequence[str]) -> list[Script]:
     return [each for each in narrowed if each.runs]
 
 
-def _narrowed(script: Script, filters: Sequence[str]) -> Script:
+def _narrowed(script: HclTestFile, filters: Sequence[str]) -> HclTestFile:
     if any(_is_file(script, each) for each in filters):
         return script
     runs = [run for run in script.runs if any(_fit([run.name], each) for each in filters)]
     return replace(script, runs=runs)
 
 
-def _is_file(script: Script, pattern: str) -> bool:
+def _is_file(script: HclTestFile, pattern: str) -> bool:
     return _fit([script.name, script.name.rpartition("/")[2]], pattern.removeprefix("./"))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.workflow.blocks import BlockNames, arguments, block, mapping, string_set
 
 MANY = 100

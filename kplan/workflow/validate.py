@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kplan.config.load import Configuration, load
-from kplan.kafka.resolve import connection_settings
+from kplan.config.load import Configuration, load_configuration
+from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.workflow.acl_order import order_problems
@@ -16,7 +16,7 @@ _OF_THE_BLOCK = frozenset({"KP301", "KP302", "KP305", "KP306", "KP308"})
 
 def validate(project: Project) -> Configuration:
     """Load the configuration with all of its diagnostics; never raises for what they can say."""
-    found = load(project.folder, project.inputs, KINDS)
+    found = load_configuration(project.folder, project.inputs, KINDS)
     mistakes = (*_provider_mistakes(found, project), *order_problems(found))
     problems = [*found.diagnostics, *mistakes]
     return replace(found, diagnostics=in_order(problems))
@@ -24,7 +24,7 @@ def validate(project: Project) -> Configuration:
 
 def _provider_mistakes(found: Configuration, project: Project) -> Iterator[Diagnostic]:
     for block in found.providers:
-        resolved = connection_settings(block, {}, folder=project.folder)
+        resolved = resolve_settings(block, {}, folder=project.folder)
         yield from (
             each
             for each in resolved.diagnostics

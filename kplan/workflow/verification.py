@@ -9,7 +9,7 @@ from kplan.model.plan import Action, Change, Reason
 from kplan.model.snapshot import Snapshot
 from kplan.model.standing import Standing
 from kplan.model.state import Owned, State
-from kplan.plan.drift import drift
+from kplan.plan.drift import find_drift
 from kplan.workflow.clusters import read_clusters, wanted_identities
 from kplan.workflow.opened import opened
 from kplan.workflow.project import Ports, Project
@@ -46,7 +46,7 @@ def verify(project: Project, ports: Ports) -> Verified:
 
 
 def _standings(state: State, snapshot: Snapshot) -> Iterator[tuple[Address, Standing]]:
-    drifted = {each.address: each for each in drift(state, snapshot, KINDS)}
+    drifted = {each.address: each for each in find_drift(state, snapshot, KINDS)}
     for address, owned in state.owned.items():
         yield address, _standing(owned, snapshot, drifted.get(address))
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from kplan.apply.ledger import Ledger, Line
-from kplan.apply.pace import Means, Pace, Watcher
-from kplan.apply.visible import wait_until_visible
+from kplan.apply.limits import ApplyContext, Limits, Watcher
+from kplan.apply.progress import ApplyProgress, ChangeProgress
+from kplan.apply.visibility import wait_until_visible
 from kplan.kinds import KINDS
 from kplan.kinds.schema import document, from_document, schema_fields
 from kplan.model.plan import Action, Change
@@ -23,7 +23,7 @@ class Waited:
     pending: tuple[Owned, ...]
 
 
-def wait(project: Project, pace: Pace, ports: Ports, watcher: Watcher) -> Waited:
+def wait(project: Project, pace: Limits, ports: Ports, watcher: Watcher) -> Waited:
     """Wait, for `visible_s` at most, and take the mark off what is served."""
     until = ports.clock.now() + pace.visible_s
     with opened(project, ports) as found:
@@ -33,7 +33,7 @@ def wait(project: Project, pace: Pace, ports: Ports, watcher: Watcher) -> Waited
         served: tuple[Owned, ...] = ()
         for provider, connection in found.clusters.connections.items():
             here = [each for each in waiting if each.provider == provider]
-            means = Means(
+            means = ApplyContext(
                 connection.cluster, KINDS, ports.clock, watcher, pace, is_stopped=ports.is_stopped
             )
             served += _served(here, means, until)
@@ -43,15 +43,15 @@ def wait(project: Project, pace: Pace, ports: Ports, watcher: Watcher) -> Waited
         return Waited(served, _others(waiting, served))
 
 
-def _served(waiting: Iterable[Owned], means: Means, until: float) -> tuple[Owned, ...]:
+def _served(waiting: Iterable[Owned], means: ApplyContext, until: float) -> tuple[Owned, ...]:
     """Wait for the objects of one cluster, and give those that every broker serves."""
     lines = {(each.address.kind, each.identity): each for each in waiting}
-    ledger = Ledger({key: Line(_change(each), 0) for key, each in lines.items()})
+    ledger = ApplyProgress({key: ChangeProgress(_change(each), 0) for key, each in lines.items()})
     wait_until_visible(ledger, means, until)
     return tuple(
-        replace(each, is_pending=False, uid=ledger.lines[key].uid or each.uid)
+        replace(each, is_pending=False, uid=ledger.changes[key].uid or each.uid)
         for key, each in lines.items()
-        if ledger.lines[key].is_verified
+        if ledger.changes[key].is_verified
     )
 
 

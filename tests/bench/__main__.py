@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from kplan.model.errors import SandboxError
-from kplan.sandbox.lifecycle import running
+from kplan.sandbox.lifecycle import temporary_sandbox
 from tests.bench.pairs import READING, SERVED, measured
 from tests.bench.sizes import Size, cluster_for, write_configuration
 
@@ -144,7 +144,7 @@ def cluster(size: Size) -> Iterator[str]:
     """Run a cluster of the right shape, and give its address."""
     with ExitStack() as stack:
         with told(f"{size}: a cluster of {cluster_for(size).brokers}"):
-            broker = stack.enter_context(running(cluster_for(size)))
+            broker = stack.enter_context(temporary_sandbox(cluster_for(size)))
         yield broker.bootstrap_servers
 
 

@@ -4,8 +4,8 @@ import random
 import time
 
 from kplan.cluster.specs import AclBinding
-from kplan.policy.access import EVERYONE, Acls, Request, Rules
-from kplan.policy.access_diff import Stages, access_shifts
+from kplan.policy.access_diff import AclStages, compare_access
+from kplan.policy.authorizer import WILDCARD_PRINCIPAL, AccessRequest, AclIndex, AuthorizerRules
 
 TOPICS, ACLS, CHANGED, REQUESTS = 100_000, 20_000, 100, 100_000
 
@@ -39,24 +39,26 @@ def main() -> None:
     gone = frozenset(dice.sample(acls, CHANGED // 2))
     added = frozenset(acl(dice, f"User:app-{each}", topics) for each in range(CHANGED // 2))
     everyones = frozenset(
-        AclBinding("TOPIC", name, "PREFIXED", EVERYONE, "*", "READ", "ALLOW")
+        AclBinding("TOPIC", name, "PREFIXED", WILDCARD_PRINCIPAL, "*", "READ", "ALLOW")
         for name in ("team-0", "team-1", "t")
     )
     for name, more, rules in (
-        ("100 ACLs of principals", frozenset[AclBinding](), Rules()),
-        ("the same, and 3 for everyone", everyones, Rules()),
-        ("the same, under allow.everyone", everyones, Rules(allow_everyone=True)),
+        ("100 ACLs of principals", frozenset[AclBinding](), AuthorizerRules()),
+        ("the same, and 3 for everyone", everyones, AuthorizerRules()),
+        ("the same, under allow.everyone", everyones, AuthorizerRules(allow_everyone=True)),
     ):
         begun = time.monotonic()
-        stages = Stages(before, before - gone, (before - gone) | added | more)
-        found = access_shifts(stages, rules, {"TOPIC": topics})
+        stages = AclStages(before, before - gone, (before - gone) | added | more)
+        found = compare_access(stages, rules, {"TOPIC": topics})
         took = time.monotonic() - begun
         print(f"{TOPICS:,} topics x {ACLS:,} ACLs, {name}: {took:.2f} s, {len(found):,} shifts")
     begun = time.monotonic()
-    index = Acls(before)
+    index = AclIndex(before)
     built = time.monotonic()
     for each in range(REQUESTS):
-        index.verdict(Request(f"User:app-{each % 2_000}", "h", "READ", "TOPIC", topics[each]))
+        index.authorize(
+            AccessRequest(f"User:app-{each % 2_000}", "h", "READ", "TOPIC", topics[each])
+        )
     asked = time.monotonic() - built
     print(f"index of {ACLS:,} ACLs: {built - begun:.2f} s; {REQUESTS:,} verdicts: {asked:.2f} s")
 

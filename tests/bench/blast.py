@@ -16,15 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined] # no stubs
+from confluent_kafka.admin import (  # type: ignore[attr-defined] # no stubs
+    AdminClient,
+    OffsetSpec,
+)
 
 from kplan.cluster.port import Cluster
-from kplan.config.load import Configuration, Inputs
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.resolve import connection_settings
-from kplan.sandbox.lifecycle import running
+from kplan.kafka.settings.resolver import resolve_settings
+from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.spec import SandboxSpec
-from kplan.workflow.apply import Hands, apply
+from kplan.workflow.apply import apply
+from kplan.workflow.execution import Hands
 from kplan.workflow.plan import plan
 from kplan.workflow.project import PlanOptions, Ports, Project
 from tests.bench.job import Stages, Wall
@@ -118,7 +123,7 @@ def through_the_port(bootstrap: str) -> float:
 
 
 def _cluster(environ: dict[str, str]) -> Cluster:
-    resolved = connection_settings(None, environ, folder=Path())
+    resolved = resolve_settings(None, environ, folder=Path())
     assert resolved.settings is not None
     return open_cluster(resolved.settings)
 
@@ -156,7 +161,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     runs = parser.parse_args().runs
     with (
-        running(SandboxSpec(brokers=3)) as sandbox,
+        temporary_sandbox(SandboxSpec(brokers=3)) as sandbox,
         tempfile.TemporaryDirectory() as scratch,
     ):
         at, folder = sandbox.bootstrap_servers, Path(scratch)

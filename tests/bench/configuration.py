@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from kplan.config.load import Configuration, Inputs, load
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration, load_configuration
 from kplan.kinds import KINDS
 
 HEAD = 'variable "prefix" { default = "p" }\nvariable "env" { default = "prod" }\n'
@@ -72,7 +73,7 @@ def loading(path: Path, inputs: Inputs) -> Callable[[], Configuration]:
     """Make the work of one load, which must find nothing wrong."""
 
     def work() -> Configuration:
-        found = load(path, inputs, KINDS)
+        found = load_configuration(path, inputs, KINDS)
         if found.diagnostics:
             raise AssertionError(found.diagnostics[0])
         return found

@@ -25,16 +25,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kplan.fleet import history, inventory, shown
-from kplan.fleet.access import access_of, acls_of, matching, who_can
-from kplan.fleet.audit import malformed, parsed, usage
-from kplan.fleet.audit import sums as added_up
-from kplan.fleet.engine import COMPILES_FROM_ROWS, Engine, session, suited
-from kplan.fleet.lint import findings
-from kplan.fleet.local import local
-from kplan.fleet.planning import plans
-from kplan.fleet.replay import replayed
-from kplan.fleet.rows import OBJECTS
+from kplan.fleet import history, inventory, output
+from kplan.fleet.access import acl_rows, matching_acls, topic_access, who_can
+from kplan.fleet.audit import line_sums as added_up
+from kplan.fleet.audit import malformed_lines, parse_lines, usage
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.lint import acl_findings
+from kplan.fleet.plan import plan_clusters
+from kplan.fleet.replay import replay_requests
+from kplan.fleet.session import CODEGEN_MIN_ROWS, SparkSettings, enable_codegen, open_session
+from kplan.fleet.snapshot import OBJECT_SCHEMA
 from tests.bench.fleet_made import log_lines, objects, requests, wanted
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Bench:
 
     def read(self, name: str) -> "DataFrame":
         """Read what was made, as a store does."""
-        return suited(self.spark.read.parquet(str(self.scratch / name)))
+        return enable_codegen(self.spark.read.parquet(str(self.scratch / name)))
 
     def computed(self, found: "DataFrame") -> Took:
         """Compute every row and keep none."""
@@ -177,7 +177,7 @@ def _bench(master: str) -> Iterator[Bench]:
     os.environ.setdefault("SPARK_SCALA_VERSION", "2.13")  # executors are looked for by it
     with (
         tempfile.TemporaryDirectory(prefix="kplan-bench-", dir=os.environ.get("TMPDIR")) as scratch,
-        session(Engine(master, conf={"spark.driver.memory": HEAP})) as spark,
+        open_session(SparkSettings(master, conf={"spark.driver.memory": HEAP})) as spark,
     ):
         spark.range(1).count()
         print(f"start of Spark, with its first query: {time.monotonic() - began:.1f} s", flush=True)
@@ -195,13 +195,15 @@ def _java(spark: "SparkSession") -> Any:  # noqa: ANN401
 def _joins(bench: Bench, size: Size) -> None:
     """Prefixes by hash join against prefixes by comparison, with the same pairs as a result."""
     print(f"prefix ACLs: topics x {ACLS:,} ACLs, every topic asked for once")
-    suited(bench.spark.range(1), COMPILES_FROM_ROWS)  # from the first on, so that all are alike
+    enable_codegen(
+        bench.spark.range(1), CODEGEN_MIN_ROWS
+    )  # from the first on, so that all are alike
     took = []
     for topics in size.topics:
         _stage(f"{topics:,} topics")
         held = bench.made(f"objects-{topics}", objects(bench.spark, 1, topics, ACLS))
         asked = bench.made(f"requests-{topics}", requests(bench.spark, topics))
-        job = matching(asked, acls_of(held))
+        job = matching_acls(asked, acl_rows(held))
         took.append(min((bench.computed(job) for _ in range(4)), key=lambda each: each.wall))
         print(f"  {topics:>9,}: by hash       {took[-1]}", flush=True)
     topics = size.topics[-1]
@@ -210,12 +212,12 @@ def _joins(bench: Bench, size: Size) -> None:
     chosen = f"abs(xxhash64(resource_name)) % {topics} < {size.compared}"
     some = bench.made("some", asked.where(chosen))
     count = some.count()
-    compared = bench.computed(_compared(some, acls_of(held)))
+    compared = bench.computed(_compared(some, acl_rows(held)))
     print(f"  {count:>9,}: by comparison {compared}", flush=True)
     scaled = Took(compared.wall * topics / count, compared.cpu * topics / count)
     print(f"  {size.topics[-1] / size.topics[0]:g} x the topics: {took[-1].over(took[0])}")
     print(f"  comparison / hash at {topics:,} topics: {scaled.over(took[-1])}")
-    pairs = matching(some, acls_of(held)).count(), _compared(some, acls_of(held)).count()
+    pairs = matching_acls(some, acl_rows(held)).count(), _compared(some, acl_rows(held)).count()
     print(f"  pairs of these {count:,}: {pairs[0]:,} and {pairs[1]:,}", flush=True)
 
 
@@ -246,7 +248,7 @@ def _lines(bench: Bench, size: Size) -> None:
     """From the lines of a log to the verdict on a plan; and the sums of the lines by themselves."""
     held = bench.made("replayed", objects(bench.spark, 1, TOPICS, TOPICS))
     gone = bench.spark.range(GONE).selectExpr("'c0' as cluster", "concat('acl-', id) identity")
-    nothing = local(bench.spark, [], OBJECTS)
+    nothing = create_dataframe(bench.spark, [], OBJECT_SCHEMA)
     replays: list[Took] = []
     print("lines of an authorizer log, in Parquet")
     for lines in size.lines:
@@ -262,8 +264,10 @@ def _lines(bench: Bench, size: Size) -> None:
         size_mb = sum(f.stat().st_size for f in place.glob("*")) >> 20
         print(f"  {lines:>12,}: made and written  {wrote}, {size_mb:,} MB", flush=True)
         floor = bench.computed(log.where("line rlike ' is Denied operation = '"))
-        sums = bench.took(partial(bench.made, f"sums-{lines}", added_up(parsed(log))))
-        verdict = bench.computed(replayed(usage(bench.read(f"sums-{lines}")), held, gone, nothing))
+        sums = bench.took(partial(bench.made, f"sums-{lines}", added_up(parse_lines(log))))
+        verdict = bench.computed(
+            replay_requests(usage(bench.read(f"sums-{lines}")), held, gone, nothing)
+        )
         replays.append(sums + verdict)
         rate = f"{sums.wall / lines * 1e6:.1f} us a line"
         print(f"{'':14}read, one rlike   {floor}")
@@ -326,17 +330,17 @@ def _questions(bench: Bench, clusters: int, each: int) -> "dict[str, DataFrame]"
         rows = objects(bench.spark, clusters, each, each, age)
         took = bench.took(partial(_stored, rows, path))
         print(f"  {'made, written:':<18}{took}", flush=True)
-        read = bench.spark.read.schema(OBJECTS).parquet(str(path))
-        held.append(suited(read, 2 * clusters * each))
+        read = bench.spark.read.schema(OBJECT_SCHEMA).parquet(str(path))
+        held.append(enable_codegen(read, 2 * clusters * each))
     before, now = held
     return {
         "inventory": inventory.inventory(now),
-        "largest": inventory.largest(now, 10),
+        "largest": inventory.largest_topics(now, 10),
         "who-can": who_can(now, "READ", "TOPIC", "team7.topic.7"),
-        "of": access_of(now, "User:7"),
+        "of": topic_access(now, "User:7"),
         "changes": history.changes(before, now),
-        "lint": findings(now),
-        "plan and drift": plans(now, wanted(clusters, each)),
+        "lint": acl_findings(now),
+        "plan and drift": plan_clusters(now, wanted(clusters, each)),
     }
 
 
@@ -357,16 +361,16 @@ def _memory(bench: Bench, size: Size) -> None:
             Path(f"/proc/{process}/clear_refs").write_text("5")
         rows = bench.made(f"log-{lines}", log_lines(bench.spark, lines, TOPICS))
         held = bench.made(f"objects-{lines}", objects(bench.spark, 10, each, each))
-        found = added_up(parsed(rows))
+        found = added_up(parse_lines(rows))
         tables = {
             "usage": usage(found),
-            "malformed": malformed(found),
+            "malformed": malformed_lines(found),
             "inventory": inventory.inventory(held),
-            "lint": findings(held),
-            "access": access_of(held, "User:7"),
+            "lint": acl_findings(held),
+            "access": topic_access(held, "User:7"),
         }
         for name, table in tables.items():
-            shown.table(name, table)
+            output.collect_table(name, table)
         _java(bench.spark).java.lang.System.gc()
         told = f"{lines:,} lines, {10 * each:,} topics, {10 * each:,} ACLs"
         kept = _most_mb(bench.driver), _most_mb(os.getpid())

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from kplan.fleet.local import local
-from kplan.fleet.planning import Wanted
-from kplan.fleet.rows import OBJECTS
-from kplan.kinds.topic import Topic
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.plan import FleetPlanRequest
+from kplan.fleet.snapshot import OBJECT_SCHEMA
+from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.resource import Identity, Resource
 from kplan.model.source import SourceRange
@@ -59,15 +59,15 @@ def objects(
         "'acl_operation', if(id % 2 = 0, 'Read', 'Write'), "
         "'acl_permission_type', if(id % 50 = 0, 'Deny', 'Allow')) as attributes",
     )
-    about = local(
+    about = create_dataframe(
         spark,
         [("cluster", "id", "", None, {"kinds": '["kafka_acl", "kafka_topic"]'})],
-        OBJECTS.removeprefix("cluster string, "),
+        OBJECT_SCHEMA.removeprefix("cluster string, "),
     )
     return held.crossJoin(made_topics.unionByName(made_acls).unionByName(about))
 
 
-def wanted(clusters: int, topics: int) -> Wanted:
+def wanted(clusters: int, topics: int) -> FleetPlanRequest:
     """Declare every topic of every cluster as it was made."""
     place = SourceRange("main.tf", 1, 1, 1, 1)
     meant = [
@@ -79,7 +79,7 @@ def wanted(clusters: int, topics: int) -> Wanted:
         for n, each in enumerate(meant)
     )
     request = PlanRequest(resources, {}, State("bench"))
-    return Wanted({f"c{n}": request for n in range(clusters)})
+    return FleetPlanRequest({f"c{n}": request for n in range(clusters)})
 
 
 def requests(spark: "SparkSession", topics: int) -> "DataFrame":

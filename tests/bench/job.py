@@ -17,17 +17,19 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from kplan.apply.pace import Pace
+from kplan.apply.limits import Limits
 from kplan.cluster.port import Cluster
-from kplan.config.load import Configuration, Inputs
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.resolve import connection_settings
-from kplan.kafka.wire.link import Deadline, Link
+from kplan.kafka.settings.resolver import resolve_settings
+from kplan.kafka.wire.transport import Deadline, FrameStream
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Batch, Change, Plan
 from kplan.state.file_store import FileStore
 from kplan.state.journal_writer import JournalWriter
-from kplan.workflow.apply import Hands, apply
+from kplan.workflow.apply import apply
+from kplan.workflow.execution import Hands
 from kplan.workflow.plan import Planned, plan
 from kplan.workflow.project import PlanOptions, Ports, Project
 
@@ -59,21 +61,21 @@ class Stages:
     def note(self, text: str) -> None:
         """Hear it."""
 
-    def sending(self, batch: Batch, changes: Sequence[Change]) -> None:
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
         """Count requests."""
         del batch, changes
         self.requests += 1
 
-    def finished(self, outcomes: Sequence[Outcome]) -> None:
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Stop at the first failure: a benchmark of failures says nothing."""
         for each in outcomes:
             if each.status is not Status.APPLIED:
                 raise AssertionError(each)
 
-    def moving(self, left: int, total: int) -> None:
+    def on_reassignment(self, left: int, total: int) -> None:
         """Hear it."""
 
-    def settling(self, waiting: int, total: int) -> None:
+    def on_visibility(self, waiting: int, total: int) -> None:
         """Note when the last answer was there and the wait for the brokers began."""
         del waiting, total
         if self.begun[-1][0] != WAITING:
@@ -168,13 +170,13 @@ def staged(stages: Stages) -> None:
 
 def counted(asked: list[int]) -> None:
     """Note the API of every request that goes over kplan's own connections."""
-    exchange = Link.exchange
+    exchange = FrameStream.exchange
 
-    def exchanging(link: Link, frame: bytes | bytearray, deadline: Deadline) -> memoryview:
+    def exchanging(link: FrameStream, frame: bytes | bytearray, deadline: Deadline) -> memoryview:
         asked.append(int.from_bytes(frame[4:6]))
         return exchange(link, frame, deadline)
 
-    Link.exchange = exchanging  # type: ignore[assignment, method-assign]
+    FrameStream.exchange = exchanging  # type: ignore[assignment, method-assign]
 
 
 def main() -> None:
@@ -192,7 +194,7 @@ def main() -> None:
     def connect(configuration: Configuration, key: str) -> Cluster:
         del key  # there is one provider block
         block = configuration.providers[0]
-        resolved = connection_settings(block, environ, folder=Path(folder))
+        resolved = resolve_settings(block, environ, folder=Path(folder))
         assert resolved.settings is not None
         return open_cluster(resolved.settings)
 
@@ -202,7 +204,7 @@ def main() -> None:
         found = plan(project, PlanOptions(), ports)
         assert not found.plan.has_changes, "the plan was to be empty"
     else:
-        options = PlanOptions(is_destroy=job == "destroy", pace=Pace(visible_s=PATIENCE_S))
+        options = PlanOptions(is_destroy=job == "destroy", pace=Limits(visible_s=PATIENCE_S))
         done = apply(project, options, ports, Hands(_approve, stages))
         assert all(each.is_verified for each in done.outcomes), "the brokers never served it"
     end = time.monotonic()

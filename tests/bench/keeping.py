@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kplan.cluster.memory import MemoryCluster
-from kplan.config.load import Inputs
-from kplan.workflow.apply import Hands, apply
+from kplan.config.inputs import Inputs
+from kplan.workflow.apply import apply
+from kplan.workflow.execution import Hands
 from kplan.workflow.project import PlanOptions, Ports, Project
 from tests.bench.job import Kept, Stages, Wall, measured
 from tests.bench.sizes import SMALL, write_configuration

@@ -15,7 +15,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from kplan.config.load import Configuration, Inputs, load
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration, load_configuration
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
 from kplan.kinds import KINDS
@@ -49,7 +50,7 @@ def parser_s(size: Size, folder: Path) -> float:
 
 def loaded(folder: Path, inputs: Inputs) -> Configuration:
     """Load what must be right."""
-    found = load(folder, inputs, KINDS)
+    found = load_configuration(folder, inputs, KINDS)
     if found.diagnostics:
         raise AssertionError(found.diagnostics[0])
     return found

@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kplan.sandbox.lifecycle import running
+from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.spec import SandboxSpec
 from tests.bench.job import WAITING
 from tests.bench.sizes import LARGE, SMALL, Size, write_configuration, write_estate
@@ -86,8 +86,8 @@ def compare(size: Size, runs: int) -> None:
     print(f"{size}, {runs} alternating runs")
     counts = (str(size.topics), str(size.acls), str(size.partitions))
     with (
-        running(SandboxSpec()) as theirs,
-        running(SandboxSpec()) as ours,
+        temporary_sandbox(SandboxSpec()) as theirs,
+        temporary_sandbox(SandboxSpec()) as ours,
         tempfile.TemporaryDirectory() as scratch,
     ):
         folder = Path(scratch) / "estate"

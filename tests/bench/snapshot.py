@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.resolve import connection_settings
+from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kinds import KINDS
 from kplan.model.resource import Identity
-from kplan.sandbox.lifecycle import running
+from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.workflow.snapshot import read_snapshot
 from tests.bench.job import counted
 from tests.bench.sizes import Size, cluster_for, topic_names
@@ -38,7 +38,7 @@ def read(bootstrap: str, size: Size) -> Mapping[str, object]:
     asked: list[int] = []
     counted(asked)
     environ = {"KPLAN_BOOTSTRAP_SERVERS": bootstrap}
-    settings = connection_settings(None, environ, folder=Path()).settings
+    settings = resolve_settings(None, environ, folder=Path()).settings
     assert settings is not None
     begun, cpu = time.monotonic(), time.process_time()
     cluster = open_cluster(settings)
@@ -69,7 +69,7 @@ def ran(module: str, *args: str) -> dict[str, Any]:
 def measure(size: Size) -> None:
     """Make a quarter of the estate and read it in turn with the floor, then the whole of it."""
     quarter = Size(size.topics // 4, size.acls // 4, size.partitions)
-    with running(cluster_for(size)) as sandbox:
+    with temporary_sandbox(cluster_for(size)) as sandbox:
         small, large = (compare(each, sandbox.bootstrap_servers) for each in (quarter, size))
     more = (large - small) * 1024 / (size.topics - quarter.topics)
     print(

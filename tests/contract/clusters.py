@@ -9,19 +9,13 @@ from typing import TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import (
-    AclBinding,
-    ConfigSource,
-    NewTopic,
-    TopicDescription,
-    TopicRef,
-)
+from kplan.cluster.specs import AclBinding, ConfigSource, NewTopic, TopicDescription, TopicRef
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.resolve import connection_settings
-from kplan.kafka.settings import ConnectionSettings
+from kplan.kafka.settings.connection import ConnectionSettings
+from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kafka.wire.driver import WireCluster
 from kplan.model.refusal import Refusal
-from kplan.sandbox.record import Sandbox, properties_file
+from kplan.sandbox.sandbox import Sandbox, properties_file
 
 Name = TypeVar("Name", bound=Hashable)
 VISIBLE_S = 30.0
@@ -36,7 +30,7 @@ NOT_YET = (
 def settings_of(sandbox: Sandbox, user: str) -> ConnectionSettings:
     """Connect as a user of the sandbox by the file that it writes for that user."""
     file = properties_file(sandbox.folder, user)
-    found = connection_settings(None, {}, folder=Path(), properties_file=file)
+    found = resolve_settings(None, {}, folder=Path(), properties_file=file)
     assert found.settings is not None, found.diagnostics
     return found.settings
 

@@ -14,10 +14,10 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.setting_specs import ScramAlteration, ScramUser
 from kplan.cluster.specs import AclBinding
 from kplan.kafka.auth import ScramSha256, ScramSha512
-from kplan.kafka.settings import ConnectionSettings, Tls
+from kplan.kafka.settings.connection import ConnectionSettings, Tls
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.model.errors import AuthError
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.brokers import SandboxOf, keys_allowed
 from tests.contract.clusters import cleaned, connected, settings_of, soon
 from tests.contract.connections import LOGIN, every_mechanism, settings_from

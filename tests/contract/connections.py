@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kplan.kafka.resolve import connection_settings
-from kplan.kafka.settings import ConnectionSettings, Timeouts, seconds
+from kplan.kafka.settings.connection import ConnectionSettings, Timeouts, seconds
+from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kafka.wire.driver import preflight
 from kplan.model.errors import ClusterError
-from kplan.sandbox.properties import text
+from kplan.sandbox.runtime import format_properties
 from kplan.sandbox.spec import SandboxSpec, Security
 from tests.brokers import by_token
 
@@ -21,8 +21,8 @@ LOGIN = {"sasl.mechanism": "PLAIN", "sasl.username": "admin", "sasl.password": "
 def settings_from(properties: Mapping[str, str], folder: Path) -> ConnectionSettings:
     """Read the settings from a properties file, as a user would have them."""
     file = folder / "client.properties"
-    file.write_text(text(properties))
-    found = connection_settings(None, {}, folder=folder, properties_file=file)
+    file.write_text(format_properties(properties))
+    found = resolve_settings(None, {}, folder=folder, properties_file=file)
     assert found.diagnostics == ()
     assert found.settings is not None
     return replace(found.settings, timeouts=Timeouts(seconds(5), seconds(20)))

@@ -2,7 +2,7 @@
 
 import random
 
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.resource import Identity
 from kplan.model.state import Owned, State

@@ -12,15 +12,15 @@ from pathlib import Path
 
 from kplan.cluster.records import Shelf
 from kplan.kafka.librdkafka import librdkafka_settings
-from kplan.kafka.records import KafkaRecords
-from kplan.sandbox.record import read
+from kplan.kafka.state_topic import KafkaRecords
+from kplan.sandbox.sandbox import read_sandbox
 from kplan.state.record_store import RecordStore
 from tests.contract.clusters import settings_of
 from tests.contract.state_values import bulky
 
 
 def main(folder: str, topic: str, key: str, *how: str) -> None:
-    sandbox = read(Path(folder))
+    sandbox = read_sandbox(Path(folder))
     assert sandbox is not None
     settings = settings_of(sandbox, "anonymous")
     if how:

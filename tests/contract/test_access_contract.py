@@ -6,25 +6,10 @@ import pytest
 
 from kplan.cluster.acl_requests import OPERATIONS, RESOURCE_TYPES
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import (
-    ConfigAlteration,
-    NewPartitions,
-    NewTopic,
-    TopicPreview,
-    TopicRef,
-)
+from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, TopicPreview, TopicRef
 from kplan.model.errors import Unread
 from kplan.model.refusal import Refusal
-from tests.contract.clusters import (
-    acl,
-    described,
-    errors,
-    listed,
-    made,
-    own_acls,
-    own_config,
-    soon,
-)
+from tests.contract.clusters import acl, described, errors, listed, made, own_acls, own_config, soon
 
 Lacking = Callable[..., Cluster]
 

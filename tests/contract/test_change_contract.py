@@ -3,20 +3,8 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import (
-    ConfigAlteration,
-    NewPartitions,
-    NewTopic,
-    TopicRef,
-)
-from tests.contract.clusters import (
-    described,
-    errors,
-    listed,
-    made,
-    own_config,
-    soon,
-)
+from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, TopicRef
+from tests.contract.clusters import described, errors, listed, made, own_config, soon
 
 
 def test_topics_grow_and_only_grow(cluster: Cluster, prefix: str) -> None:

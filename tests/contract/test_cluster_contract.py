@@ -9,23 +9,11 @@ from dataclasses import replace
 import pytest
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import (
-    NewTopic,
-    TopicPreview,
-)
+from kplan.cluster.specs import NewTopic, TopicPreview
 from kplan.cluster.topic_configs import effective
 from kplan.model.errors import Unreachable
 from kplan.model.refusal import Refusal
-from tests.contract.clusters import (
-    acl,
-    described,
-    errors,
-    is_ready,
-    listed,
-    made,
-    own_config,
-    soon,
-)
+from tests.contract.clusters import acl, described, errors, is_ready, listed, made, own_config, soon
 
 # Who answers.
 

@@ -14,13 +14,14 @@ from kplan.cluster.errors import Handling, handling
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import AclBinding, ConfigAlteration, NewTopic
 from kplan.kafka.cluster import KafkaCluster, open_cluster
-from kplan.kafka.settings import Seconds, Timeouts
-from kplan.kinds.topic import ALTER_CONFIG, CREATE, Topic, TopicKind
+from kplan.kafka.settings.connection import Seconds, Timeouts
+from kplan.kinds.topic import ALTER_CONFIG, CREATE, TopicKind
+from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.errors import Unread
 from kplan.model.plan import Action, Change
 from kplan.model.refusal import Refusal
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import cleaned, errors, settings_of
 
 pytestmark = pytest.mark.broker

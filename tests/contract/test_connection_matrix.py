@@ -11,10 +11,10 @@ from kplan.cluster.specs import NewTopic, TopicRef
 from kplan.kafka.auth import ClientCredentials, Plain, ScramSha256, ScramSha512
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.librdkafka import librdkafka_settings
-from kplan.kafka.settings import ConnectionSettings
+from kplan.kafka.settings.connection import ConnectionSettings
 from kplan.kafka.wire.driver import preflight
 from kplan.model.errors import AuthError
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import soon
 from tests.contract.connections import settings_from, told
 from tests.token_endpoint import TokenEndpoint
@@ -122,7 +122,7 @@ def test_a_client_that_gets_no_token_is_told_before_any_broker_refuses(
 
 @pytest.mark.parametrize("user", ["admin", "alice", "bob", "ci"])
 def test_every_sasl_mechanism_logs_in(sasl_broker: Sandbox, tmp_path: Path, user: str) -> None:
-    settings = settings_from(sasl_broker.client(user), tmp_path)
+    settings = settings_from(sasl_broker.client_properties(user), tmp_path)
     assert preflight(settings).principal == f"User:{user}"
     assert isinstance(settings.sasl, Plain | ScramSha256 | ScramSha512)
     for mechanism in (Plain, ScramSha256, ScramSha512):

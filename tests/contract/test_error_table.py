@@ -24,22 +24,22 @@ from kplan.cluster.setting_specs import (
 )
 from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, TopicRef
 from kplan.kafka.auth import ScramSha512
-from kplan.kafka.settings import Endpoint
+from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
-from kplan.kafka.wire.api import Api, Message, api_of
+from kplan.kafka.wire.connection import open_without_login
 from kplan.kafka.wire.driver import WireCluster
-from kplan.kafka.wire.link import Deadline, Link, dial
-from kplan.kafka.wire.login import introduced
-from kplan.kafka.wire.verdict import refused
+from kplan.kafka.wire.error import broker_refusal
+from kplan.kafka.wire.messages import Api, Message, define_api
+from kplan.kafka.wire.transport import Deadline, FrameStream, open_socket
 from kplan.model.errors import AuthError
 from kplan.model.refusal import Refusal
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import acl, cleaned, connected, described, made, settings_of, soon
 
-DELETE_RECORDS = api_of("DeleteRecords", 21, range(3), "admin.topics")
-DESCRIBE_GROUPS = api_of("DescribeGroups", 15, range(5), "admin.groups")
-ELECT_LEADERS = api_of("ElectLeaders", 43, range(3), "admin.topics")
-REASSIGN = api_of("AlterPartitionReassignments", 45, range(1), "admin.topics")
+DELETE_RECORDS = define_api("DeleteRecords", 21, range(3), "admin.topics")
+DESCRIBE_GROUPS = define_api("DescribeGroups", 15, range(5), "admin.groups")
+ELECT_LEADERS = define_api("ElectLeaders", 43, range(3), "admin.topics")
+REASSIGN = define_api("AlterPartitionReassignments", 45, range(1), "admin.topics")
 UNREGISTER_BROKER = 64
 BROKER, CONTROLLER, NO_TYPE = 1, 2, 3
 
@@ -93,7 +93,7 @@ def asked(api: Api, request: Message, servers: str) -> Message:
     """Ask that very node."""
     host, _, port = servers.partition(",")[0].rpartition(":")
     deadline = Deadline.after(20)
-    with closing(introduced(Endpoint(host, int(port)), "tests", None, deadline)) as node:
+    with closing(open_without_login(Endpoint(host, int(port)), "tests", None, deadline)) as node:
         return node.ask(api, request, deadline)
 
 
@@ -102,8 +102,8 @@ def exchanged(key: int, version: int, body: bytes, servers: str) -> memoryview:
     host, _, port = servers.partition(",")[0].rpartition(":")
     deadline = Deadline.after(20)
     frame = struct.pack(">hhihb", key, version, 7, -1, 0) + body
-    with closing(dial(Endpoint(host, int(port)), deadline)) as stream:
-        return Link(stream).exchange(struct.pack(">i", len(frame)) + frame, deadline)
+    with closing(open_socket(Endpoint(host, int(port)), deadline)) as stream:
+        return FrameStream(stream).exchange(struct.pack(">i", len(frame)) + frame, deadline)
 
 
 def only(answers: Mapping[Item, object]) -> Refusal:
@@ -128,7 +128,7 @@ def unknown_server_error(scene: Scene) -> Refusal:
     )
     request = messages.CREATE_ACLS.request(creations=[creation])
     answer = asked(messages.CREATE_ACLS, request, scene.sandbox().bootstrap_servers)
-    return refused(answer.results[0].error_code, answer.results[0].error_message)
+    return broker_refusal(answer.results[0].error_code, answer.results[0].error_message)
 
 
 def offset_out_of_range(scene: Scene) -> Refusal:
@@ -155,7 +155,7 @@ def _records_deleted(name: str, offset: int, servers: str) -> Refusal:
         topics=[topic(name=name, partitions=[partition])], timeout_ms=9_000
     )
     answer = asked(DELETE_RECORDS, request, servers)
-    return refused(answer.topics[0].partitions[0].error_code, None)
+    return broker_refusal(answer.topics[0].partitions[0].error_code, None)
 
 
 def request_timed_out(scene: Scene) -> Refusal:
@@ -165,7 +165,7 @@ def request_timed_out(scene: Scene) -> Refusal:
     )
     request = messages.CREATE_TOPICS.request(topics=[topic], timeout_ms=0, validate_only=False)
     answer = asked(messages.CREATE_TOPICS, request, scene.sandbox().bootstrap_servers)
-    return refused(answer.topics[0].error_code, answer.topics[0].error_message)
+    return broker_refusal(answer.topics[0].error_code, answer.topics[0].error_message)
 
 
 def invalid_topic_exception(scene: Scene) -> Refusal:
@@ -179,7 +179,7 @@ def topic_authorization_failed(scene: Scene) -> Refusal:
 def group_authorization_failed(scene: Scene) -> Refusal:
     request = DESCRIBE_GROUPS.request(groups=[f"{scene.prefix}x"])
     answer = scene.cluster("sasl_broker", "ci")._gateway.ask(DESCRIBE_GROUPS, request)
-    return refused(answer.groups[0].error_code, None)
+    return broker_refusal(answer.groups[0].error_code, None)
 
 
 def cluster_authorization_failed(scene: Scene) -> Refusal:
@@ -189,14 +189,14 @@ def cluster_authorization_failed(scene: Scene) -> Refusal:
 def unsupported_sasl_mechanism(scene: Scene) -> Refusal:
     request = messages.SASL_HANDSHAKE.request(mechanism="NONE")
     servers = scene.sandbox("sasl_broker").bootstrap_servers
-    return refused(asked(messages.SASL_HANDSHAKE, request, servers).error_code, None)
+    return broker_refusal(asked(messages.SASL_HANDSHAKE, request, servers).error_code, None)
 
 
 def unsupported_version(scene: Scene) -> Refusal:
     """KIP-511: an ApiVersions request that is too new is answered in the words of version 0."""
     client = b"\x06tests\x021\x00"
     answer = exchanged(18, 99, client, scene.sandbox().bootstrap_servers)
-    return refused(struct.unpack_from(">h", answer, 4)[0], None)
+    return broker_refusal(struct.unpack_from(">h", answer, 4)[0], None)
 
 
 def topic_already_exists(scene: Scene) -> Refusal:
@@ -230,7 +230,7 @@ def not_controller(scene: Scene) -> Refusal:
     )
     request = messages.CREATE_TOPICS.request(topics=[topic], timeout_ms=9_000, validate_only=True)
     found = [
-        refused(answer.topics[0].error_code, answer.topics[0].error_message)
+        broker_refusal(answer.topics[0].error_code, answer.topics[0].error_message)
         for servers in scene.sandbox("cluster3").bootstrap_controllers.split(",")
         if (answer := asked(messages.PREVIEW_TOPICS, request, servers)).topics[0].error_code
     ]
@@ -261,7 +261,7 @@ def sasl_authentication_failed(scene: Scene) -> Refusal:
         pytest.raises(AuthError, match="refused the login of User:ci"),
     ):
         cluster.describe()
-    return refused(58, None)  # it is the answer to a login, and told as an AuthError
+    return broker_refusal(58, None)  # it is the answer to a login, and told as an AuthError
 
 
 def delegation_token_auth_disabled(scene: Scene) -> Refusal:
@@ -303,7 +303,7 @@ def election_not_needed(scene: Scene) -> Refusal:
     request = ELECT_LEADERS.request(election_type=0, topic_partitions=[topic], timeout_ms=9_000)
     answer = asked(ELECT_LEADERS, request, scene.sandbox().bootstrap_servers)
     found = answer.replica_election_results[0].partition_result[0]
-    return refused(found.error_code, found.error_message)
+    return broker_refusal(found.error_code, found.error_message)
 
 
 def no_reassignment_in_progress(scene: Scene) -> Refusal:
@@ -315,7 +315,7 @@ def no_reassignment_in_progress(scene: Scene) -> Refusal:
     )
     answer = asked(REASSIGN, request, scene.sandbox().bootstrap_servers)
     found = answer.responses[0].partitions[0]
-    return refused(found.error_code, found.error_message)
+    return broker_refusal(found.error_code, found.error_message)
 
 
 def throttling_quota_exceeded(scene: Scene) -> Refusal:
@@ -358,7 +358,7 @@ def duplicate_resource(scene: Scene) -> Refusal:
     )
     request = messages.ALTER_SCRAM.request(deletions=[], upsertions=[upsertion] * 2)
     answer = asked(messages.ALTER_SCRAM, request, scene.sandbox().bootstrap_servers)
-    return refused(answer.results[0].error_code, answer.results[0].error_message)
+    return broker_refusal(answer.results[0].error_code, answer.results[0].error_message)
 
 
 def unacceptable_credential(scene: Scene) -> Refusal:
@@ -382,7 +382,7 @@ def broker_id_not_registered(scene: Scene) -> Refusal:
     """UnregisterBroker (KIP-500): int32 id; answered with throttle time, code, text."""
     body = struct.pack(">ib", 99, 0)
     answer = exchanged(UNREGISTER_BROKER, 0, body, scene.sandbox().bootstrap_servers)
-    return refused(struct.unpack_from(">h", answer, 9)[0], None)
+    return broker_refusal(struct.unpack_from(">h", answer, 9)[0], None)
 
 
 def mismatched_endpoint_type(scene: Scene) -> Refusal:
@@ -397,7 +397,7 @@ def unsupported_endpoint_type(scene: Scene) -> Refusal:
 def _described_as(endpoint_type: int, servers: str) -> Refusal:
     request = messages.DESCRIBE_CLUSTER.request(endpoint_type=endpoint_type)
     answer = asked(messages.DESCRIBE_CLUSTER, request, servers)
-    return refused(answer.error_code, answer.error_message)
+    return broker_refusal(answer.error_code, answer.error_message)
 
 
 PROVOKED: Mapping[str, Callable[[Scene], Refusal]] = {

@@ -13,7 +13,7 @@ from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import NewTopic
 from kplan.model.refusal import Refusal
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import committed, made, soon
 
 PROTOCOLS = ("classic", "consumer")

@@ -8,7 +8,7 @@ import pytest
 
 from kplan.cluster.memory_records import MemoryRecords
 from kplan.cluster.records import Records, Shelf, Unsettled
-from kplan.kafka.records import KafkaRecords
+from kplan.kafka.state_topic import KafkaRecords
 from tests.contract.clusters import cleaned, connected, settings_of
 
 Another = Callable[[], Records]

@@ -23,7 +23,7 @@ from kplan.kafka.wire.driver import WireCluster
 from kplan.model.errors import AuthError
 from kplan.model.outcome import Status
 from kplan.model.plan import Action
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from kplan.workflow.project import Ports
 from tests.contract.clusters import settings_of, soon
 from tests.sites import Site

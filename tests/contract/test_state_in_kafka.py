@@ -17,12 +17,12 @@ import pytest
 from kplan.cluster.port import Cluster
 from kplan.cluster.records import Shelf
 from kplan.cluster.specs import AclBinding, NewTopic
-from kplan.kafka.records import KafkaRecords
-from kplan.kafka.settings import ConnectionSettings, Timeouts, seconds
+from kplan.kafka.settings.connection import ConnectionSettings, Timeouts, seconds
+from kplan.kafka.state_topic import KafkaRecords
 from kplan.model.errors import KplanError, StateError, StateLocked
-from kplan.sandbox import control
-from kplan.sandbox.lifecycle import running
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox import fault
+from kplan.sandbox.lifecycle import temporary_sandbox
+from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
 from kplan.state.codec import encode_state
 from kplan.state.file_store import FileStore
@@ -232,14 +232,14 @@ def test_ten_kills_at_random_moments_leave_whole_states_only(
 
 
 def test_a_broker_that_is_killed_and_comes_back_keeps_the_state_and_the_lock(topic: str) -> None:
-    with running(SandboxSpec(heap_mb=512)) as sandbox:
+    with temporary_sandbox(SandboxSpec(heap_mb=512)) as sandbox:
         settings = settings_of(sandbox, "anonymous")
         store = store_of(settings, Shelf(topic))
         store.write(small(1))
         with store.held(this_run("apply"), 0, nobody):
             store.write(small(2))
-            control.kill(sandbox.folder, 1)
-            control.restart(sandbox.folder, 1)
+            fault.kill(sandbox.folder, 1)
+            fault.restart(sandbox.folder, 1)
             store.write(small(3))
             assert store_of(settings, Shelf(topic)).lock_status().is_held
         assert store_of(settings, Shelf(topic)).read() == small(3)

@@ -11,11 +11,11 @@ from kplan.cluster.delegation import DelegationToken, TokenOrder
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.port import Cluster
 from kplan.kafka.auth import ScramSha256
-from kplan.kafka.settings import ConnectionSettings
+from kplan.kafka.settings.connection import ConnectionSettings
 from kplan.kafka.wire.driver import preflight
 from kplan.model.errors import AuthError, Unread
 from kplan.model.refusal import Refusal
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import connected, settings_of, soon
 from tests.contract.conftest import Lacking
 

@@ -11,7 +11,7 @@ from kplan.cluster.specs import NewTopic
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
 from kplan.model.errors import Unread
 from kplan.model.refusal import Refusal
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import committed, made
 from tests.contract.conftest import Lacking
 

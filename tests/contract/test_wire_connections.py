@@ -11,12 +11,12 @@ import pytest
 
 from kplan.cluster.specs import AclBinding, NewTopic
 from kplan.kafka.auth import ClientCredentials, Plain, ScramSha256, ScramSha512
-from kplan.kafka.settings import ConnectionSettings, Endpoint, Tls
-from kplan.kafka.wire.direct import ControllerCluster
+from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, Tls
+from kplan.kafka.wire.controller import ControllerCluster
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.model.errors import AuthError, Unreachable, Unread
 from kplan.model.refusal import Refusal
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.contract.connections import settings_from, told
 
 pytestmark = pytest.mark.broker
@@ -26,7 +26,7 @@ def test_our_principal_is_the_one_that_the_authorizer_sees(
     tls_broker: Sandbox, tmp_path: Path
 ) -> None:
     """An ACL for the principal that we work out from the certificate lets us in."""
-    alice = settings_from(tls_broker.client("alice"), tmp_path)
+    alice = settings_from(tls_broker.client_properties("alice"), tmp_path)
     grant = AclBinding(
         "CLUSTER", "kafka-cluster", "LITERAL", alice.principal, "*", "DESCRIBE", "ALLOW"
     )
@@ -45,7 +45,7 @@ def test_our_principal_is_the_one_that_the_authorizer_sees(
 
 def test_the_authorizer_speaks_at_controllers_too(sasl_broker: Sandbox, tmp_path: Path) -> None:
     """K919-26: whoever has no rights has none there; so has nobody who does not log in."""
-    bob = settings_from(sasl_broker.client("bob"), tmp_path)
+    bob = settings_from(sasl_broker.client_properties("bob"), tmp_path)
     direct = _at_controllers(bob, sasl_broker)
     grant = AclBinding("TOPIC", "orders", "LITERAL", "User:bob", "*", "READ", "ALLOW")
     with closing(ControllerCluster(direct)) as cluster:

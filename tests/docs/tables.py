@@ -4,21 +4,21 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from kplan.config.declared import Declaration, Declared, Known
+from kplan.config.declarations.declaration import Declaration, KnownKinds, ModuleDeclarations
+from kplan.config.declarations.module_folder import ModuleFolders
 from kplan.config.inputs import Inputs
-from kplan.config.library import Library
-from kplan.config.load import load
+from kplan.config.load import load_configuration
 from kplan.config.syntax import tree as ast
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 
 Row = tuple[str, ...]
 
 
 def module_page(folder: Path) -> str:
     """Give the page of a module with its tables of inputs and outputs made anew."""
-    found = Library(folder, Known(tuple(kind.name for kind in KINDS))).folder(".")
+    found = ModuleFolders(folder, KnownKinds(tuple(kind.name for kind in KINDS))).declarations(".")
     page = (folder / "README.md").read_text(encoding="utf-8")
     page = _with_section(page, "Inputs", _inputs(found))
     return _with_section(page, "Outputs", _outputs(found))
@@ -26,7 +26,7 @@ def module_page(folder: Path) -> str:
 
 def example_page(folder: Path) -> str:
     """Give the page of an example with its tables of topics and ACLs made anew."""
-    values = [each.value for each in load(folder, Inputs(), KINDS).resources]
+    values = [each.value for each in load_configuration(folder, Inputs(), KINDS).resources]
     page = (folder / "README.md").read_text(encoding="utf-8")
     page = _with_section(page, "Topics", _topics(each for each in values if type(each) is Topic))
     return _with_section(page, "ACLs", _acls(each for each in values if type(each) is Acl))
@@ -37,7 +37,7 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
 
 
-def _inputs(found: Declared) -> str:
+def _inputs(found: ModuleDeclarations) -> str:
     rows = [
         (f"`{each.name}`", f"`{_written(each, 'type')}`", _default(each), _said(each))
         for each in found.variables.values()
@@ -45,7 +45,7 @@ def _inputs(found: Declared) -> str:
     return _table(("Name", "Type", "Default", "What it is"), rows)
 
 
-def _outputs(found: Declared) -> str:
+def _outputs(found: ModuleDeclarations) -> str:
     rows = [(f"`{each.name}`", _said(each)) for each in found.outputs.values()]
     return _table(("Name", "What it is"), rows)
 

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 import typer
 
-from kplan.cli import manual
 from kplan.cli.app import GROUPS, VERBS
 from kplan.cli.environment import VARIABLES
-from kplan.cli.exits import Exit
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.project import help_pages
 from kplan.cli.run import run
 from kplan.config.inputs import Inputs
-from kplan.config.load import load
+from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
 from kplan.report.format import Format
 from tests.docs.test_pipelines import parse
-from tests.unit.cli.memory_desk import Desk, desk_at
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 ROOT = Path(__file__).parents[2]
 HELP = ROOT / "kplan" / "cli" / "help"
@@ -38,8 +38,8 @@ QUOTED = sorted(
 @pytest.fixture
 def desk(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Desk:
-    return desk_at(tmp_path, capsys, monkeypatch)
+) -> MemoryCommand:
+    return memory_command(tmp_path, capsys, monkeypatch)
 
 
 def used() -> set[str]:
@@ -49,37 +49,37 @@ def used() -> set[str]:
 
 def test_every_code_has_a_page_and_every_page_a_code() -> None:
     """A page in kplan/cli/help/codes.md: `## CODE Title`, why it is so, `Way out: ...`."""
-    assert sorted(used() ^ manual.code_pages().keys()) == []
+    assert sorted(used() ^ help_pages.code_pages().keys()) == []
 
 
 def test_every_page_of_a_code_says_the_way_out() -> None:
-    for page in manual.code_pages().values():
-        assert page.way_out.endswith("."), page.code
-        assert not page.why or page.why.endswith("."), page.code
+    for page in help_pages.code_pages().values():
+        assert page.hint.endswith("."), page.code
+        assert not page.explanation or page.explanation.endswith("."), page.code
         assert "!" not in page.title, page.code
 
 
-def test_a_code_is_explained(desk: Desk) -> None:
-    text = desk.types("explain", "kp2102", "KP201")
+def test_a_code_is_explained(desk: MemoryCommand) -> None:
+    text = desk.run("explain", "kp2102", "KP201")
     assert text.startswith("KP2102 Retention shrinks\n\n")
     assert "\nKP201 Invalid topic name\n" in text
     assert text.count("Way out: ") == 2
-    assert "kplan does: " in desk.types("explain", "INVALID_REPLICATION_FACTOR")
-    assert "There is no code KP9999." in desk.fails("explain", "KP9999")
+    assert "kplan does: " in desk.run("explain", "INVALID_REPLICATION_FACTOR")
+    assert "There is no code KP9999." in desk.run_failing("explain", "KP9999")
 
 
-def test_topics_are_listed_and_read(desk: Desk) -> None:
-    listed = desk.types("help")
-    for name in manual.topics():
+def test_topics_are_listed_and_read(desk: MemoryCommand) -> None:
+    listed = desk.run("help")
+    for name in help_pages.help_topics():
         assert re.search(rf"^  {name} ", listed, re.MULTILINE)
-        assert desk.types("help", name).startswith("#"), name
-    assert "Usage: kplan plan" in desk.types("help", "plan")
-    assert "Usage: kplan state mv" in desk.types("help", "state", "mv")
-    assert "There is no topic 'nonsense'" in desk.fails("help", "nonsense")
+        assert desk.run("help", name).startswith("#"), name
+    assert "Usage: kplan plan" in desk.run("help", "plan")
+    assert "Usage: kplan state mv" in desk.run("help", "state", "mv")
+    assert "There is no topic 'nonsense'" in desk.run_failing("help", "nonsense")
 
 
 def shown(capture: pytest.CaptureFixture[str], columns: int, *typed: str) -> str:
-    assert run(list(typed), {"COLUMNS": str(columns)}) == Exit.DONE
+    assert run(list(typed), {"COLUMNS": str(columns)}) == ExitCode.DONE
     return capture.readouterr().out
 
 
@@ -91,12 +91,12 @@ def too_long(text: str, columns: int, source: str) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", [48, 60, 80, 200])
-@pytest.mark.parametrize("name", manual.topics())
+@pytest.mark.parametrize("name", help_pages.help_topics())
 def test_a_page_keeps_to_the_width_of_the_terminal(
     capsys: pytest.CaptureFixture[str], name: str, columns: int
 ) -> None:
     """Code keeps its lines, and no word is lost."""
-    source, text = manual.topic(name), shown(capsys, columns, "help", name)
+    source, text = help_pages.help_page(name), shown(capsys, columns, "help", name)
     assert too_long(text, columns, source) == []
     assert name == "attributes" or text.split() == source.split()
 
@@ -105,8 +105,8 @@ def test_a_page_keeps_to_the_width_of_the_terminal(
 def test_what_a_code_means_keeps_to_the_width_of_the_terminal(
     capsys: pytest.CaptureFixture[str], columns: int
 ) -> None:
-    source = "\n".join(manual.explained(each) for each in manual.code_pages())
-    text = shown(capsys, columns, "explain", *manual.code_pages())
+    source = "\n".join(help_pages.explain_code(each) for each in help_pages.code_pages())
+    text = shown(capsys, columns, "explain", *help_pages.code_pages())
     assert max(map(len, text.splitlines())) <= columns
     assert text.split() == source.split()
 
@@ -115,7 +115,9 @@ def test_a_table_that_is_too_wide_becomes_a_list(capsys: pytest.CaptureFixture[s
     text = shown(capsys, 60, "help", "attributes")
     assert "    `resource_type`  string  required\n        Sort of resource. One of" in text
     assert "| --- |" not in text
-    assert set(re.findall(r"\w+", text)) >= set(re.findall(r"\w+", manual.topic("attributes"))) - {
+    assert set(re.findall(r"\w+", text)) >= set(
+        re.findall(r"\w+", help_pages.help_page("attributes"))
+    ) - {
         "Attribute",
         "Type",
         "Default",
@@ -125,15 +127,15 @@ def test_a_table_that_is_too_wide_becomes_a_list(capsys: pytest.CaptureFixture[s
 
 def test_pages_are_made_from_the_code() -> None:
     for name in VERBS:
-        assert f"kplan {name} " in manual.topic("commands")
+        assert f"kplan {name} " in help_pages.help_page("commands")
     for name in VARIABLES:
-        assert name in manual.topic("environment")
+        assert name in help_pages.help_page("environment")
     for kind in KINDS:
-        assert kind.name in manual.topic("attributes")
-    for code in Exit:
-        assert re.search(rf"^    {code.value} ", manual.topic("exit-codes"), re.MULTILINE)
+        assert kind.name in help_pages.help_page("attributes")
+    for code in ExitCode:
+        assert re.search(rf"^    {code.value} ", help_pages.help_page("exit-codes"), re.MULTILINE)
     for format_ in Format:
-        assert re.search(rf"^    {format_} ", manual.topic("reports"), re.MULTILINE)
+        assert re.search(rf"^    {format_} ", help_pages.help_page("reports"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("line", QUOTED)
@@ -151,12 +153,12 @@ def test_every_command_that_a_page_quotes_is_one_of_kplan(line: str) -> None:
 @pytest.mark.parametrize("text", [text for language, text in BLOCKS if language == "hcl"])
 def test_every_block_of_the_tutorial_is_valid(text: str, tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(text)
-    found = load(tmp_path, Inputs(), KINDS)
+    found = load_configuration(tmp_path, Inputs(), KINDS)
     assert found.diagnostics == ()
     assert found.resources
 
 
-def test_the_tutorial_works_as_it_stands(desk: Desk) -> None:
+def test_the_tutorial_works_as_it_stands(desk: MemoryCommand) -> None:
     """Each block of HCL is the file from then on, and each line of a shell is typed."""
     told: list[str] = []
     for language, text in BLOCKS:
@@ -168,7 +170,7 @@ def test_the_tutorial_works_as_it_stands(desk: Desk) -> None:
                 continue  # this cluster is in memory; tests/e2e/test_tutorial.py starts one
             program, *args = shlex.split(line)
             assert program == "kplan"
-            told.append(desk.types(*args))
+            told.append(desk.run(*args))
     whole = "\n".join(told)
     assert "Plan: 1 to add, 0 to change, 0 to destroy." in whole
     assert "No changes. Your infrastructure matches the configuration." in whole

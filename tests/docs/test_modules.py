@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory import MemoryCluster
-from kplan.config.declared import Known
+from kplan.config.declarations.declaration import KnownKinds
+from kplan.config.declarations.module_folder import ModuleFolders
 from kplan.config.format.formatter import format_text
 from kplan.config.inputs import Inputs
-from kplan.config.library import Library
-from kplan.config.load import load
+from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
 from tests.docs.tables import blocks, example_page, module_page
 from tests.sites import Site
@@ -40,7 +40,7 @@ def test_the_page_of_an_example_tells_what_it_declares(
 def test_every_input_has_a_type_and_every_input_and_output_a_description(name: str) -> None:
     folder = ROOT / "modules" / name
     assert sorted(each.name for each in folder.iterdir()) == sorted(FILES)
-    found = Library(folder, Known(tuple(kind.name for kind in KINDS))).folder(".")
+    found = ModuleFolders(folder, KnownKinds(tuple(kind.name for kind in KINDS))).declarations(".")
     assert found.diagnostics == []
     for each in found.variables.values():
         assert {"type", "description"} <= each.arguments.keys(), each.name
@@ -58,7 +58,7 @@ def test_the_use_that_a_page_shows_is_valid(name: str, tmp_path: Path) -> None:
     (folder / "main.tf").write_text(f'provider "kafka" {{}}\n{use}', encoding="utf-8")
     for each in blocks(page, "yaml"):
         (folder / "topics.yaml").write_text(each, encoding="utf-8")
-    found = load(folder, Inputs(), KINDS)
+    found = load_configuration(folder, Inputs(), KINDS)
     assert found.diagnostics == ()
     assert found.resources
 

@@ -8,7 +8,7 @@ import pytest
 
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
-from tests.unit.cli.memory_desk import Desk, desk_at
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 HELP = Path(__file__).parents[2] / "kplan" / "cli" / "help"
 INDENTED = re.compile(r"(?:^ {4}.*\n|^\n(?= {4}))+", re.MULTILINE)
@@ -34,11 +34,11 @@ def test_every_block_of_hcl_in_a_page_can_be_read(name: str, text: str) -> None:
 def test_the_policy_that_is_shown_refuses_what_it_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk: Desk = desk_at(tmp_path, capsys, monkeypatch)
+    desk: MemoryCommand = memory_command(tmp_path, capsys, monkeypatch)
     (shown,) = (
         text for name, text in PAGES if name == "policies.md" and text.startswith("policy ")
     )
     topic = '\nresource "kafka_topic" "t" {\n  name = "t"\n  partitions = 13\n}\n'
     desk.write(f'provider "kafka" {{}}\n{shown}{topic}')
-    assert "13 partitions are more than 12" in desk.fails("plan")
-    assert "Declare fewer." in desk.fails("plan")
+    assert "13 partitions are more than 12" in desk.run_failing("plan")
+    assert "Declare fewer." in desk.run_failing("plan")

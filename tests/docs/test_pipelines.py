@@ -17,7 +17,7 @@ from jsonschema import ValidationError
 from pre_commit.clientlib import load_manifest
 
 from kplan.cli.app import VERBS
-from kplan.cli.environment import unknown_variables
+from kplan.cli.environment import unknown_variable_warnings
 from kplan.cli.run import command_line
 from kplan.report.format import Format
 from tests.schemas import Schema
@@ -90,7 +90,7 @@ COMMANDS = sorted({(path, line) for path in FILES for line in typed(path)})
 def parse(line: str) -> str:
     """Parse a command line as kplan does; give the name of its verb."""
     found = command_line(shlex.split(line)[1:], {})
-    found.command.make_context(found.called, list(found.own), resilient_parsing=False)
+    found.command.make_context(found.program, list(found.command_args), resilient_parsing=False)
     return found.name
 
 
@@ -182,7 +182,7 @@ def test_units_of_systemd_have_sections_and_a_command() -> None:
 
 def test_every_variable_of_a_pipeline_is_one_that_kplan_reads() -> None:
     named = {name for path in FILES for name in re.findall(r"\bKPLAN_\w+", path.read_text("utf-8"))}
-    assert list(unknown_variables(dict.fromkeys(named, "1"))) == []
+    assert list(unknown_variable_warnings(dict.fromkeys(named, "1"))) == []
 
 
 def test_workflows_give_the_action_inputs_that_it_has() -> None:

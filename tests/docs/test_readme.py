@@ -7,7 +7,7 @@ import pytest
 
 from kplan.cli.app import VERBS
 from kplan.config.inputs import Inputs
-from kplan.config.load import load
+from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
 from kplan.report.look import PLAIN
 from kplan.report.views import plan_text
@@ -24,14 +24,14 @@ def blocks(language: str) -> list[str]:
 @pytest.mark.parametrize("text", blocks("hcl"))
 def test_every_block_of_hcl_is_valid(text: str, tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(text)
-    found = load(tmp_path, Inputs(), KINDS)
+    found = load_configuration(tmp_path, Inputs(), KINDS)
     assert found.diagnostics == ()
     assert found.resources
 
 
 def test_the_plan_that_is_shown_is_the_plan_of_the_example(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(blocks("hcl")[0])
-    found = load(tmp_path, Inputs(), KINDS)
+    found = load_configuration(tmp_path, Inputs(), KINDS)
     text = plan_text(plan_of(found.resources, state(), snapshot()), PLAIN)
     shown = blocks("text")[0].partition("\n")[2]
     assert shown.rstrip() in text

@@ -19,7 +19,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 
 from kplan.kafka.librdkafka import librdkafka_settings
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import settings_of
 
 WITHIN_S = 20.0
@@ -42,7 +42,7 @@ R = TypeVar("R")
 
 def password(sandbox: Sandbox, user: str) -> str:
     """Give the password of a user of a sandbox."""
-    jaas = sandbox.client(user)["sasl.jaas.config"]
+    jaas = sandbox.client_properties(user)["sasl.jaas.config"]
     return jaas.partition('password="')[2].partition('"')[0]
 
 

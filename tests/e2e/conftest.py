@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
 from tests.brokers import SandboxOf
 from tests.e2e.places import Place

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kplan.cluster.port import Cluster
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.resolve import connection_settings
+from kplan.kafka.settings.resolver import resolve_settings
 from kplan.model.refusal import Refusal
 from tests.e2e.commands import Ran, kplan
 
@@ -90,7 +90,7 @@ class Place:
 
     def cluster(self) -> Cluster:
         """Connect as kplan does; the caller closes."""
-        settings = connection_settings(None, self.env, folder=self.folder).settings
+        settings = resolve_settings(None, self.env, folder=self.folder).settings
         assert settings is not None
         return open_cluster(settings)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.specs import AclBinding
-from kplan.sandbox.record import Sandbox, properties_file
+from kplan.sandbox.sandbox import Sandbox, properties_file
 from tests.contract.clusters import connected, settings_of
 from tests.e2e.commands import Ran, kplan
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from kplan.sandbox.lifecycle import kit
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.lifecycle import prepare_runtime
+from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
 from tests.brokers import SandboxOf
 from tests.e2e.places import Place
@@ -41,7 +41,7 @@ def policed_broker(sandbox_of: SandboxOf, tmp_path_factory: pytest.TempPathFacto
         pytest.skip("there is no javac here to compile the policies of the broker")
     classes = tmp_path_factory.mktemp("classes")
     spec = SandboxSpec()
-    jars = ":".join(str(each) for each in kit(spec.kafka_version).class_path)
+    jars = ":".join(str(each) for each in prepare_runtime(spec.kafka_version).class_path)
     command = [compiler, "--release", "17", "-cp", jars, "-d", str(classes), *map(str, SOURCES)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -9,12 +9,12 @@ import pytest
 from confluent_kafka import Producer
 
 from kplan.cluster.specs import NewTopic, TopicDescription, TopicRef
-from kplan.kafka.resolve import connection_settings
+from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import DESCRIBE_CLUSTER
-from kplan.sandbox.control import kill, restart
-from kplan.sandbox.lifecycle import running
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.fault import kill, restart
+from kplan.sandbox.lifecycle import temporary_sandbox
+from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
 from tests.e2e.places import Place, until
 
@@ -60,7 +60,7 @@ def cluster() -> Iterator[Sandbox]:
     """Start three brokers that tests may kill, with one controller, which misses them soon."""
     settings = {"broker.session.timeout.ms": "5000", "broker.heartbeat.interval.ms": "1000"}
     spec = SandboxSpec(brokers=3, controllers=1, heap_mb=512, server_properties=settings)
-    with running(spec) as sandbox:
+    with temporary_sandbox(spec) as sandbox:
         yield sandbox
 
 
@@ -114,7 +114,7 @@ def test_a_dead_broker_makes_no_drift_and_is_taken_out_once_it_is_empty(
 
 def registered(place: Place) -> dict[int, bool]:
     """Tell of each broker that the cluster knows whether it is fenced."""
-    settings = connection_settings(None, place.env, folder=place.folder).settings
+    settings = resolve_settings(None, place.env, folder=place.folder).settings
     assert settings is not None
     request = DESCRIBE_CLUSTER.request(include_fenced_brokers=True)
     with closing(Gateway(settings)) as gateway:

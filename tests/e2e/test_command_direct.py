@@ -12,13 +12,13 @@ import pytest
 from kplan.cluster.setting_specs import QuotaAlteration, QuotaEntity
 from kplan.cluster.specs import AclBinding
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.resolve import connection_settings
-from kplan.kafka.settings import ConnectionSettings
+from kplan.kafka.settings.connection import ConnectionSettings
+from kplan.kafka.settings.resolver import resolve_settings
 from kplan.model.errors import KplanError, Unsupported, WrongEndpoint
 from kplan.model.refusal import Refusal
-from kplan.sandbox import control
-from kplan.sandbox.lifecycle import running
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox import fault
+from kplan.sandbox.lifecycle import temporary_sandbox
+from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
 from tests.e2e.places import Place, until
 
@@ -32,12 +32,12 @@ SOON_S = 2.0
 def shattered() -> Iterator[Sandbox]:
     """Run a broker and three controllers of their own, which may be voted out and killed."""
     spec = SandboxSpec(brokers=1, controllers=3, heap_mb=512, dynamic_quorum=True)
-    with running(spec) as sandbox:
+    with temporary_sandbox(spec) as sandbox:
         yield sandbox
 
 
 def asked(controllers: str) -> ConnectionSettings:
-    found = connection_settings(None, {}, folder=Path(), controllers=controllers).settings
+    found = resolve_settings(None, {}, folder=Path(), controllers=controllers).settings
     assert found is not None
     return found
 
@@ -63,7 +63,7 @@ def test_a_broker_asked_as_a_controller_is_told_at_once(broker: Sandbox, place: 
 def test_a_controller_asked_as_a_broker_is_told_at_once(broker: Sandbox, place: Place) -> None:
     """K919-05, K919-28: no request is sent that it would not answer."""
     place.env = {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_controllers}
-    settings = connection_settings(None, place.env, folder=Path()).settings
+    settings = resolve_settings(None, place.env, folder=Path()).settings
     assert settings is not None
     assert isinstance(told_soon(settings), WrongEndpoint)
     told = place.fails("plan")
@@ -83,11 +83,11 @@ def test_brokers_and_controllers_together_are_told_before_anybody_is_asked(place
 def test_an_old_metadata_version_is_told_at_once() -> None:
     """K919-10, K919-28: metadata.version 3.6, on today's Kafka."""
     old = SandboxSpec(metadata_version="3.6-IV2", heap_mb=512)
-    with running(old) as sandbox:
+    with temporary_sandbox(old) as sandbox:
         failure = told_soon(asked(sandbox.bootstrap_controllers))
         assert isinstance(failure, Unsupported)
         assert "metadata.version (3.6) is too old to be asked directly" in failure.detail
-        settings = connection_settings(
+        settings = resolve_settings(
             None, {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers}, folder=Path()
         ).settings
         assert settings is not None
@@ -97,7 +97,7 @@ def test_an_old_metadata_version_is_told_at_once() -> None:
 
 def test_a_combined_node_serves_both_ways_and_is_one_cluster(broker: Sandbox) -> None:
     """K919-28, K919-31: the id is the same from either side."""
-    settings = connection_settings(
+    settings = resolve_settings(
         None, {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers}, folder=Path()
     ).settings
     assert settings is not None
@@ -148,7 +148,7 @@ def test_glass_is_broken_while_no_broker_runs(shattered: Sandbox, tmp_path: Path
     servers = {"KPLAN_BOOTSTRAP_SERVERS": shattered.bootstrap_servers}
     place = Place(tmp_path, servers, text=None)
     place.run("apply", "-auto-approve")
-    control.kill(shattered.folder, 1)
+    fault.kill(shattered.folder, 1)
     at = f"-bootstrap-controller={shattered.bootstrap_controllers}"
     change = ("-var=cleaner_threads=1", "-var=retention=3600000", "-var=payments=User:mended")
 
@@ -164,7 +164,7 @@ def test_glass_is_broken_while_no_broker_runs(shattered: Sandbox, tmp_path: Path
     assert "kafka_quota objects could not be read" in done.out
     _controllers_are_followed(shattered, place, at)
 
-    control.restart(shattered.folder, 1)
+    fault.restart(shattered.folder, 1)
     place.run("plan", "-detailed-exitcode", *change)
 
 
@@ -173,7 +173,7 @@ def _controllers_are_followed(shattered: Sandbox, place: Place, at: str) -> None
     binding = AclBinding("TOPIC", "payments", "LITERAL", "User:late", "*", "READ", "ALLOW")
     with closing(open_cluster(asked(shattered.bootstrap_controllers))) as cluster:
         (killed,) = cluster.describe().witnesses
-        control.kill(shattered.folder, killed)
+        fault.kill(shattered.folder, killed)
         assert binding not in cluster.acls()  # another one is asked from now on
         assert cluster.create_acls([binding]) == {binding: None}
         (active,) = cluster.describe().witnesses

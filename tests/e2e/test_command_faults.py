@@ -11,9 +11,9 @@ import pytest
 
 from kplan.cluster.specs import NewTopic
 from kplan.model.refusal import Refusal
-from kplan.sandbox import control
-from kplan.sandbox.lifecycle import running
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox import fault
+from kplan.sandbox.lifecycle import temporary_sandbox
+from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
 from tests.brokers import SandboxOf
 from tests.e2e.commands import kplan
@@ -66,17 +66,17 @@ def test_one_of_several_addresses_is_enough(place: Place) -> None:
 
 
 def test_a_broker_may_hang_come_back_and_die_between_two_runs(tmp_path: Path) -> None:
-    with running() as sandbox:
+    with temporary_sandbox() as sandbox:
         place = Place(tmp_path, {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers})
         place.edit('provider "kafka" {}', 'provider "kafka" {\n  timeout = 3\n}')
         place.run("apply", "-auto-approve")
         before = (tmp_path / "state" / "kplan.json").read_bytes()
-        control.pause(sandbox.folder, 1)
+        fault.pause(sandbox.folder, 1)
         assert "no answer came in time" in place.fails("plan", "-detailed-exitcode", code=7)
         assert "no answer came in time" in place.fails("apply", "-auto-approve")
-        control.resume(sandbox.folder, 1)
+        fault.resume(sandbox.folder, 1)
         place.run("plan", "-detailed-exitcode")
-        control.kill(sandbox.folder, 1)
+        fault.kill(sandbox.folder, 1)
         assert "nothing listens there" in place.fails("drift")
         shown = kplan(tmp_path, "sandbox", "status", f"-folder={sandbox.folder}")
     assert shown.code == 1

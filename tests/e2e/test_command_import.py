@@ -8,8 +8,8 @@ import pytest
 
 from kplan.cluster.specs import AclBinding, NewTopic, TopicRef
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.resolve import connection_settings
-from kplan.sandbox.record import Sandbox
+from kplan.kafka.settings.resolver import resolve_settings
+from kplan.sandbox.sandbox import Sandbox
 from tests.e2e.commands import kplan
 
 pytestmark = pytest.mark.broker
@@ -36,7 +36,7 @@ def test_a_cluster_is_written_down_and_owned_and_then_there_is_nothing_to_do(
     tmp_path: Path, broker: Sandbox
 ) -> None:
     env = {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_servers}
-    settings = connection_settings(None, env, folder=tmp_path).settings
+    settings = resolve_settings(None, env, folder=tmp_path).settings
     assert settings is not None
     with closing(open_cluster(settings)) as cluster:
         assert set(cluster.create_topics(TOPICS).values()) == {None}

@@ -16,7 +16,7 @@ from kplan.cluster.specs import ConfigSource, TopicDescription
 from kplan.kinds.moving import RATES
 from kplan.kinds.topic_value import THROTTLED_REPLICAS
 from kplan.model.refusal import Refusal
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.e2e.commands import start
 from tests.e2e.places import Place, config_of, until
 

@@ -9,7 +9,7 @@ import pytest
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import AclBinding, TopicRef
 from kplan.kafka.cluster import open_cluster
-from kplan.sandbox.record import Sandbox, properties_file
+from kplan.sandbox.sandbox import Sandbox, properties_file
 from tests.contract.clusters import settings_of
 from tests.e2e.places import Place, until
 

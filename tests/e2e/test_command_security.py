@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.sandbox.record import Sandbox, properties_file
+from kplan.sandbox.sandbox import Sandbox, properties_file
 from tests.e2e.actors import password
 from tests.e2e.commands import kplan
 
@@ -133,7 +133,7 @@ TLS = {
 def test_certificates_are_given_in_every_way_of_terraforms_provider_and_are_written_nowhere(
     way: str, folder: Path, tls_broker: Sandbox
 ) -> None:
-    properties = tls_broker.client("admin")
+    properties = tls_broker.client_properties("admin")
     both = Path(properties["ssl.keystore.location"]).read_text(encoding="utf-8")
     at = both.index("-----BEGIN CERTIFICATE-----")
     pems = {

@@ -10,7 +10,7 @@ import pytest
 
 from kplan.cluster.specs import AclBinding, ConfigAlteration, NewTopic, TopicRef
 from kplan.model.refusal import Refusal
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.e2e.places import Place, config_of, until
 
 pytestmark = pytest.mark.broker

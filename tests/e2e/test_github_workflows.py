@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.specs import ConfigAlteration, TopicRef
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.sandbox import Sandbox
 from tests.e2e.actors import password
 from tests.e2e.places import CONFIGURATION, Place
 from tests.forge import Forge, serving

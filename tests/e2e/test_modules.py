@@ -11,10 +11,10 @@ import pytest
 from kplan.cluster.port import Cluster
 from kplan.cluster.specs import AclBinding, TopicRef
 from kplan.config.inputs import Inputs
-from kplan.config.load import load
+from kplan.config.load import load_configuration
 from kplan.kafka.cluster import open_cluster
 from kplan.kinds import KINDS
-from kplan.sandbox.record import Sandbox, properties_file
+from kplan.sandbox.sandbox import Sandbox, properties_file
 from tests.contract.clusters import settings_of
 from tests.e2e.actors import Actor, Refused
 from tests.e2e.commands import kplan
@@ -100,5 +100,5 @@ def _applied(folder: Path, sandbox: Sandbox) -> Outputs:
     env = {"KPLAN_COMMAND_CONFIG": str(properties_file(sandbox.folder, "admin"))}
     ran = kplan(folder, "apply", "-auto-approve", env=env)
     assert ran.code == 0, ran
-    outputs = load(folder, Inputs(), KINDS).outputs
+    outputs = load_configuration(folder, Inputs(), KINDS).outputs
     return {each.name: each.value for each in outputs}

@@ -24,12 +24,19 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # re-exported
 
 from kplan.model.errors import SandboxError
 from kplan.sandbox import launch
-from kplan.sandbox.control import kill, pause, restart, resume
+from kplan.sandbox.fault import kill, pause, restart, resume
 from kplan.sandbox.java import Java
-from kplan.sandbox.lifecycle import kit, logs, running, start, status, stop
-from kplan.sandbox.ports import free_ports
-from kplan.sandbox.process import State, is_alive
-from kplan.sandbox.record import Sandbox, properties_file
+from kplan.sandbox.launch import find_free_ports
+from kplan.sandbox.lifecycle import (
+    prepare_runtime,
+    read_logs,
+    read_status,
+    start_sandbox,
+    stop_sandbox,
+    temporary_sandbox,
+)
+from kplan.sandbox.process import ProcessState, is_alive
+from kplan.sandbox.sandbox import Sandbox, properties_file
 from kplan.sandbox.spec import SandboxSpec, Security
 
 pytestmark = pytest.mark.broker
@@ -109,7 +116,7 @@ def test_without_an_authorizer_acl_requests_are_refused(open_broker: Sandbox) ->
 @pytest.mark.parametrize("name", ["sasl_broker", "tls_broker"])
 def test_every_users_file_leads_in(name: str, user: str, request: pytest.FixtureRequest) -> None:
     sandbox: Sandbox = request.getfixturevalue(name)
-    assert cluster_id(sandbox.client(user)) == sandbox.cluster_id
+    assert cluster_id(sandbox.client_properties(user)) == sandbox.cluster_id
 
 
 @pytest.mark.parametrize("name", ["sasl_broker", "tls_broker"])
@@ -120,7 +127,7 @@ def test_only_the_first_user_has_rights_and_refusals_are_logged_by_principal(
     sandbox: Sandbox = request.getfixturevalue(name)
     assert broker_config(sandbox.properties)["node.id"] == "1"
     with pytest.raises(KafkaException, match="CLUSTER_AUTHORIZATION_FAILED"):
-        broker_config(sandbox.client("alice"))
+        broker_config(sandbox.client_properties("alice"))
     log = (sandbox.folder / "node-1" / "authorizer.log").read_text(encoding="utf-8")
     assert f"Principal = {sandbox.user('alice').principal} is Denied" in log
 
@@ -131,7 +138,7 @@ def test_kafkas_own_tool_reads_the_file_and_controllers_answer_it(
 ) -> None:
     """KIP-919: straight to the controllers, with the same credentials."""
     sandbox: Sandbox = request.getfixturevalue(name)
-    made = kit(sandbox.spec.kafka_version)
+    made = prepare_runtime(sandbox.spec.kafka_version)
     command = [str(made.java.launcher), "-cp", ":".join(map(str, made.class_path))]
     command += ["kafka.admin.ConfigCommand", "--entity-type=brokers", "--describe", "--all"]
     command += ["--entity-name=1", f"--bootstrap-controller={sandbox.bootstrap_controllers}"]
@@ -141,14 +148,17 @@ def test_kafkas_own_tool_reads_the_file_and_controllers_answer_it(
 
 
 def test_a_wrong_password_does_not_lead_in(sasl_broker: Sandbox) -> None:
-    wrong = {**sasl_broker.client("alice"), "sasl.jaas.config": 'username="alice" password="no"'}
+    wrong = {
+        **sasl_broker.client_properties("alice"),
+        "sasl.jaas.config": 'username="alice" password="no"',
+    }
     with pytest.raises(KafkaException):
         client(wrong).list_topics(timeout=2)
 
 
 def test_own_settings_and_an_older_metadata_version_reach_the_broker() -> None:
     spec = SandboxSpec(metadata_version="4.0-IV3", server_properties={"num.partitions": "7"})
-    with running(spec) as sandbox:
+    with temporary_sandbox(spec) as sandbox:
         assert broker_config(sandbox.properties)["num.partitions"] == "7"
         log = (sandbox.folder / "node-1" / "server.log").read_text(encoding="utf-8")
         assert "4.0-IV3" in log
@@ -158,16 +168,16 @@ def test_a_broker_that_cannot_start_is_reported_with_its_own_words(tmp_path: Pat
     """Formatting reads the settings that are wrong by themselves; this one only the server does."""
     spec = SandboxSpec(server_properties={"metric.reporters": "no.such.Reporter"})
     with pytest.raises(SandboxError, match=r"no\.such\.Reporter") as told:
-        start(tmp_path / "sandbox", spec)
+        start_sandbox(tmp_path / "sandbox", spec)
     assert "node-1" in told.value.hint
-    assert "no.such.Reporter" in logs(tmp_path / "sandbox")
-    assert not status(tmp_path / "sandbox").is_running
+    assert "no.such.Reporter" in read_logs(tmp_path / "sandbox")
+    assert not read_status(tmp_path / "sandbox").is_running
 
 
 def test_a_setting_that_kafka_refuses_is_reported_by_the_format(tmp_path: Path) -> None:
     spec = SandboxSpec(server_properties={"num.partitions": "many"})
     with pytest.raises(SandboxError, match=r"not formatted(.|\n)*num\.partitions"):
-        start(tmp_path / "sandbox", spec)
+        start_sandbox(tmp_path / "sandbox", spec)
 
 
 def test_a_port_that_someone_took_meanwhile_is_not_the_end(
@@ -176,25 +186,31 @@ def test_a_port_that_someone_took_meanwhile_is_not_the_end(
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        looks = iter([(taken.getsockname()[1], *free_ports(1)), free_ports(2)])
-        monkeypatch.setattr(launch, "free_ports", lambda _: next(looks))
-        sandbox = start(tmp_path / "sandbox", SandboxSpec())
+        looks = iter([(taken.getsockname()[1], *find_free_ports(1)), find_free_ports(2)])
+        monkeypatch.setattr(launch, "find_free_ports", lambda _: next(looks))
+        sandbox = start_sandbox(tmp_path / "sandbox", SandboxSpec())
         assert cluster_id(sandbox.properties) == sandbox.cluster_id
-    stop(sandbox.folder, grace_s=0)
+    stop_sandbox(sandbox.folder, grace_s=0)
     assert next(looks, None) is None
 
 
 def test_nodes_are_killed_paused_and_brought_back() -> None:
     """A restarted broker has its topics: data and ports are its own."""
     quick = {"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "500"}
-    with running(SandboxSpec(controllers=1, server_properties=quick)) as sandbox:
+    with temporary_sandbox(SandboxSpec(controllers=1, server_properties=quick)) as sandbox:
         pause(sandbox.folder, 101)
-        assert status(sandbox.folder).nodes == {1: State.RUNNING, 101: State.PAUSED}
+        assert read_status(sandbox.folder).nodes == {
+            1: ProcessState.RUNNING,
+            101: ProcessState.PAUSED,
+        }
         resume(sandbox.folder, 101)
         kill(sandbox.folder, 1)
-        assert status(sandbox.folder).nodes == {1: State.ENDED, 101: State.RUNNING}
+        assert read_status(sandbox.folder).nodes == {
+            1: ProcessState.ENDED,
+            101: ProcessState.RUNNING,
+        }
         restart(sandbox.folder, 1)
-        assert status(sandbox.folder).is_running
+        assert read_status(sandbox.folder).is_running
         assert cluster_id(sandbox.properties) == sandbox.cluster_id
 
 
@@ -213,16 +229,16 @@ def test_it_lives_on_when_its_starter_ends_and_needs_no_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`kplan sandbox start` is one process, `stop` another."""
-    kit(SandboxSpec().kafka_version)
+    prepare_runtime(SandboxSpec().kafka_version)
     monkeypatch.setenv("KPLAN_MAVEN_REPOSITORY", "http://127.0.0.1:1")
     folder = tmp_path / "sandbox"
     subprocess.run([sys.executable, "-c", START, str(folder)], check=True)
-    sandbox = status(folder).sandbox
+    sandbox = read_status(folder).sandbox
     assert sandbox is not None
-    assert status(folder).is_running
-    assert start(folder, SandboxSpec()) == sandbox
+    assert read_status(folder).is_running
+    assert start_sandbox(folder, SandboxSpec()) == sandbox
     assert cluster_id(sandbox.properties) == sandbox.cluster_id
-    assert stop(folder)
+    assert stop_sandbox(folder)
     assert not is_alive(sandbox.processes[1])
 
 
@@ -236,12 +252,12 @@ def test_ctrl_c_leaves_no_process(after_s: float, tmp_path: Path) -> None:
         starter.send_signal(signal.SIGINT)
     left = subprocess.run(["pgrep", "-f", str(folder)], capture_output=True, text=True, check=False)
     assert bool(left.stdout) is (starter.returncode == 0)
-    stop(folder, grace_s=0)
+    stop_sandbox(folder, grace_s=0)
 
 
 def test_the_classes_of_the_servers_are_archived() -> None:
     """Two thirds of a start are class loading otherwise."""
-    made = kit(SandboxSpec().kafka_version)
+    made = prepare_runtime(SandboxSpec().kafka_version)
     assert isinstance(made.java, Java)
     assert made.archive is not None
     assert made.archive.stat().st_size > 10_000_000
@@ -249,7 +265,7 @@ def test_the_classes_of_the_servers_are_archived() -> None:
 
 @pytest.mark.parametrize("security", [Security.NONE, Security.SASL])
 def test_kafka_3_9_starts_too(security: Security) -> None:
-    with running(SandboxSpec(kafka_version="3.9.1", security=security)) as sandbox:
+    with temporary_sandbox(SandboxSpec(kafka_version="3.9.1", security=security)) as sandbox:
         assert cluster_id(sandbox.properties) == sandbox.cluster_id
         log = (sandbox.folder / "node-1" / "server.log").read_text(encoding="utf-8")
         assert "Kafka version: 3.9.1" in log

@@ -27,12 +27,12 @@ from typing import BinaryIO
 
 LOADED = (
     "kplan.cli.main",
-    "kplan.cli.reporting",
+    "kplan.cli.report_option",
     "kplan.cli.run",
-    "kplan.cli.showing",
+    "kplan.cli.display",
     "kplan.cli.wiring",
     "kplan.kafka.cluster",
-    "kplan.kafka.resolve",
+    "kplan.kafka.settings.resolver",
     "kplan.report.reports",
     # After kplan, which imports them without the rest of their packages.
     "kafka.protocol.admin.acl",

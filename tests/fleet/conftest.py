@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 import pytest
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
-from kplan.fleet.engine import Engine, session
-from kplan.fleet.rows import OBJECTS, Row
+from kplan.fleet.session import SparkSettings, open_session
+from kplan.fleet.snapshot import OBJECT_SCHEMA, Row
 from kplan.fleet.tables import DELTA, PARQUET
-from tests.fleet.connect import QUICK, as_options, connect_server, delta, has_delta
-from tests.fleet.connector import connector
-from tests.fleet.engines import CONNECT, LOCAL, MIXED, STANDALONE, AtWork
-from tests.fleet.standalone import ON_LOOPBACK, standalone
+from tests.fleet.connect_server import (
+    FAST_SETTINGS,
+    as_options,
+    connect_server,
+    delta_server_settings,
+    has_delta,
+)
+from tests.fleet.kafka_connector import connector
+from tests.fleet.spark_target import CONNECT, LOCAL, MIXED, STANDALONE, SparkTarget
+from tests.fleet.standalone_cluster import ON_LOOPBACK, standalone
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -65,58 +71,60 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtWork]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkTarget]:
     """Start a Connect server; it can read topics."""
     log = tmp_path_factory.mktemp("connect") / "spark.log"
-    with connect_server(log, {**connector(), **delta()}) as remote:
-        yield AtWork(CONNECT, Engine(remote=remote, tables=TABLES), (f"-remote={remote}",))
+    with connect_server(log, {**connector(), **delta_server_settings()}) as remote:
+        yield SparkTarget(
+            CONNECT, SparkSettings(remote=remote, table_format=TABLES), (f"-remote={remote}",)
+        )
 
 
 @pytest.fixture(scope="session")
-def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AtWork]:
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkTarget]:
     """Start a master and two workers."""
-    conf = {**QUICK, **ON_LOOPBACK}
+    conf = {**FAST_SETTINGS, **ON_LOOPBACK}
     with (
         standalone(tmp_path_factory.mktemp("standalone")) as (master, java_home),
         pytest.MonkeyPatch.context() as ours,
     ):
         ours.setenv("JAVA_HOME", str(java_home))
-        engine = Engine(master, conf=conf, tables=TABLES)
-        yield AtWork(STANDALONE, engine, (f"-master={master}", *as_options(conf)))
+        engine = SparkSettings(master, conf=conf, table_format=TABLES)
+        yield SparkTarget(STANDALONE, engine, (f"-master={master}", *as_options(conf)))
 
 
 @pytest.fixture(scope="session")
-def at_work(request: pytest.FixtureRequest) -> AtWork:
+def at_work(request: pytest.FixtureRequest) -> SparkTarget:
     """Give the Spark that jobs of this process run on."""
     match request.config.getoption("--engine"):
         case "connect":
-            found: AtWork = request.getfixturevalue("server")
+            found: SparkTarget = request.getfixturevalue("server")
         case "standalone":
             found = request.getfixturevalue("workers")
         case _:
-            engine = Engine("local[2,4]", conf=QUICK, tables=TABLES)
-            found = AtWork(LOCAL, engine, as_options(QUICK))
+            engine = SparkSettings("local[2,4]", conf=FAST_SETTINGS, table_format=TABLES)
+            found = SparkTarget(LOCAL, engine, as_options(FAST_SETTINGS))
     return found
 
 
 @pytest.fixture(scope="session")
-def for_commands(request: pytest.FixtureRequest) -> AtWork:
+def for_commands(request: pytest.FixtureRequest) -> SparkTarget:
     """Give the Spark that commands run on: one that is there already serves them faster."""
     is_mixed = request.config.getoption("--engine") == MIXED
-    found: AtWork = request.getfixturevalue("server" if is_mixed else "at_work")
+    found: SparkTarget = request.getfixturevalue("server" if is_mixed else "at_work")
     if found.name == CONNECT:
         return found
     return replace(found, options=(*found.options, *as_options(connector())))
 
 
 @pytest.fixture(scope="session")
-def spark(at_work: AtWork) -> Iterator["SparkSession"]:
+def spark(at_work: SparkTarget) -> Iterator["SparkSession"]:
     """Open one session for all tests of this process."""
-    with session(at_work.engine) as found:
+    with open_session(at_work.engine) as found:
         yield found
 
 
 @pytest.fixture
 def objects(spark: "SparkSession") -> Callable[[Sequence[Row]], "DataFrame"]:
     """Make the rows of a run a DataFrame."""
-    return lambda rows: spark.createDataFrame([tuple(each) for each in rows], OBJECTS)
+    return lambda rows: spark.createDataFrame([tuple(each) for each in rows], OBJECT_SCHEMA)

@@ -10,28 +10,35 @@ import pytest
 from pyspark.sql.functions import expr
 
 from kplan.cluster.specs import AclBinding
-from kplan.fleet.access import REQUEST, access_of, acls_of, rules_of, verdicts, who_can
+from kplan.fleet.access import (
+    REQUEST_COLUMNS,
+    acl_rows,
+    authorizer_rules,
+    topic_access,
+    verdicts,
+    who_can,
+)
 from kplan.fleet.audit import (
-    last_used,
-    malformed,
-    parsed,
-    sums,
+    last_usage,
+    line_sums,
+    malformed_lines,
+    parse_lines,
     unused_acls,
     unused_topics,
     usage,
 )
-from kplan.fleet.inventory import unheard
-from kplan.fleet.lint import findings
-from kplan.fleet.logs import lines, logs_of
-from kplan.fleet.replay import planned_acls, replayed
-from kplan.fleet.rows import Row, value_row
-from kplan.fleet.topics import line_of
+from kplan.fleet.audit_file import list_log_files, read_lines
+from kplan.fleet.audit_topic import authorizer_line
+from kplan.fleet.inventory import clusters_without_log
+from kplan.fleet.lint import acl_findings
+from kplan.fleet.replay import acl_changes, replay_requests
+from kplan.fleet.snapshot import Row, object_row
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address
 from kplan.model.errors import UsageError
 from kplan.model.plan import Action, Change
-from kplan.policy.access import OPERATIONS, Acls, Request, Rules
-from kplan.policy.access_queries import who_can as single_who_can
+from kplan.policy.access_query import who_can as single_who_can
+from kplan.policy.authorizer import OPERATIONS, AccessRequest, AclIndex, AuthorizerRules
 from kplan.workflow.fleet_access import _placed
 
 if TYPE_CHECKING:
@@ -82,7 +89,7 @@ def acl(
 
 
 def row(found: Acl, cluster: str = "eu") -> Row:
-    return value_row(cluster, KIND, found)
+    return object_row(cluster, KIND, found)
 
 
 def topic(name: str, cluster: str = "eu") -> Row:
@@ -122,13 +129,13 @@ def test_the_join_says_what_the_authorizer_of_each_cluster_says(
     """K4-34: deny before allow, prefixes, wildcards, hosts, implied operations, super users."""
     dice = random.Random(7)
     rows: list[Row] = []
-    oracles: dict[str, Acls] = {}
+    oracles: dict[str, AclIndex] = {}
     for number in range(12):
         cluster, is_open = f"c{number}", number % 3 == 0
         held = random_acls(dice, dice.randint(0, 9))
         rows += [about(cluster, everyone=str(is_open).lower()), *(row(a, cluster) for a in held)]
-        rules = Rules(frozenset({"User:root"}), allow_everyone=is_open)
-        oracles[cluster] = Acls((binding(each) for each in held), rules)
+        rules = AuthorizerRules(frozenset({"User:root"}), allow_everyone=is_open)
+        oracles[cluster] = AclIndex((binding(each) for each in held), rules)
     asked = [
         (cluster, who, host, operation, "TOPIC", name)
         for cluster in oracles
@@ -137,13 +144,13 @@ def test_the_join_says_what_the_authorizer_of_each_cluster_says(
         for operation in ("READ", "DESCRIBE", "DESCRIBE_CONFIGS", "ALTER")
         for name in ("a", "abc", "*", "*x", "orders.eu", "zzz")
     ]
-    requests = spark.createDataFrame(asked, [*REQUEST])
+    requests = spark.createDataFrame(asked, [*REQUEST_COLUMNS])
     found = objects(rows)
-    acls = acls_of(found).withColumn("is_allowed", expr("true"))
-    told = verdicts(requests, acls, rules_of(found), ["is_allowed"]).collect()
+    acls = acl_rows(found).withColumn("is_allowed", expr("true"))
+    told = verdicts(requests, acls, authorizer_rules(found), ["is_allowed"]).collect()
     assert len(told) == len(asked) == 2304
     for cluster, who, host, operation, kind, name, is_allowed in told:
-        verdict = oracles[cluster].verdict(Request(who, host, operation, kind, name))
+        verdict = oracles[cluster].authorize(AccessRequest(who, host, operation, kind, name))
         assert is_allowed == verdict.is_allowed, (cluster, who, host, operation, name)
 
 
@@ -183,7 +190,7 @@ def test_who_can_is_what_the_single_cluster_says(objects: Make) -> None:
     held["c0"] += [acl("ab", "User:z"), acl("ab", "User:z", "Read", "Deny", host="10.0.0.1")]
     rows = [about(name, everyone="true") for name in held]
     rows += [row(each, name) for name, acls in held.items() for each in acls]
-    rules = Rules(frozenset({"User:root"}), allow_everyone=True)
+    rules = AuthorizerRules(frozenset({"User:root"}), allow_everyone=True)
     told = who_can(objects(rows), "READ", "TOPIC", "ab").collect()
     asked = ("READ", ("TOPIC", "ab"))
     expected = {
@@ -206,7 +213,7 @@ def test_what_a_principal_may_do_in_any_cluster(objects: Make) -> None:
             ),
         ]
     )
-    assert [tuple(each) for each in access_of(found, "User:a").collect()] == [
+    assert [tuple(each) for each in topic_access(found, "User:a").collect()] == [
         ("eu", "orders", "DESCRIBE, READ"),
         ("us", "orders", "DESCRIBE, WRITE"),
     ]
@@ -219,27 +226,27 @@ def test_the_access_of_a_principal_is_what_the_authorizer_of_each_cluster_says(
     dice = random.Random(11)
     names = ("a", "abc", "*x", "orders.eu", "zzz")
     rows: list[Row] = []
-    oracles: dict[str, Acls] = {}
+    oracles: dict[str, AclIndex] = {}
     for number in range(12):
         cluster, is_open = f"c{number}", number % 3 == 0
         held = random_acls(dice, dice.randint(0, 9))
         rows += [about(cluster, everyone=str(is_open).lower()), *(row(a, cluster) for a in held)]
         rows += [topic(each, cluster) for each in names]
-        rules = Rules(frozenset({"User:root"}), allow_everyone=is_open)
-        oracles[cluster] = Acls((binding(each) for each in held), rules)
+        rules = AuthorizerRules(frozenset({"User:root"}), allow_everyone=is_open)
+        oracles[cluster] = AclIndex((binding(each) for each in held), rules)
     found = objects(rows)
     for who in ("User:a", "User:root", "Team:x"):
         allowed = {
             (cluster, name): [
                 operation
                 for operation in sorted(OPERATIONS["TOPIC"])
-                if oracle.verdict(Request(who, "*", operation, "TOPIC", name)).is_allowed
+                if oracle.authorize(AccessRequest(who, "*", operation, "TOPIC", name)).is_allowed
             ]
             for cluster, oracle in oracles.items()
             for name in names
         }
         expected = [(*place, ", ".join(each)) for place, each in sorted(allowed.items()) if each]
-        assert listed(access_of(found, who), "cluster", "topic", "operations") == expected
+        assert listed(topic_access(found, who), "cluster", "topic", "operations") == expected
 
 
 def logged(at: str, who: str, verdict: str, what: str, count: int = 1) -> str:
@@ -270,8 +277,8 @@ def test_the_lines_of_a_log_are_added_up_and_none_is_lost(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     (tmp_path / "authorizer.log").write_text("\n".join(LOG) + "\n")
-    logs = logs_of(spark, "eu", [str(tmp_path / "authorizer.log")])
-    taken = sums(parsed(lines(spark, "eu", logs)))
+    logs = list_log_files(spark, "eu", [str(tmp_path / "authorizer.log")])
+    taken = line_sums(parse_lines(read_lines(spark, "eu", logs)))
     used = usage(taken).orderBy("principal").drop("source").collect()
     assert [tuple(each)[:9] for each in used] == [
         (
@@ -280,7 +287,7 @@ def test_the_lines_of_a_log_are_added_up_and_none_is_lost(
         ),
         ("eu", "User:a", "10.0.0.1", "READ", "TOPIC", "orders", True, "FETCH", 2),
     ]
-    kept = [each.line for each in malformed(taken).collect()]
+    kept = [each.line for each in malformed_lines(taken).collect()]
     assert sorted(kept) == sorted(LOG[3:])
 
 
@@ -296,13 +303,15 @@ def test_events_of_audit_topics_become_lines(spark: "SparkSession") -> None:
     """Those of log4j are in `test_fleet_command.py`, from a real topic."""
     text = spark.createDataFrame([("eu", "x", CLOUD_EVENT), ("eu", "x", HALF_AN_EVENT)])
     found = text.toDF("cluster", "source", "value")
-    taken = sums(parsed(found.withColumn("line", line_of(found["value"])).drop("value")))
+    taken = line_sums(
+        parse_lines(found.withColumn("line", authorizer_line(found["value"])).drop("value"))
+    )
     (used,) = usage(taken).collect()
     assert (used["cluster"], *tuple(used)[2:10]) == (
         *("eu", "User:a", "10.0.0.1", "ALTER_CONFIGS", "TOPIC", "orders", False),
         *("IncrementalAlterConfigs", 1),
     )
-    assert [each.line for each in malformed(taken).collect()] == [HALF_AN_EVENT]
+    assert [each.line for each in malformed_lines(taken).collect()] == [HALF_AN_EVENT]
 
 
 def used_by(spark: "SparkSession", *asked: tuple[str, str, str]) -> "DataFrame":
@@ -331,7 +340,7 @@ def test_what_nobody_used_is_found(spark: "SparkSession", objects: Make) -> None
     assert listed(unused_topics(found, used), "topic", "evidence") == [("old", "log")]
     left = [(each.resource_name, each.principal) for each in unused_acls(found, used).collect()]
     assert sorted(left) == [("old", "User:a"), ("orders", "User:z")]
-    last, _ = last_used(used).collect()
+    last, _ = last_usage(used).collect()
     assert (last.principal, last.operations, last.last_at) == (
         "User:a",
         "READ",
@@ -378,7 +387,9 @@ def test_a_topic_that_offsets_show_in_use_is_no_candidate(
     ]
     assert listed(unused_acls(objects(rows), used), "cluster") == [("eu",)]
     denied = used.selectExpr("* except (cluster, is_allowed)", "'us' cluster", "false is_allowed")
-    assert listed(unheard(objects([*rows, about("ap")]), used.unionByName(denied)), "*") == [
+    assert listed(
+        clusters_without_log(objects([*rows, about("ap")]), used.unionByName(denied)), "*"
+    ) == [
         ("ap", "no authorizer log of it is kept"),
         ("us", "its log tells denials only"),
     ]
@@ -404,7 +415,7 @@ def test_acls_that_do_nothing_are_found_with_what_covers_them(objects: Make) -> 
         *(about("us"), topic("orders", "us"), row(on_all, "us"), row(narrow, "us")),
         row(acl("orders", permission="Deny"), "us"),
     ]
-    told = {tuple(each) for each in findings(objects(rows)).collect()}
+    told = {tuple(each) for each in acl_findings(objects(rows)).collect()}
     by_wide = str(KIND.identify(wide))
     assert {each for each in told if each[1] == "shadowed"} == {
         ("eu", "shadowed", str(KIND.identify(narrow)), by_wide),
@@ -440,15 +451,15 @@ def test_a_plan_is_replayed_against_what_was_really_asked(
         for name in (*NAMES, "zzz")
     ]
     found = objects([about("eu"), *(row(each) for each in held)])
-    gone, brought = planned_acls(spark, {"eu": changes})
-    told = replayed(used_by(spark, *history), found, gone, brought).collect()
+    gone, brought = acl_changes(spark, {"eu": changes})
+    told = replay_requests(used_by(spark, *history), found, gone, brought).collect()
 
-    before = Acls(map(binding, held))
-    after = Acls(map(binding, [*held[6:], *coming, acl("zzz", "User:b", "All")]))
+    before = AclIndex(map(binding, held))
+    after = AclIndex(map(binding, [*held[6:], *coming, acl("zzz", "User:b", "All")]))
     expected = set()
     for who, operation, name in history:
-        asked = Request(who, "10.0.0.1", operation, "TOPIC", name)
-        was, will_be = before.verdict(asked).is_allowed, after.verdict(asked).is_allowed
+        asked = AccessRequest(who, "10.0.0.1", operation, "TOPIC", name)
+        was, will_be = before.authorize(asked).is_allowed, after.authorize(asked).is_allowed
         if was != will_be:
             expected.add(("denied" if was else "allowed", who, operation, name))
     assert {(e.effect, e.principal, e.operation, e.resource_name) for e in told} == expected

@@ -19,18 +19,18 @@ import pytest
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.config.inputs import Inputs
-from kplan.fleet.access import REQUEST, matching
-from kplan.fleet.engine import suited
-from kplan.fleet.local import local
-from kplan.fleet.tables import RUNS
-from kplan.fleet.topics import ENDS
+from kplan.fleet.access import REQUEST_COLUMNS, matching_acls
+from kplan.fleet.audit_topic import OFFSET_SCHEMA
+from kplan.fleet.dataframe import create_dataframe
+from kplan.fleet.session import enable_codegen
+from kplan.fleet.tables import RUN_SCHEMA
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change
 from kplan.model.tables import Figures
 from kplan.workflow import fleet, fleet_access, fleet_audit, fleet_report
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
-from tests.fleet.engines import CONNECT, AtWork
+from tests.fleet.spark_target import CONNECT, SparkTarget
 from tests.sites import Quiet
 
 if TYPE_CHECKING:
@@ -44,7 +44,9 @@ FEW = {"cluster", "kind", "finding", "risk", "effect", "standing", "attempt", "r
 FEW |= {"name", "tells"}  # of labels
 FEW |= {"source", "stamp"}  # of logs
 FILES = {"path", "modificationTime", "length", "content", "_metadata"}
-SMALL_TABLES = [{each.split()[0] for each in table.split(", ")} for table in (RUNS, ENDS)]
+SMALL_TABLES = [
+    {each.split()[0] for each in table.split(", ")} for table in (RUN_SCHEMA, OFFSET_SCHEMA)
+]
 SMALL_TABLES.append(FILES)
 ONE_CLUSTER = {"_saved", "seen", "_write_removals"}
 """Functions that take the rows of one cluster after another, as a stream."""
@@ -204,7 +206,7 @@ VERBS: dict[str, Asked] = {
 
 
 def test_no_verb_takes_rows_without_a_bound(
-    at_work: AtWork, options: FleetOptions, ports: FleetPorts
+    at_work: SparkTarget, options: FleetOptions, ports: FleetPorts
 ) -> None:
     """One test, as each verb needs what those before it have stored."""
     if at_work.name == CONNECT:
@@ -218,7 +220,7 @@ def test_no_verb_takes_rows_without_a_bound(
     assert not {name: told for name, told in wrong.items() if told}
 
 
-def test_the_search_sees_what_has_no_bound(at_work: AtWork, spark: "SparkSession") -> None:
+def test_the_search_sees_what_has_no_bound(at_work: SparkTarget, spark: "SparkSession") -> None:
     if at_work.name == CONNECT:
         pytest.skip("Connect does not show the plans of Spark")
     from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
@@ -237,7 +239,7 @@ def test_the_search_sees_what_has_no_bound(at_work: AtWork, spark: "SparkSession
 
 
 def test_acls_are_hashed_however_few_the_requests_seem(
-    at_work: AtWork, spark: "SparkSession"
+    at_work: SparkTarget, spark: "SparkSession"
 ) -> None:
     """Repeated under each key they are many, which Spark does not see (decision 0068)."""
     if at_work.name == CONNECT:
@@ -248,8 +250,10 @@ def test_acls_are_hashed_however_few_the_requests_seem(
     held = [
         ("eu", f"{n}", "TOPIC", "or", "PREFIXED", "User:a", "*", "READ", "ALLOW") for n in "123"
     ]
-    asked = local(spark, [one], ", ".join(f"{name} string" for name in REQUEST))
-    found = matching(asked, local(spark, held, ", ".join(f"{each} string" for each in columns)))
+    asked = create_dataframe(spark, [one], ", ".join(f"{name} string" for name in REQUEST_COLUMNS))
+    found = matching_acls(
+        asked, create_dataframe(spark, held, ", ".join(f"{each} string" for each in columns))
+    )
     plan = found._jdf.queryExecution().executedPlan().toString()
     assert "BuildRight" in plan
     assert "BuildLeft" not in plan
@@ -257,7 +261,7 @@ def test_acls_are_hashed_however_few_the_requests_seem(
 
 
 def test_code_is_made_for_queries_only_where_there_is_enough_to_read(
-    at_work: AtWork, spark: "SparkSession"
+    at_work: SparkTarget, spark: "SparkSession"
 ) -> None:
     """And never in a session that the user has set up (decision 0089)."""
     if at_work.name == CONNECT:
@@ -266,15 +270,15 @@ def test_code_is_made_for_queries_only_where_there_is_enough_to_read(
     few, many = spark.range(9), spark.range(10_000_000)
     names = (made, "spark.sql.codegen.factoryMode")
     before = {name: str(spark.conf.get(name)) for name in names}
-    suited(many)
+    enable_codegen(many)
     assert spark.conf.get(made) == "false"
     spark.conf.set("spark.kplan.suits", "true")
     try:
-        suited(few)
+        enable_codegen(few)
         assert spark.conf.get(made) == "false"
         for read, rows in ((many, 0), (few, 1_000_000)):
             spark.conf.set(made, "false")
-            suited(read, rows)
+            enable_codegen(read, rows)
             assert spark.conf.get(made) == "true"
     finally:
         spark.conf.unset("spark.kplan.suits")

@@ -18,17 +18,17 @@ from pyarrow.dataset import dataset
 from kplan.cluster.specs import ConfigAlteration, NewTopic
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.librdkafka import librdkafka_settings
-from kplan.kafka.settings import ConnectionSettings
-from kplan.sandbox.kit import node_folder
-from kplan.sandbox.record import Sandbox, properties_file
+from kplan.kafka.settings.connection import ConnectionSettings
+from kplan.sandbox.runtime import node_folder
+from kplan.sandbox.sandbox import Sandbox, properties_file
 from kplan.sandbox.spec import SandboxSpec, Security
 from tests.brokers import SandboxOf
 from tests.contract.clusters import settings_of
 from tests.e2e.actors import Actor, Refused
 from tests.e2e.commands import Ran, kplan
 from tests.e2e.places import Place, config_of, until
-from tests.fleet.engines import AtWork
-from tests.fleet.screens import Screen
+from tests.fleet.spark_target import SparkTarget
+from tests.fleet.terminal import Terminal
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -180,7 +180,7 @@ def fleet(
     tmp_path_factory: pytest.TempPathFactory,
     audited: Sandbox,
     open_broker: Sandbox,
-    for_commands: AtWork,
+    for_commands: SparkTarget,
 ) -> Iterator[FleetAtWork]:
     """Two real clusters, one of them secured; one is down, one says nothing, one refuses us."""
     folder = tmp_path_factory.mktemp("fleet")
@@ -347,7 +347,7 @@ def test_what_is_live_is_held_against_the_policies_of_its_configuration(
 
 
 def test_an_interrupt_ends_what_spark_does_for_us(fleet: FleetAtWork) -> None:
-    screen = Screen(fleet.folder, "fleet", "snapshot", "-cluster=silent", *fleet.options)
+    screen = Terminal(fleet.folder, "fleet", "snapshot", "-cluster=silent", *fleet.options)
     assert screen.shows("Reading 1 clusters.* 0/1 "), screen.text
     screen.process.send_signal(signal.SIGINT)
     assert screen.ended() == 128 + signal.SIGINT, screen.text

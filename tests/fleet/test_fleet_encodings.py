@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.audit import malformed, parsed, sums, usage
+from kplan.fleet.audit import line_sums, malformed_lines, parse_lines, usage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -21,8 +21,10 @@ def test_bytes_that_are_no_text_take_nothing_from_the_lines_of_a_log(spark: "Spa
     """Arrow and what reads Parquet beside Spark stop at them."""
     rows = [("eu", "x", LINE), ("eu", "x", b"caf\xe9 \xff\xfe")]
     read = spark.createDataFrame(rows, "cluster string, source string, line binary")
-    found = sums(parsed(read.selectExpr("cluster", "source", "cast(line as string) as line")))
+    found = line_sums(
+        parse_lines(read.selectExpr("cluster", "source", "cast(line as string) as line"))
+    )
     (used,) = usage(found).toArrow().to_pylist()
     assert used["principal"] == "User:caf\ufffd"
-    (stray,) = malformed(found).toArrow().to_pylist()
+    (stray,) = malformed_lines(found).toArrow().to_pylist()
     assert stray["line"] == "caf\ufffd \ufffd\ufffd"

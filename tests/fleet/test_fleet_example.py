@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.commands import environ, kplan
-from tests.fleet.engines import AtWork
+from tests.fleet.spark_target import SparkTarget
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker]
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "fleet"
 
 
-def test_files_are_read_as_the_readme_says(at_work: AtWork, tmp_path: Path) -> None:
+def test_files_are_read_as_the_readme_says(at_work: SparkTarget, tmp_path: Path) -> None:
     folder = tmp_path / "fleet"
     shutil.copytree(EXAMPLE, folder)
     taken = kplan(folder, "fleet", "snapshot", *at_work.options, env={})
@@ -27,7 +27,7 @@ def test_files_are_read_as_the_readme_says(at_work: AtWork, tmp_path: Path) -> N
 
 @pytest.mark.timeout(900)
 def test_three_real_clusters_are_read_drift_are_audited_and_replayed(
-    for_commands: AtWork, tmp_path: Path
+    for_commands: SparkTarget, tmp_path: Path
 ) -> None:
     """Issue 6, real input: every step checks its exit code, and clients are real.
 

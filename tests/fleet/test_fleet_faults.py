@@ -14,14 +14,14 @@ import pytest
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import NewTopic
-from kplan.fleet.audit import parsed
-from kplan.fleet.logs import lines, logs_of
-from kplan.fleet.reading import Source
-from kplan.fleet.rows import Row
-from kplan.fleet.source import clusters
+from kplan.fleet.audit import parse_lines
+from kplan.fleet.audit_file import list_log_files, read_lines
+from kplan.fleet.data_source import read_clusters
+from kplan.fleet.reader import SnapshotSource
+from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store
 from kplan.model.errors import AuthError, FleetError, Unreachable
-from tests.fleet.engines import STANDALONE, AtWork
+from tests.fleet.spark_target import STANDALONE, SparkTarget
 from tests.unit.state.state_faults import small_disk
 
 if TYPE_CHECKING:
@@ -78,16 +78,16 @@ def test_other_clusters_are_read_whatever_befalls_one(
     cut.write_text('{"kind": "kplan snapshot", "format": 1, "rows": 2}\n["c", "cluster"')
     foreign.write_text('{"version": 4, "serial": 1}\n')
     sources = [
-        Source("killed", {}, partial(killed_once, str(tmp_path / "marker"))),
-        Source("down", {}, down),
-        Source("locked", {}, locked),
-        Source("silent", {}, hangs, deadline_s=0.5),
-        Source("cut", {}, file=cut),
-        Source("foreign", {}, file=foreign),
-        Source("well", {}, partial(memory, "a", "b")),
+        SnapshotSource("killed", {}, partial(killed_once, str(tmp_path / "marker"))),
+        SnapshotSource("down", {}, down),
+        SnapshotSource("locked", {}, locked),
+        SnapshotSource("silent", {}, hangs, deadline_s=0.5),
+        SnapshotSource("cut", {}, file=cut),
+        SnapshotSource("foreign", {}, file=foreign),
+        SnapshotSource("well", {}, partial(memory, "a", "b")),
     ]
     store = Store(spark, str(tmp_path / "store"))
-    found = store.objects(store.append(clusters(spark, sources), "run", MONDAY))
+    found = store.objects(store.add_run(read_clusters(spark, sources), "run", MONDAY))
     told = found.where("kind in ('kafka_topic', 'unread')").select("cluster", "identity")
     assert sorted(tuple(each) for each in told.collect()) == [
         *((name, "*") for name in ("cut", "down", "foreign")),
@@ -109,15 +109,17 @@ def test_other_clusters_are_read_whatever_befalls_one(
 
 
 def test_the_task_of_a_killed_executor_is_done_by_another(
-    at_work: AtWork, spark: "SparkSession", tmp_path: Path
+    at_work: SparkTarget, spark: "SparkSession", tmp_path: Path
 ) -> None:
     if at_work.name != STANDALONE:
         pytest.skip("this Spark has no executor that it could lose")
     sources = [
-        Source("killed", {}, partial(executor_killed_once, str(tmp_path / "marker"))),
-        *(Source(f"well-{number}", {}, partial(memory, "a")) for number in range(4)),
+        SnapshotSource("killed", {}, partial(executor_killed_once, str(tmp_path / "marker"))),
+        *(SnapshotSource(f"well-{number}", {}, partial(memory, "a")) for number in range(4)),
     ]
-    found = clusters(spark, sources).where("kind = 'kafka_topic'").select("cluster", "identity")
+    found = (
+        read_clusters(spark, sources).where("kind = 'kafka_topic'").select("cluster", "identity")
+    )
     assert sorted(tuple(each) for each in found.collect()) == [
         ("killed", "survivor"),
         *((f"well-{number}", "a") for number in range(4)),
@@ -132,9 +134,9 @@ def test_a_full_disk_takes_nothing_from_the_runs_that_are_there(
     many = [Row("eu", "kafka_topic", os.urandom(400).hex(), "", "{}") for _ in range(600)]
     with small_disk(tmp_path / "disk", 256 * 1024):
         store = Store(spark, str(tmp_path / "disk"))
-        store.append(objects(few), "small", MONDAY)
+        store.add_run(objects(few), "small", MONDAY)
         with pytest.raises(FleetError, match="No space left on device") as full:
-            store.append(objects([*few, *many]), "large", MONDAY)
+            store.add_run(objects([*few, *many]), "large", MONDAY)
         assert "Nothing of it counts" in full.value.hint
         assert [each.run for each in store.runs()] == ["small"]
         assert store.objects(store.run()).count() == 1
@@ -167,11 +169,11 @@ def test_logs_that_are_read_by_two_at_once_count_once(
 
 def _keep(store: Store, cluster: str, log: Path) -> None:
     spark = store._spark
-    logs = logs_of(spark, cluster, [str(log)])
-    store.append_audit(parsed(lines(spark, cluster, logs)), logs)
+    logs = list_log_files(spark, cluster, [str(log)])
+    store.append_audit(parse_lines(read_lines(spark, cluster, logs)), logs)
 
 
 def _kept(store: Store) -> dict[str, int]:
-    counts = store.audit().groupBy("cluster").sum("count")
-    assert store.malformed().count() == 2
+    counts = store.usage().groupBy("cluster").sum("count")
+    assert store.malformed_lines().count() == 2
     return {str(row[0]): int(row[1]) for row in counts.collect()}

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet.engines import CONNECT, LOCAL, STANDALONE, AtWork
-from tests.fleet.screens import PATIENCE_S, Screen, children, is_alive
+from tests.fleet.spark_target import CONNECT, LOCAL, STANDALONE, SparkTarget
+from tests.fleet.terminal import TIMEOUT_S, Terminal, children, is_alive
 
 pytestmark = pytest.mark.spark
 
@@ -38,10 +38,10 @@ def silent() -> Iterator[int]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_tasks_are_shown_and_an_interrupt_leaves_no_process_and_no_run_behind(
-    at_work: AtWork, tmp_path: Path, silent: int, number: signal.Signals
+    at_work: SparkTarget, tmp_path: Path, silent: int, number: signal.Signals
 ) -> None:
     (tmp_path / "fleet.hcl").write_text(FLEET.format(port=silent), encoding="utf-8")
-    screen = Screen(tmp_path, "fleet", "snapshot", *at_work.options)
+    screen = Terminal(tmp_path, "fleet", "snapshot", *at_work.options)
     assert screen.shows("Reading 1 clusters.* 0/1 "), screen.text
     time.sleep(1)  # the task is with its worker
     started = children(screen.process.pid)
@@ -54,7 +54,7 @@ def test_tasks_are_shown_and_an_interrupt_leaves_no_process_and_no_run_behind(
         assert screen.ended() == -signal.SIGKILL
     assert "Traceback" not in screen.text
     assert "WARN" not in screen.text
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + TIMEOUT_S
     while any(map(is_alive, started)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not [each for each in started if is_alive(each)]

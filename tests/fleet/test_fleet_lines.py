@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.fleet.audit import malformed, parsed, sums, usage
+from kplan.fleet.audit import line_sums, malformed_lines, parse_lines, usage
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,13 +50,15 @@ def test_what_is_whole_is_read_and_what_is_not_is_kept_as_often_as_it_is_there(
     spark: "SparkSession",
 ) -> None:
     rows = [("eu", "x", each) for each in (*WHOLE, *BROKEN, *BROKEN, *WHOLE, *WHOLE)]
-    found = sums(parsed(spark.createDataFrame(rows, "cluster string, source string, line string")))
+    found = line_sums(
+        parse_lines(spark.createDataFrame(rows, "cluster string, source string, line string"))
+    )
     used = usage(found).collect()
     told = {(row.principal, row.resource_type, row.resource_name) for row in used}
     assert told == set(WHOLE.values())
     assert sum(row["count"] for row in used) == 3 * len(WHOLE)
     assert {str(row.first_at) for row in used} == {"2026-11-01 10:00:00.123000"}
-    stray = {each.line: each["count"] for each in malformed(found).collect()}
+    stray = {each.line: each["count"] for each in malformed_lines(found).collect()}
     assert stray == dict.fromkeys(BROKEN, 2)
 
 
@@ -64,7 +66,9 @@ def test_no_line_takes_long_however_its_words_repeat(spark: "SparkSession") -> N
     """Names are what clients make of them, so that a cut line may try every end."""
     cut = line(what="Topic:LITERAL:" + line().partition(" with ")[0] * 300).partition(" with ")[0]
     rows = [("eu", "x", cut)]
-    found = sums(parsed(spark.createDataFrame(rows, "cluster string, source string, line string")))
+    found = line_sums(
+        parse_lines(spark.createDataFrame(rows, "cluster string, source string, line string"))
+    )
     began = time.monotonic()
-    assert malformed(found).count() == 1
+    assert malformed_lines(found).count() == 1
     assert time.monotonic() - began < 60

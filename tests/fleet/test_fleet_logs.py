@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kplan.config.fleet_file import FleetCluster
-from kplan.fleet.audit import asked_since, parsed
-from kplan.fleet.logs import lines, logs_of, unread
-from kplan.fleet.store import Store, UnreadLog
+from kplan.fleet.audit import parse_lines, usage_since
+from kplan.fleet.audit_file import list_log_files, new_log_files, read_lines
+from kplan.fleet.store import Store, UnreadableLog
 from kplan.model.errors import FleetError
 from kplan.model.source import SourceRange
 from kplan.workflow.fleet_audit import _ingest_files
@@ -36,14 +36,16 @@ def line(topic: str, at: str = "10:00:00,123", day: int = 1) -> str:
 def ingest(store: Store, pattern: Path, zone: str = "", cluster: str = "eu") -> list[str]:
     """Read what is new as `kplan fleet audit ingest` does; returns the names of what was read."""
     spark = store._spark
-    new = unread(logs_of(spark, cluster, [str(pattern)], zone), store.stamps(cluster))
+    new = new_log_files(
+        list_log_files(spark, cluster, [str(pattern)], zone), store.log_stamps(cluster)
+    )
     if new:
-        store.append_audit(parsed(lines(spark, cluster, new)), new, zone)
+        store.append_audit(parse_lines(read_lines(spark, cluster, new)), new, zone)
     return [Path(each.source).name for each in new]
 
 
 def requests(store: Store) -> Counter[str]:
-    rows = store.audit().collect()
+    rows = store.usage().collect()
     found = Counter[str]()
     for row in rows:
         found[row["resource_name"]] += row["count"]
@@ -58,7 +60,7 @@ def test_each_request_of_a_log_counts_once_whatever_becomes_of_it(
     every = tmp_path / "*.log*"
     log.write_text(STRAY + line("orders", "02:30:00,000") + line("stock")[:80])
     assert ingest(store, every) == ["b%5B1%5D.log"]
-    assert store.malformed().count() == 2
+    assert store.malformed_lines().count() == 2
 
     whole = STRAY + line("orders", "02:30:00,000") + line("stock")
     with gzip.open(tmp_path / "b[1].log.1.gz", "wb") as packed:
@@ -68,9 +70,9 @@ def test_each_request_of_a_log_counts_once_whatever_becomes_of_it(
     assert len(ingest(store, every, "Europe/Berlin")) == 3
     assert ingest(store, every, "Europe/Berlin") == []
     assert requests(store) == {"orders": 1, "stock": 1, "bills": 2}
-    first = min(row["first_at"] for row in store.audit().collect())
+    first = min(row["first_at"] for row in store.usage().collect())
     assert str(first) == "2026-11-01 01:30:00"
-    kept = [(each["line"], each["count"]) for each in store.malformed().collect()]
+    kept = [(each["line"], each["count"]) for each in store.malformed_lines().collect()]
     assert kept == [(STRAY.strip(), 1)]
 
 
@@ -87,13 +89,13 @@ def test_a_log_that_is_cut_is_named_and_takes_nothing_from_the_others(
     assert requests(store) == {"orders": 1}
 
     (tmp_path / "a.log").unlink()
-    with pytest.raises(UnreadLog):
+    with pytest.raises(UnreadableLog):
         _ingest_files(store, spark, cluster)
 
 
 def test_a_pattern_that_fits_nothing_is_named(spark: "SparkSession", tmp_path: Path) -> None:
     with pytest.raises(FleetError, match=r"Cluster eu: there is no log \S*none-\*\.log"):
-        logs_of(spark, "eu", [str(tmp_path / "none-*.log")])
+        list_log_files(spark, "eu", [str(tmp_path / "none-*.log")])
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -105,7 +107,7 @@ def test_logs_are_asked_by_days_and_kept_as_long_as_is_said(
     (tmp_path / "authorizer.log.1").write_text(line("stock"))
     ingest(store, tmp_path / "*.log*", cluster="e'u:1")
     second = datetime(2026, 11, 2, 10, tzinfo=UTC)
-    asked = asked_since(store.audit(), second).collect()
+    asked = usage_since(store.usage(), second).collect()
     assert [row["count"] for row in asked] == [1, 1]
 
     assert store.vacuum_logs(timedelta(days=5), second) == 0

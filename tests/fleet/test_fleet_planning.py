@@ -10,16 +10,22 @@ import pytest
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import NewTopic
 from kplan.config.inputs import Inputs
-from kplan.config.load import load
-from kplan.fleet import inventory, shown
-from kplan.fleet.judging import Judges, violations
-from kplan.fleet.planning import ORDER, Wanted, counts, coverage, plans, undeclared
-from kplan.fleet.reading import Source, read_rows
-from kplan.fleet.rows import Row
-from kplan.fleet.saved import write_file
-from kplan.fleet.source import clusters
+from kplan.config.load import load_configuration
+from kplan.fleet import inventory, output
+from kplan.fleet.data_source import read_clusters
+from kplan.fleet.plan import (
+    FINDING_ORDER,
+    FleetPlanRequest,
+    coverage,
+    finding_counts,
+    plan_clusters,
+    undeclared_clusters,
+)
+from kplan.fleet.policy import FleetPolicies, check_policies
+from kplan.fleet.reader import SnapshotSource, read_rows
+from kplan.fleet.snapshot import Row, write_snapshot
 from kplan.kinds import KINDS
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.errors import Unreachable
 from kplan.model.resource import Identity, Resource
@@ -28,7 +34,7 @@ from kplan.model.state import State
 from kplan.model.tables import Figures
 from kplan.plan.request import PlanRequest
 from kplan.report.views import figures_json
-from tests.fleet.engines import AtWork
+from tests.fleet.spark_target import SparkTarget
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch
@@ -60,13 +66,13 @@ def test_clusters_are_read_where_spark_works_and_one_that_is_down_takes_none_wit
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     file = tmp_path / "ap.jsonl.gz"
-    write_file(file, read_rows(Source("ap", {}, partial(memory, "c"))))
+    write_snapshot(file, read_rows(SnapshotSource("ap", {}, partial(memory, "c"))))
     sources = [
-        Source("eu", {"region": "eu"}, partial(memory, "a", "b")),
-        Source("us", {}, refused),
-        Source("ap", {}, file=file),
+        SnapshotSource("eu", {"region": "eu"}, partial(memory, "a", "b")),
+        SnapshotSource("us", {}, refused),
+        SnapshotSource("ap", {}, file=file),
     ]
-    found = clusters(spark, sources)
+    found = read_clusters(spark, sources)
     told = found.where("kind in ('kafka_topic', 'unread')").select("cluster", "kind", "identity")
     assert sorted(tuple(each) for each in told.collect()) == [
         ("ap", "kafka_topic", "c"),
@@ -76,7 +82,7 @@ def test_clusters_are_read_where_spark_works_and_one_that_is_down_takes_none_wit
     ]
 
 
-def test_executors_run_the_kplan_that_asks(at_work: AtWork, spark: "SparkSession") -> None:
+def test_executors_run_the_kplan_that_asks(at_work: SparkTarget, spark: "SparkSession") -> None:
     """It is sent along to a Spark that is not started by kplan, whatever is installed there."""
 
     def where(batches: Iterator["RecordBatch"]) -> Iterator["RecordBatch"]:
@@ -88,17 +94,17 @@ def test_executors_run_the_kplan_that_asks(at_work: AtWork, spark: "SparkSession
             yield pa.RecordBatch.from_pydict({"place": list(kplan.__path__)})
 
     found = spark.range(0, 1, 1, 1).mapInArrow(where, "place string")
-    assert ["kplan.zip" in each.place for each in found.collect()] == [not at_work.engine.is_here]
+    assert ["kplan.zip" in each.place for each in found.collect()] == [not at_work.engine.is_local]
 
 
 def test_every_cluster_is_planned_by_the_planner_of_one(objects: Make) -> None:
     rows = [
-        *read_rows(Source("eu", {}, partial(memory, "a"))),
-        *read_rows(Source("us", {}, partial(memory))),
-        *read_rows(Source("ap", {}, refused)),
+        *read_rows(SnapshotSource("eu", {}, partial(memory, "a"))),
+        *read_rows(SnapshotSource("us", {}, partial(memory))),
+        *read_rows(SnapshotSource("ap", {}, refused)),
     ]
-    wanted = Wanted(dict.fromkeys(("eu", "us", "ap"), wants("a")))
-    found = plans(objects(rows), wanted).where("finding in ('change', 'unread')")
+    wanted = FleetPlanRequest(dict.fromkeys(("eu", "us", "ap"), wants("a")))
+    found = plan_clusters(objects(rows), wanted).where("finding in ('change', 'unread')")
     told = found.select("cluster", "finding", "action", "address")
     assert sorted(tuple(each) for each in told.collect()) == [
         ("ap", "unread", "", ""),
@@ -110,37 +116,37 @@ def test_every_cluster_is_planned_by_the_planner_of_one(objects: Make) -> None:
 def test_objects_are_counted_and_not_the_kinds_they_are_of(objects: Make) -> None:
     rows = objects(
         [
-            *read_rows(Source("eu", {}, partial(memory, "a", "b", "c"))),
-            *read_rows(Source("us", {}, partial(memory, "a"))),
+            *read_rows(SnapshotSource("eu", {}, partial(memory, "a", "b", "c"))),
+            *read_rows(SnapshotSource("us", {}, partial(memory, "a"))),
         ]
     )
-    wanted = Wanted({"eu": wants("a")})
-    found = plans(rows, wanted)
+    wanted = FleetPlanRequest({"eu": wants("a")})
+    found = plan_clusters(rows, wanted)
     covered = coverage(found).collect()
     assert ("eu", "kafka_topic", 0, 3) in map(tuple, covered)
     unmanaged = sum(row.unmanaged for row in covered)
     assert unmanaged > len(covered)
     told = [("eu", "change", 1), ("eu", "unmanaged", unmanaged)]
-    assert [tuple(row) for row in counts(found).collect()] == told
-    (other,) = undeclared(rows, wanted.clusters).collect()
+    assert [tuple(row) for row in finding_counts(found).collect()] == told
+    (other,) = undeclared_clusters(rows, wanted.clusters).collect()
     assert other.cluster == "us"
-    assert undeclared(rows, ()).count() == 2
+    assert undeclared_clusters(rows, ()).count() == 2
 
 
 def test_the_same_rows_give_the_same_bytes_however_they_lie(objects: Make) -> None:
     rows = [
-        *read_rows(Source("eu", {"team": "x"}, partial(memory, "a", "b", "c"))),
-        *read_rows(Source("us", {"team": "y"}, partial(memory, "a"))),
-        *read_rows(Source("ap", {}, refused)),
+        *read_rows(SnapshotSource("eu", {"team": "x"}, partial(memory, "a", "b", "c"))),
+        *read_rows(SnapshotSource("us", {"team": "y"}, partial(memory, "a"))),
+        *read_rows(SnapshotSource("ap", {}, refused)),
     ]
-    wanted = Wanted(dict.fromkeys(("eu", "us", "ap", "gone"), wants("a")))
+    wanted = FleetPlanRequest(dict.fromkeys(("eu", "us", "ap", "gone"), wants("a")))
 
     def told(found: "DataFrame") -> str:
         tables = (
-            shown.table("inventory", inventory.inventory(found, "team")),
-            shown.table("largest", inventory.largest(found, 3)),
-            shown.table("plan", plans(found, wanted).orderBy(*ORDER)),
-            shown.table("unread", inventory.unread(found)),
+            output.collect_table("inventory", inventory.inventory(found, "team")),
+            output.collect_table("largest", inventory.largest_topics(found, 3)),
+            output.collect_table("plan", plan_clusters(found, wanted).orderBy(*FINDING_ORDER)),
+            output.collect_table("unread", inventory.unread_kinds(found)),
         )
         return figures_json(Figures("Fleet", tables))
 
@@ -164,12 +170,12 @@ policy "partitions" {
 
 def test_policies_are_asked_where_spark_works(objects: Make, tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(POLICY, encoding="utf-8")
-    policies = load(tmp_path, Inputs(), KINDS).policies
+    policies = load_configuration(tmp_path, Inputs(), KINDS).policies
     rows = [
-        *read_rows(Source("eu", {}, partial(memory, "a"))),
-        *read_rows(Source("us", {}, partial(memory, "a"))),
+        *read_rows(SnapshotSource("eu", {}, partial(memory, "a"))),
+        *read_rows(SnapshotSource("us", {}, partial(memory, "a"))),
     ]
-    found = violations(objects(rows), Judges({"eu": policies}))
+    found = check_policies(objects(rows), FleetPolicies({"eu": policies}))
     assert [tuple(each) for each in found.collect()] == [
         ("eu", "partitions", "refused", "deny", "kafka_topic", "a", "3 are too many", "")
     ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fleet.engines import MIXED
+from tests.fleet.spark_target import MIXED
 
 pytestmark = pytest.mark.spark
 

@@ -8,12 +8,19 @@ import pytest
 from pyspark.errors import AnalysisException
 
 from kplan.fleet.history import changes, history
-from kplan.fleet.inventory import OWNED, inventory, labels, largest, owners, unread
-from kplan.fleet.rows import FORMAT, OBJECTS, Row
+from kplan.fleet.inventory import (
+    OWNER_SCHEMA,
+    inventory,
+    label_names,
+    largest_topics,
+    owner_counts,
+    unread_kinds,
+)
+from kplan.fleet.snapshot import OBJECT_SCHEMA, ROW_FORMAT, Row
 from kplan.fleet.store import Store
-from kplan.fleet.tables import DELTA, PARQUET, RUNS, tables
+from kplan.fleet.tables import DELTA, PARQUET, RUN_SCHEMA, open_tables
 from kplan.model.errors import FleetError
-from tests.fleet.connect import has_delta
+from tests.fleet.connect_server import has_delta
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -77,24 +84,24 @@ def test_a_store_keeps_whole_runs_and_shows_no_others(
     assert "kplan fleet snapshot" in empty.value.hint
 
     rows = [cluster(region="eu"), topic("orders"), acl("User:a")]
-    done = store.append(objects(rows), "monday", MONDAY)
+    done = store.add_run(objects(rows), "monday", MONDAY)
     assert (done.rows, store.run().run) == (3, "monday")
     found = store.objects(store.run()).select(*Row._fields).collect()
     assert sorted(Row(*each) for each in found) == sorted(rows)
 
-    again = store.append(objects([cluster(), topic("b")]), "monday", days(1))
+    again = store.add_run(objects([cluster(), topic("b")]), "monday", days(1))
     assert store.runs() == (again,), "the same run once more takes its own place"
     assert listed(store.objects(again), "identity") == [("b",), ("id-eu",)]
 
-    at_work = tables(spark, str(tmp_path), form)
+    at_work = open_tables(spark, str(tmp_path), form)
     at_work.add_objects(objects([cluster(), topic("half")]), "broken")
     assert store.runs() == (again,), "what broke off before its line was written does not count"
-    assert store.all_objects(store.runs()).where("identity = 'half'").count() == 0
+    assert store.objects_of_runs(store.runs()).where("identity = 'half'").count() == 0
 
     with ThreadPoolExecutor() as pool:
         both = [objects([cluster(), topic(f"by-{who}")]) for who in "xy"]
         names = ["by-x", "by-y"]
-        wrote = list(pool.map(store.append, both, names, [days(2), days(3)]))
+        wrote = list(pool.map(store.add_run, both, names, [days(2), days(3)]))
     assert [each.run for each in store.runs()] == ["monday", *names], "two writers at once"
     assert [store.objects(each).where("kind = 'kafka_topic'").count() for each in wrote] == [1, 1]
 
@@ -119,7 +126,7 @@ def test_the_latest_run_stays_however_old(
 ) -> None:
     store = Store(spark, str(tmp_path))
     for day in range(2):
-        store.append(objects([cluster()]), f"day-{day}", days(day))
+        store.add_run(objects([cluster()]), f"day-{day}", days(day))
     assert store.vacuum(timedelta(0), days(90)) == 1
     assert [each.run for each in store.runs()] == ["day-1"]
 
@@ -128,18 +135,20 @@ def test_the_latest_run_stays_however_old(
 def test_a_table_of_an_older_version_is_read_and_one_of_a_newer_is_refused(
     spark: "SparkSession", objects: Make, tmp_path: Path, form: str
 ) -> None:
-    at_work = tables(spark, str(tmp_path), form)
+    at_work = open_tables(spark, str(tmp_path), form)
     at_work.add_objects(objects([cluster(), topic("a")]).drop("uid"), "old")
     line = ("old", "old", MONDAY.isoformat(), 1)
-    at_work.add_run(spark.createDataFrame([line], RUNS.partition(", kplan_version")[0]), "old")
+    at_work.add_run(
+        spark.createDataFrame([line], RUN_SCHEMA.partition(", kplan_version")[0]), "old"
+    )
     store = Store(spark, str(tmp_path), form)
     assert listed(store.objects(store.run()), "identity", "uid") == [("a", None), ("id-eu", None)]
-    store.append(objects([cluster(), topic("a")]), "now", days(1))
+    store.add_run(objects([cluster(), topic("a")]), "now", days(1))
     assert ("a", "uid-a") in listed(store.objects(store.run()), "identity", "uid")
 
-    newer = ("new", "new", MONDAY.isoformat(), FORMAT + 1, "99.0", 1)
-    at_work.add_run(spark.createDataFrame([newer], RUNS), "new")
-    with pytest.raises(FleetError, match=f"has format {FORMAT + 1}") as refused:
+    newer = ("new", "new", MONDAY.isoformat(), ROW_FORMAT + 1, "99.0", 1)
+    at_work.add_run(spark.createDataFrame([newer], RUN_SCHEMA), "new")
+    with pytest.raises(FleetError, match=f"has format {ROW_FORMAT + 1}") as refused:
         store.run("now")
     assert "kplan 99.0" in refused.value.hint
 
@@ -150,7 +159,7 @@ def test_a_store_that_cannot_be_written_keeps_what_it_has(
     file = tmp_path / "file"
     file.write_text("no folder")
     with pytest.raises(FleetError, match="could not be stored"):
-        Store(spark, str(file)).append(objects([cluster()]), "one", MONDAY)
+        Store(spark, str(file)).add_run(objects([cluster()]), "one", MONDAY)
 
 
 def runs(spark: "SparkSession", *daily: Sequence[Row]) -> "DataFrame":
@@ -160,7 +169,7 @@ def runs(spark: "SparkSession", *daily: Sequence[Row]) -> "DataFrame":
         for day, found in enumerate(daily)
         for row in found
     ]
-    return spark.createDataFrame(rows, f"run string, at string, {OBJECTS}")
+    return spark.createDataFrame(rows, f"run string, at string, {OBJECT_SCHEMA}")
 
 
 def test_the_history_tells_from_when_to_when_a_value_stood(spark: "SparkSession") -> None:
@@ -224,16 +233,18 @@ def test_the_inventory_counts_by_cluster_and_by_label(spark: "SparkSession", obj
         ("x", 2, 0, 3, 11, 22, 2),
         ("y", 1, 1, 0, 0, 0, 0),
     ]
-    assert listed(largest(objects(rows), 1), "topic", "bytes", "groups") == [("a", 700, "g, h")]
+    assert listed(largest_topics(objects(rows), 1), "topic", "bytes", "groups") == [
+        ("a", 700, "g, h")
+    ]
     owned = [("eu", "kafka_topic", "a", "eu"), ("us", "kafka_topic", "a", "us: module.x")]
-    held = spark.createDataFrame([*owned, ("eu", "kafka_topic", "gone", "eu")], OWNED)
-    told = owners(objects(rows), held, "team").collect()
+    held = spark.createDataFrame([*owned, ("eu", "kafka_topic", "gone", "eu")], OWNER_SCHEMA)
+    told = owner_counts(objects(rows), held, "team").collect()
     assert [tuple(each) for each in told] == [
         ("x", "(nobody)", 1, 2, 0, 60.0),
         ("x", "eu", 1, 0, 0, 20.0),
         ("x", "us: module.x", 1, 0, 0, 20.0),
     ], "what is owned and gone is drift, and not counted"
-    assert labels(objects(rows)) == ("team",)
-    in_order = largest(objects(rows), 2).select("topic", "replicas").collect()
+    assert label_names(objects(rows)) == ("team",)
+    in_order = largest_topics(objects(rows), 2).select("topic", "replicas").collect()
     assert tuple(in_order[1]) == ("b", 10)
-    assert listed(unread(objects(rows)), "cluster", "kind") == [("ap", "*")]
+    assert listed(unread_kinds(objects(rows)), "cluster", "kind") == [("ap", "*")]

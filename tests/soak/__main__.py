@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from kplan.sandbox.lifecycle import running
-from kplan.sandbox.record import Sandbox
+from kplan.sandbox.lifecycle import temporary_sandbox
+from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
 from tests.bench.sizes import Size
 from tests.soak.estate import Estate
@@ -70,7 +70,7 @@ def scratch() -> Iterator[Path]:
 def measured(fault: str, spec: SandboxSpec, ordeal: Ordeal, runs: int, factor: int = 1) -> Line:
     """Go through a fault so many times on one sandbox; what went wrong goes to stderr."""
     begun, passed = time.monotonic(), 0
-    with running(spec) as sandbox, scratch() as folder:
+    with temporary_sandbox(spec) as sandbox, scratch() as folder:
         for number in range(runs):
             estate = Estate(folder / f"run{number}", sandbox.bootstrap_servers, TOPICS, factor)
             estate.write()
@@ -85,7 +85,11 @@ def measured(fault: str, spec: SandboxSpec, ordeal: Ordeal, runs: int, factor: i
 def large(fault: str, size: Size, rate: float | None = None) -> Line:
     """Apply, plan and destroy an estate, with so many mutations a second if a rate is given."""
     begun = time.monotonic()
-    with running(SandboxSpec(heap_mb=2048)) as sandbox, scratch() as folder, ExitStack() as stack:
+    with (
+        temporary_sandbox(SandboxSpec(heap_mb=2048)) as sandbox,
+        scratch() as folder,
+        ExitStack() as stack,
+    ):
         if rate is not None:
             stack.enter_context(mutation_quota(sandbox.bootstrap_servers, rate))
         wrong = came_through(size, folder / "estate", sandbox.bootstrap_servers)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.resolve import connection_settings
-from kplan.sandbox import control
-from kplan.sandbox.record import Sandbox
+from kplan.kafka.settings.resolver import resolve_settings
+from kplan.sandbox import fault
+from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
 from kplan.state.lock import note_path
 from tests.e2e.commands import Ran
@@ -67,9 +67,9 @@ def kill_and_restart(node: int, after_s: float) -> Strike:
     """Make a strike: the node dies and comes back."""
 
     def strike(sandbox: Sandbox) -> None:
-        control.kill(sandbox.folder, node)
+        fault.kill(sandbox.folder, node)
         time.sleep(after_s)
-        control.restart(sandbox.folder, node)
+        fault.restart(sandbox.folder, node)
 
     return strike
 
@@ -79,7 +79,7 @@ def kill_active_controller(after_s: float) -> Strike:
 
     def strike(sandbox: Sandbox) -> None:
         environment = {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers}
-        settings = connection_settings(None, environment, folder=sandbox.folder).settings
+        settings = resolve_settings(None, environment, folder=sandbox.folder).settings
         assert settings is not None
         with contextlib.closing(open_cluster(settings)) as cluster:
             active = cluster.quorum().leader
@@ -92,9 +92,9 @@ def pause_a_while(node: int, for_s: float) -> Strike:
     """Make a strike: the node stands still and goes on."""
 
     def strike(sandbox: Sandbox) -> None:
-        control.pause(sandbox.folder, node)
+        fault.pause(sandbox.folder, node)
         time.sleep(for_s)
-        control.resume(sandbox.folder, node)
+        fault.resume(sandbox.folder, node)
 
     return strike
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kplan.cluster.setting_specs import QuotaAlteration, QuotaEntity
 from kplan.kafka.cluster import open_cluster
-from kplan.kafka.resolve import connection_settings
+from kplan.kafka.settings.resolver import resolve_settings
 from kplan.state.file import read_state
 from tests.bench.sizes import Size, write_configuration
 from tests.e2e.commands import KPLAN, environ
@@ -23,7 +23,7 @@ KEY = "controller_mutation_rate"
 def mutation_quota(servers: str, rate: float) -> Iterator[None]:
     """Let whoever has no name change `rate` partitions a second (KIP-599), and all again then."""
     environment = {"KPLAN_BOOTSTRAP_SERVERS": servers}
-    settings = connection_settings(None, environment, folder=Path()).settings
+    settings = resolve_settings(None, environment, folder=Path()).settings
     assert settings is not None
     who = QuotaEntity(user="ANONYMOUS")
     with closing(open_cluster(settings)) as cluster:

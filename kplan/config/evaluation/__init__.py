@@ -1,1 +1,1 @@
-"""Evaluation of expressions."""
+"""Evaluation of expressions: references, operators, templates, loops and function calls."""

@@ -1,17 +1,18 @@
-"""Evaluation of syntax trees, by walking them."""
+"""Evaluate a syntax tree."""
 
-from collections.abc import Callable, Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
-from kplan.config.evaluation import access, calls, operators, templates
-from kplan.config.evaluation.keys import key_text, sorted_by_key
-from kplan.config.evaluation.loops import for_expression, template_for
-from kplan.config.evaluation.misuse import Misuse
-from kplan.config.evaluation.scope import Deferred, Found, Scope
-from kplan.config.evaluation.seen import failure, seen
+from kplan.config.diagnostic import EvaluationError, OperandError
+from kplan.config.evaluation import access, call, operator, template
+from kplan.config.evaluation.access import key_text, sort_by_key
+from kplan.config.evaluation.error import evaluation_error, reference_values
+from kplan.config.evaluation.loop import evaluate_for, evaluate_template_for
+from kplan.config.evaluation.scope import Deferred, ReferenceValue, Scope
 from kplan.config.functions.function import FunctionError
 from kplan.config.functions.registry import LAZY
-from kplan.config.problem import Failure
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Spot
 from kplan.config.values.convert import convert
@@ -31,7 +32,7 @@ from kplan.config.values.value import (
     Value,
 )
 
-ELEMENT = ""
+SPLAT_ELEMENT = ""
 """Name of the variable that holds the element at hand inside a splat; no name in HCL is empty."""
 
 
@@ -48,22 +49,22 @@ def evaluate(node: ast.Node, scope: Scope) -> Value:
     return found
 
 
-def _all(nodes: Iterable[ast.Node], scope: Scope) -> list[Value]:
+def _evaluate_all(nodes: Iterable[ast.Node], scope: Scope) -> list[Value]:
     """Evaluate several expressions; an error in one does not hide the others."""
     values: list[Value] = []
-    failures: list[Failure] = []
+    failures: list[EvaluationError] = []
     for node in nodes:
         if type(node) is ast.Literal:
             values.append(node.value)  # type: ignore[arg-type] # as in _literal
             continue
         try:
             values.append(evaluate(node, scope))
-        except Failure as found:
+        except EvaluationError as found:
             failures.append(found)
     if failures:
         is_final = any(each.is_final for each in failures)
         diagnostics = [told for each in failures for told in each.diagnostics]
-        raise Failure(diagnostics, is_final=is_final)
+        raise EvaluationError(diagnostics, is_final=is_final)
     return values
 
 
@@ -77,52 +78,52 @@ def _literal(node: ast.Literal, _: Scope) -> Value:
 def _name(node: ast.Name, scope: Scope) -> Value:
     if node.name in scope.variables:
         return scope.variables[node.name]
-    raise scope.names.refusal(node.name, Spot(scope.origin, node.start, node.end))
+    raise scope.names.unresolved_error(node.name, Spot(scope.origin, node.start, node.end))
 
 
 def _element(_: ast.Element, scope: Scope) -> Value:
-    return scope.variables[ELEMENT]
+    return scope.variables[SPLAT_ELEMENT]
 
 
-def _get_attr(node: ast.GetAttr, scope: Scope) -> Found:
+def _get_attr(node: ast.GetAttr, scope: Scope) -> ReferenceValue:
     inner = node.target
     if type(inner) is ast.Name and inner.name not in scope.variables:
-        return scope.names.find(inner.name, node.name, Spot(scope.origin, node.start, node.end))
+        return scope.names.resolve(inner.name, node.name, Spot(scope.origin, node.start, node.end))
     target = _EVALUATE[type(inner)](inner, scope)
     if isinstance(target, Deferred):
         return target.attribute(node.name, Spot(scope.origin, node.start, node.end))
     if type(target) is dict and node.name in target:
         return target[node.name]
     try:
-        return access.attribute(target, node.name)
-    except Misuse as fault:
-        raise failure(fault, node, scope, evaluate) from None
+        return access.get_attribute(target, node.name)
+    except OperandError as fault:
+        raise evaluation_error(fault, node, scope, evaluate) from None
 
 
-def _index(node: ast.Index, scope: Scope) -> Found:
+def _index(node: ast.Index, scope: Scope) -> ReferenceValue:
     key = evaluate(node.key, scope)
     target = _EVALUATE[type(node.target)](node.target, scope)
     if isinstance(target, Deferred):
         return target.index(key, Spot(scope.origin, node.start, node.end))
     try:
-        return access.index(target, key)
-    except Misuse as fault:
-        raise failure(fault, node, scope, evaluate) from None
+        return access.get_element(target, key)
+    except OperandError as fault:
+        raise evaluation_error(fault, node, scope, evaluate) from None
 
 
 def _splat(node: ast.Splat, scope: Scope) -> Value:
     target = evaluate(node.target, scope)
     value, marked = unmark(target)
     if value is None and isinstance(type_of(target), ListType | SetType | TupleType):
-        told = Misuse("KP157", "The value is a null list, which has no elements to go over.")
-        raise failure(told, node, scope, evaluate)
+        told = OperandError("KP157", "The value is a null list, which has no elements to go over.")
+        raise evaluation_error(told, node, scope, evaluate)
     if value is None:
         return mark((), sensitive=marked)
     items = value if isinstance(value, tuple) else (value,)
-    inner, variables = scope.inside()
+    inner, variables = scope.loop_scope()
     found: list[Value] = []
     for each in items:
-        variables[ELEMENT] = each
+        variables[SPLAT_ELEMENT] = each
         found.append(evaluate(node.each, inner))
     result = tuple(found)
     if isinstance(value, TList | TSet):
@@ -139,12 +140,12 @@ def _group(node: ast.Group, scope: Scope) -> Value:
 
 
 def _tuple(node: ast.Tuple, scope: Scope) -> Value:
-    return tuple(_all(node.items, scope))
+    return tuple(_evaluate_all(node.items, scope))
 
 
 def _object(node: ast.Object, scope: Scope) -> Value:
     nodes = [each for pair in node.items for each in pair]
-    values = _all(nodes, scope)
+    values = _evaluate_all(nodes, scope)
     result: dict[str, Value] = {}
     marked = False
     for key, value, key_node in zip(values[::2], values[1::2], nodes[::2], strict=True):
@@ -154,7 +155,7 @@ def _object(node: ast.Object, scope: Scope) -> Value:
         text, is_secret = key_text(key, key_node, scope, evaluate)
         result[text] = value
         marked = marked or is_secret
-    return mark(sorted_by_key(result), sensitive=marked)
+    return mark(sort_by_key(result), sensitive=marked)
 
 
 # ---- operators
@@ -163,9 +164,9 @@ def _object(node: ast.Object, scope: Scope) -> Value:
 def _unary(node: ast.Unary, scope: Scope) -> Value:
     value = evaluate(node.operand, scope)
     try:
-        return operators.unary(node.operator, value)
-    except Misuse as fault:
-        raise failure(fault, node.operand, scope, evaluate) from None
+        return operator.apply_unary(node.operator, value)
+    except OperandError as fault:
+        raise evaluation_error(fault, node.operand, scope, evaluate) from None
 
 
 def _binary(node: ast.Binary, scope: Scope) -> Value:
@@ -180,51 +181,53 @@ def _binary(node: ast.Binary, scope: Scope) -> Value:
             continue
         right = evaluate(each.right, scope)
         try:
-            value = operators.binary(each.operator, value, right)
-        except Misuse as fault:
-            raise failure(fault, each, scope, evaluate) from None
+            value = operator.apply_binary(each.operator, value, right)
+        except OperandError as fault:
+            raise evaluation_error(fault, each, scope, evaluate) from None
     return value
 
 
 def _logical(node: ast.Binary, left: Value, scope: Scope) -> Value:
     try:
-        decided, marked = operators.truth(left, "left operand")
+        decided, marked = operator.to_bool(left, "left operand")
         if decided is (node.operator == "||"):
             return mark(decided, sensitive=marked)
-        right, is_secret = operators.truth(evaluate(node.right, scope), "right operand")
+        right, is_secret = operator.to_bool(evaluate(node.right, scope), "right operand")
         return mark(right, sensitive=marked or is_secret)
-    except Misuse as fault:
-        raise failure(fault, node, scope, evaluate) from None
+    except OperandError as fault:
+        raise evaluation_error(fault, node, scope, evaluate) from None
 
 
 def _conditional(node: ast.Conditional, scope: Scope) -> Value:
-    decided, marked = templates.condition(node.condition, scope, evaluate)
+    decided, marked = template.evaluate_condition(node.condition, scope, evaluate)
     chosen, other = node.then, node.otherwise
     if not decided:
         chosen, other = other, chosen
-    value = _as_either(node, evaluate(chosen, scope), other, scope)
+    value = _convert_to_common_type(node, evaluate(chosen, scope), other, scope)
     return mark(value, sensitive=marked)
 
 
-def _as_either(node: ast.Conditional, value: Value, other: ast.Node, scope: Scope) -> Value:
+def _convert_to_common_type(
+    node: ast.Conditional, value: Value, other: ast.Node, scope: Scope
+) -> Value:
     """Bring the chosen result to the type that both results have in common."""
     try:
         unchosen = evaluate(other, scope)
-    except Failure:
+    except EvaluationError:
         return value  # its type is not known, so it does not constrain
     own, foreign = type_of(value), type_of(unchosen)
-    if own == foreign or _stays_open(own, foreign):
+    if own == foreign or _has_open_element_type(own, foreign):
         return mark(value, sensitive=unmark(unchosen)[1])
     common = unify((own, foreign))
     if common is None:
         names = type_name(own), type_name(foreign)
         first, second = names if other is node.otherwise else names[::-1]
         told = f"The results are of different types: {first} if true, {second} if false."
-        raise failure(Misuse("KP155", told), node, scope, evaluate) from None
+        raise evaluation_error(OperandError("KP155", told), node, scope, evaluate) from None
     return mark(convert(value, common), sensitive=unmark(unchosen)[1])
 
 
-def _stays_open(own: Type, foreign: Type) -> bool:
+def _has_open_element_type(own: Type, foreign: Type) -> bool:
     """Whether an empty collection takes no element type from one whose elements have parts."""
     collections = (ListType, SetType, MapType)
     return (
@@ -243,23 +246,23 @@ def _wrapped(node: ast.Wrapped, scope: Scope) -> Value:
 
 
 def _template(node: ast.Template, scope: Scope) -> Value:
-    return templates.joined(node, _all(node.parts, scope), scope, evaluate)
+    return template.join_parts(node, _evaluate_all(node.parts, scope), scope, evaluate)
 
 
 def _call(node: ast.Call, scope: Scope) -> Value:
     if node.name in LAZY:
-        return calls.attempted(node, scope, evaluate)
-    function = calls.function_named(node, scope)
-    arguments = _all(node.arguments, scope)
+        return call.evaluate_try(node, scope, evaluate)
+    function = call.find_function(node, scope)
+    arguments = _evaluate_all(node.arguments, scope)
     if node.is_expanding:
-        arguments = calls.expanded(node, arguments, scope)
+        arguments = call.expand_arguments(node, arguments, scope)
     try:
         return function.call(arguments, scope.host)
     except FunctionError as fault:
-        raise calls.failure(node, fault, scope, seen(node, scope, evaluate)) from None
+        raise call.call_error(node, fault, scope, reference_values(node, scope, evaluate)) from None
 
 
-_Evaluate: TypeAlias = Callable[[Any, Scope], Found]
+_Evaluate: TypeAlias = Callable[[Any, Scope], ReferenceValue]
 
 _EVALUATE: Mapping[type, _Evaluate] = {
     ast.Literal: _literal,
@@ -271,13 +274,28 @@ _EVALUATE: Mapping[type, _Evaluate] = {
     ast.Group: _group,
     ast.Tuple: _tuple,
     ast.Object: _object,
-    ast.For: lambda node, scope: for_expression(node, scope, evaluate),
+    ast.For: lambda node, scope: evaluate_for(node, scope, evaluate),
     ast.Unary: _unary,
     ast.Binary: _binary,
     ast.Conditional: _conditional,
     ast.Wrapped: _wrapped,
     ast.Template: _template,
-    ast.TemplateIf: lambda node, scope: templates.template_if(node, scope, evaluate),
-    ast.TemplateFor: lambda node, scope: template_for(node, scope, evaluate),
+    ast.TemplateIf: lambda node, scope: template.evaluate_template_if(node, scope, evaluate),
+    ast.TemplateFor: lambda node, scope: evaluate_template_for(node, scope, evaluate),
     ast.Call: _call,
 }
+
+
+RECURSION_LIMIT = 20_000
+"""Python frames that evaluation may nest: a chain of about 1,500 local values."""
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Allow deep evaluation."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, RECURSION_LIMIT))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)

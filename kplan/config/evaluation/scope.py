@@ -1,9 +1,10 @@
-"""What an expression can see."""
+"""What an expression can refer to: `var`, `local`, `each`, `count`, `path`, resources, loops."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from kplan.config.diagnostic import EvaluationError, error, suggestion
 from kplan.config.functions.function import Function
 from kplan.config.functions.host import Host
 from kplan.config.syntax import tree as ast
@@ -20,11 +21,11 @@ class Deferred:
 
     __slots__ = ()
 
-    def attribute(self, name: str, subject: Spot) -> "Found":
+    def attribute(self, name: str, subject: Spot) -> "ReferenceValue":
         """Give one part by name."""
         raise NotImplementedError
 
-    def index(self, key: Value, subject: Spot) -> "Found":
+    def index(self, key: Value, subject: Spot) -> "ReferenceValue":
         """Give one instance by its key."""
         raise NotImplementedError
 
@@ -33,30 +34,30 @@ class Deferred:
         raise NotImplementedError
 
 
-Found: TypeAlias = "Value | Deferred"
+ReferenceValue: TypeAlias = "Value | Deferred"
 
 
 class Names(Protocol):
     """The things that references begin with: `var`, `local`, `each`, resource types."""
 
-    def find(self, root: str, name: str, subject: Spot) -> Found:
+    def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
         """Give what `root.name` stands for; raises `Failure`."""
         ...
 
-    def refusal(self, root: str, subject: Spot) -> Exception:
+    def unresolved_error(self, root: str, subject: Spot) -> Exception:
         """Make the `Failure` that says why `root` cannot stand alone."""
         ...
 
 
-MAX_ROUNDS = 50_000_000
+MAX_ITERATIONS = 50_000_000
 """Rounds of all `for` expressions and directives of one run; they take a minute or two."""
 
 
 @dataclass(slots=True)
-class Rounds:
+class IterationLimit:
     """Counts the rounds of loops down: a few short ones inside each other would never end."""
 
-    left: int = MAX_ROUNDS
+    remaining: int = MAX_ITERATIONS
 
 
 @dataclass(slots=True)
@@ -68,24 +69,154 @@ class Scope:
     functions: Mapping[str, Function] = field(repr=False)
     host: Host = field(repr=False)
     variables: Mapping[str, Value] = field(repr=False)
-    rounds: Rounds = field(default_factory=Rounds)
+    iterations: IterationLimit = field(default_factory=IterationLimit)
     is_quiet: bool = False
     """Whether a failure need not say which values it saw."""
 
-    def inside(self) -> tuple["Scope", dict[str, Value]]:
+    def loop_scope(self) -> tuple["Scope", dict[str, Value]]:
         """Make a scope for the inside of a loop, with its variables, to be set in each round."""
         variables = dict(self.variables)
         return self._copy(variables, is_quiet=self.is_quiet), variables
 
-    def quiet(self) -> "Scope":
+    def quiet_scope(self) -> "Scope":
         """Make a scope in which failures are only noticed, not told."""
         return self._copy(self.variables, is_quiet=True)
 
     def _copy(self, variables: Mapping[str, Value], *, is_quiet: bool) -> "Scope":
         return Scope(
-            self.names, self.origin, self.functions, self.host, variables, self.rounds, is_quiet
+            self.names, self.origin, self.functions, self.host, variables, self.iterations, is_quiet
         )
 
 
-Evaluate: TypeAlias = Callable[[ast.Node, Scope], Value]
+Evaluator: TypeAlias = Callable[[ast.Node, Scope], Value]
 """What `evaluate.evaluate` is; the parts of evaluation in other modules take it as argument."""
+
+
+CONSTANT_ROOTS = ("path", "terraform", "kplan")
+REFERENCE_ROOTS = ("var", "local", "module", "data", "each", "count", "self", *CONSTANT_ROOTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """What `each`, `count` and `self` stand for in one instance; nothing outside of any."""
+
+    each: Mapping[str, Value] | None = field(default=None, repr=False)
+    count: int | None = None
+    self_attributes: Mapping[str, Value] | None = field(default=None, repr=False)
+
+
+NO_REPETITION = Repetition()
+
+
+class NoNames:
+    """Names where none are allowed: variable defaults, variables files, types."""
+
+    def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
+        """Refuse."""
+        raise self.unresolved_error(f"{root}.{name}", subject)
+
+    def unresolved_error(self, root: str, subject: Spot) -> EvaluationError:
+        """Say that only constants are allowed."""
+        told = f"{root} is a reference, and only constant values are allowed here."
+        hint = f'Write "{root}" if it is meant as text.' if "." not in root else ""
+        return EvaluationError([error("KP180", subject.range(), told, hint=hint)], is_final=True)
+
+
+class ModuleValues(Protocol):
+    """What a module gives by name; each raises `Failure` for what has no value."""
+
+    @property
+    def constants(self) -> Mapping[str, Mapping[str, Value]]:
+        """The members of `path`, `terraform` and `kplan`."""
+        ...
+
+    def variable(self, name: str) -> Value:
+        """Give the value of an input variable."""
+        ...
+
+    def local(self, name: str) -> Value:
+        """Give the value of a local."""
+        ...
+
+    def module_call(self, name: str) -> ReferenceValue:
+        """Give the module that a block calls."""
+        ...
+
+    def resource(self, kind: str, name: str) -> ReferenceValue:
+        """Give the instances of a resource block."""
+        ...
+
+    def data_kind(self, kind: str) -> ReferenceValue:
+        """Give the data sources of a sort."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleNames:
+    """Names inside a module, for one instance of something in it."""
+
+    module: ModuleValues
+    repetition: Repetition = NO_REPETITION
+
+    def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
+        """Give what `root.name` stands for; what is not declared has been told by the checks."""
+        match root:
+            case "var":
+                return self.module.variable(name)
+            case "local":
+                return self.module.local(name)
+            case "each" | "count" | "self":
+                return self._instance_value(root, name, subject)
+            case "module":
+                return self.module.module_call(name)
+            case "data":
+                return self.module.data_kind(name)
+            case "path" | "terraform" | "kplan":
+                return self._constant(root, name, subject)
+            case _:
+                return self.module.resource(root, name)
+
+    def _instance_value(self, root: str, name: str, subject: Spot) -> Value:
+        match root:
+            case "each":
+                return self._each(name, subject)
+            case "count":
+                return self._count(name, subject)
+            case _:
+                return self._self(name, subject)
+
+    def unresolved_error(self, root: str, subject: Spot) -> EvaluationError:
+        """Stay silent: the checks have told what is wrong with it."""
+        del root, subject
+        return EvaluationError()
+
+    def _each(self, name: str, subject: Spot) -> Value:
+        if self.repetition.each is None:
+            told = '"each" stands for an element of for_each, and this block has none.'
+            raise EvaluationError([error("KP179", subject.range(), told)], is_final=True)
+        return _get_member("each", self.repetition.each, name, subject)
+
+    def _count(self, name: str, subject: Spot) -> Value:
+        if self.repetition.count is None:
+            told = '"count" stands for the place of an instance, and this block has no count.'
+            raise EvaluationError([error("KP179", subject.range(), told)], is_final=True)
+        return _get_member("count", {"index": self.repetition.count}, name, subject)
+
+    def _self(self, name: str, subject: Spot) -> Value:
+        if self.repetition.self_attributes is None:
+            told = '"self" is known only in a postcondition, where the resource has its values.'
+            raise EvaluationError([error("KP116", subject.range(), told)], is_final=True)
+        return _get_member("self", self.repetition.self_attributes, name, subject)
+
+    def _constant(self, root: str, name: str, subject: Spot) -> Value:
+        return _get_member(root, self.module.constants[root], name, subject)
+
+
+def _get_member(root: str, members: Mapping[str, Value], name: str, subject: Spot) -> Value:
+    if name in members:
+        return members[name]
+    told = f'"{root}" has no attribute "{name}".'
+    hint = (
+        suggestion(name, members) or f"There is {', '.join(f'{root}.{each}' for each in members)}."
+    )
+    raise EvaluationError([error("KP144", subject.range(), told, hint=hint)], is_final=True)

@@ -1,18 +1,101 @@
-"""The space between tokens: around each of them, before each line, and in columns.
-
-A line has up to three cells: what leads, an assignment that ends on the line, a comment. Lines
-that follow each other and have the same cell form a column.
-"""
+"""Spaces between tokens, indentation and column alignment."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kplan.config.format.spacing import is_apart
-from kplan.config.format.tokens import Kind, Token
+from kplan.config.format.token import Kind, Token
 from kplan.config.functions.graphemes import graphemes
 
-_STEP: Final = 2
+_TEMPLATE_INSIDE_AFTER: Final = frozenset({Kind.LITERAL, Kind.QUOTE_OPEN, Kind.HEREDOC_OPEN})
+_TEMPLATE_INSIDE_BEFORE: Final = frozenset({Kind.LITERAL, Kind.QUOTE_CLOSE, Kind.HEREDOC_CLOSE})
+_CLOSING: Final = frozenset({Kind.CLOSE, Kind.TEMPLATE_CLOSE})
+_OPENING: Final = frozenset({Kind.OPEN, Kind.TEMPLATE_OPEN})
+_BEFORE_NEGATION: Final = frozenset(
+    {"(", "{", "[", "=", ":", ",", "?", "+", "*", "/", "%", "-", "!"}
+    | {"==", "!=", ">", ">=", "<", "<=", "&&", "||"}
+)
+
+
+def has_space_between(before: Token | None, left: Token, right: Token) -> bool:
+    """Tell whether `left` and `right` have a space between them; `before` is what precedes both."""
+    for rule in (
+        _tight_operators,
+        _commas,
+        _templates,
+        _brackets_after_names,
+        _unary_operators,
+        _braces,
+    ):
+        decided = rule(before, left, right)
+        if decided is not None:
+            return decided
+    return left.kind not in _OPENING and right.kind not in _CLOSING
+
+
+def _tight_operators(_: Token | None, left: Token, right: Token) -> bool | None:
+    """Nothing before a line's end, around points, or between a function and its arguments."""
+    if right.kind is Kind.NEWLINE:
+        return False
+    if left.kind is Kind.NAME and right.text in ("(", "::"):
+        return False
+    if left.text == "::" and right.kind is Kind.NAME:
+        return False
+    return False if "." in (left.text, right.text) and _is_point(left, right) else None
+
+
+def _is_point(left: Token, right: Token) -> bool:
+    return any(each.text == "." and each.kind is Kind.OPERATOR for each in (left, right))
+
+
+def _commas(_: Token | None, left: Token, right: Token) -> bool | None:
+    if right.kind is Kind.OPERATOR and right.text in (",", "..."):
+        return False
+    return True if left.kind is Kind.OPERATOR and left.text == "," else None
+
+
+def _templates(_: Token | None, left: Token, right: Token) -> bool | None:
+    """Nothing is added to the text of a template."""
+    inside = left.kind in _TEMPLATE_INSIDE_AFTER or right.kind in _TEMPLATE_INSIDE_BEFORE
+    return False if inside else None
+
+
+def _brackets_after_names(before: Token | None, left: Token, right: Token) -> bool | None:
+    """Put an index close to what it indexes; `in` is a word and no name before a tuple."""
+    if left.text == "in" and before is not None and before.kind is Kind.NAME:
+        return True
+    if right.kind is not Kind.OPEN or right.text != "[":
+        return None
+    is_operand = left.kind in (Kind.NAME, Kind.NUMBER) or left.kind in _CLOSING
+    return False if is_operand else None
+
+
+def _unary_operators(before: Token | None, left: Token, _: Token) -> bool | None:
+    """`!` and a `-` that negates stand close to their operand."""
+    if left.kind is not Kind.OPERATOR:
+        return None
+    if left.text == "!":
+        return False
+    if left.text == "-":
+        return before is not None and before.text not in _BEFORE_NEGATION
+    return None
+
+
+def _braces(_: Token | None, left: Token, right: Token) -> bool | None:
+    """Braces have space inside, unless they are empty; templates only around braces."""
+    opens, closes = left.text == "{", right.text == "}" and right.kind is Kind.CLOSE
+    if opens or closes:
+        return not (opens and closes)
+    if left.kind is Kind.TEMPLATE_OPEN and right.text == "{":
+        return True
+    if left.kind is Kind.CLOSE and left.text == "}" and right.kind is Kind.TEMPLATE_CLOSE:
+        return True
+    if left.kind is Kind.TEMPLATE_CLOSE and right.kind is Kind.TEMPLATE_OPEN:
+        return False
+    return None
+
+
+_INDENT_WIDTH: Final = 2
 
 
 @dataclass(slots=True)
@@ -33,11 +116,11 @@ class _Line:
         return self.comment < self.end
 
 
-def laid_out(found: Sequence[Token]) -> str:
+def render_tokens(found: Sequence[Token]) -> str:
     """Write the tokens in their layout."""
     lines = list(_lines(found))
     spaces = [0] * len(found)
-    _space(found, lines, spaces)
+    _set_spaces(found, lines, spaces)
     _indent(found, lines, spaces)
     _align(found, lines, spaces)
     return "".join(" " * space + token.text for space, token in zip(spaces, found, strict=True))
@@ -66,12 +149,12 @@ def _assignment(found: Sequence[Token], start: int, end: int) -> int:
     return end
 
 
-def _space(found: Sequence[Token], lines: Sequence[_Line], spaces: list[int]) -> None:
+def _set_spaces(found: Sequence[Token], lines: Sequence[_Line], spaces: list[int]) -> None:
     for line in lines:
         for start, end in ((line.start, line.assign), (line.assign, line.comment)):
             for place in range(start + 1, end):
                 before = found[place - 2] if place - 2 >= start else None
-                spaces[place] = int(is_apart(before, found[place - 1], found[place]))
+                spaces[place] = int(has_space_between(before, found[place - 1], found[place]))
         if line.has_assign:
             spaces[line.assign] = 1
 
@@ -84,8 +167,8 @@ def _indent(found: Sequence[Token], lines: Sequence[_Line], spaces: list[int]) -
         if found[line.start].kind is Kind.NEWLINE:
             continue
         if net < 0:
-            _close(levels, -net)
-        spaces[line.start] = _STEP * len(levels)
+            _close_levels(levels, -net)
+        spaces[line.start] = _INDENT_WIDTH * len(levels)
         if net > 0:
             levels.append(net)
 
@@ -99,7 +182,7 @@ def _net_depth(found: Sequence[Token], line: _Line) -> int:
     return net
 
 
-def _close(levels: list[int], count: int) -> None:
+def _close_levels(levels: list[int], count: int) -> None:
     """Leave as many levels as the closed brackets had opened."""
     while count and levels:
         last = levels[-1]
@@ -112,23 +195,25 @@ def _close(levels: list[int], count: int) -> None:
 
 def _align(found: Sequence[Token], lines: Sequence[_Line], spaces: list[int]) -> None:
     def width(start: int, end: int) -> int:
-        return sum(spaces[at] + _columns(found[at].text) for at in range(start, end))
+        return sum(spaces[at] + _text_width(found[at].text) for at in range(start, end))
 
-    for column in _runs(lines, lambda line: line.has_assign):
+    for column in _consecutive_lines(lines, lambda line: line.has_assign):
         widths = [width(line.start, line.assign) for line in column]
         for line, own in zip(column, widths, strict=True):
             spaces[line.assign] = max(widths) - own + 1
-    for column in _runs(lines, lambda line: line.has_comment):
+    for column in _consecutive_lines(lines, lambda line: line.has_comment):
         widths = [width(line.start, line.comment) for line in column]
         for line, own in zip(column, widths, strict=True):
             spaces[line.comment] = max(widths) - own + 1
 
 
-def _columns(text: str) -> int:
+def _text_width(text: str) -> int:
     return len(text) if text.isascii() else len(graphemes(text))
 
 
-def _runs(lines: Sequence[_Line], belongs: Callable[[_Line], bool]) -> Iterator[list[_Line]]:
+def _consecutive_lines(
+    lines: Sequence[_Line], belongs: Callable[[_Line], bool]
+) -> Iterator[list[_Line]]:
     run: list[_Line] = []
     for line in lines:
         if belongs(line):

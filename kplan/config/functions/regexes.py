@@ -8,15 +8,7 @@ from typing import Any, Final
 
 from kplan.config.functions.function import Function, Parameter, Refusal
 from kplan.config.functions.limits import check_elements, check_text
-from kplan.config.values.value import (
-    STRING,
-    Null,
-    ObjectType,
-    TList,
-    TupleType,
-    Type,
-    Value,
-)
+from kplan.config.values.value import STRING, Null, ObjectType, TList, TupleType, Type, Value
 
 _REFERENCE: Final = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)\})")
 

@@ -12,15 +12,7 @@ from kplan.config.values.distinct import Distinct
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.sets import make_set
 from kplan.config.values.unify import unify
-from kplan.config.values.value import (
-    ANY,
-    ListType,
-    SetType,
-    TList,
-    TSet,
-    TupleType,
-    Value,
-)
+from kplan.config.values.value import ANY, ListType, SetType, TList, TSet, TupleType, Value
 
 
 def union(*sets: TSet) -> Value:

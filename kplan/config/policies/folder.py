@@ -1,21 +1,20 @@
-"""The policies of a configuration and of the modules it calls, and those of other folders."""
+"""Policies of a configuration, of the modules it calls, and of separate folders."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from kplan.config.declared import Declaration
-from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.declarations.declaration import Declaration
+from kplan.config.diagnostic import EvaluationError, error
+from kplan.config.evaluation.evaluate import deep_recursion, evaluate
+from kplan.config.evaluation.type_constraint import parse_type_name
 from kplan.config.inputs import Inputs
-from kplan.config.ledger import Ledger
-from kplan.config.module import Module
-from kplan.config.opening import open_folder
-from kplan.config.policies.facts import Converted
-from kplan.config.policies.reading import policy, policy_problems
-from kplan.config.problem import Failure, error
-from kplan.config.room import room_to_work
-from kplan.config.types import type_named
+from kplan.config.modules.module import Module
+from kplan.config.modules.result_cache import ResultCache
+from kplan.config.modules.root_module import open_folder
+from kplan.config.policies.block import evaluate_policy, policy_problems
+from kplan.config.policies.policy import FactCache
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import bare
@@ -24,7 +23,7 @@ from kplan.kinds.base import ResourceKind
 from kplan.model.diagnostic import Diagnostic, in_order
 from kplan.model.policy import Policy
 
-MODES = ("item", "all")
+POLICY_MODES = ("item", "all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,37 +48,40 @@ class PolicyFolder:
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
-def policies(
-    module: Module, ledger: Ledger, kinds: Mapping[str, ResourceKind], source: str = ""
+def evaluate_policies(
+    module: Module, ledger: ResultCache, kinds: Mapping[str, ResourceKind], source: str = ""
 ) -> tuple[Policy, ...]:
     """Work out the policy blocks of a module and of those it calls, in order of their text."""
     found: list[Policy] = []
-    converted = Converted()
+    converted = FactCache()
     for child in module.modules():
-        declared = child.declared
+        declared = child.declarations
         ledger.report(policy_problems(declared, kinds))
         for block in declared.policies.values():
             if not block.is_broken:
                 scope = child.scope(block.origin)
-                each = ledger.attempt(partial(policy, block, scope, kinds, source, converted))
+                each = ledger.attempt(
+                    partial(evaluate_policy, block, scope, kinds, source, converted)
+                )
                 found += [] if each is None else [each]
         if child.path and declared.policy_settings:
             told = "What holds for the whole plan is said where the plan is made."
-            ledger.report([error("KP138", declared.policy_settings[0].place, told)])
+            ledger.report([error("KP138", declared.policy_settings[0].declared_at, told)])
     return tuple(found)
 
 
-def policy_settings(module: Module, ledger: Ledger) -> PolicySettings:
+def evaluate_policy_settings(module: Module, ledger: ResultCache) -> PolicySettings:
     """Work out the `policies` block of the root module."""
-    if not module.declared.policy_settings:
+    if not module.declarations.policy_settings:
         return PolicySettings()
-    found = module.declared.policy_settings[0]
-    read = partial(_argument, module, found)
+    found = module.declarations.policy_settings[0]
+    read = partial(_evaluate_argument, module, found)
     paths = ledger.attempt(partial(read, "paths", "list(string)"))
     mode = ledger.attempt(partial(read, "mode", "string"))
     settings = ledger.attempt(partial(read, "settings", ""))
-    if mode is not None and mode not in MODES:
-        told = f'The mode is "{MODES[0]}" (each change by itself) or "{MODES[1]}" (all or none).'
+    if mode is not None and mode not in POLICY_MODES:
+        each, whole = POLICY_MODES
+        told = f'The mode is "{each}" (each change by itself) or "{whole}" (all or none).'
         ledger.report([error("KP137", found.value_range("mode"), told)])
     if settings is not None and not isinstance(settings, dict):
         told = "Settings are an object; every Python policy is given it."
@@ -93,7 +95,7 @@ def policy_settings(module: Module, ledger: Ledger) -> PolicySettings:
     )
 
 
-def _argument(module: Module, found: Declaration, name: str, wanted: str) -> Value:
+def _evaluate_argument(module: Module, found: Declaration, name: str, wanted: str) -> Value:
     if name not in found.arguments:
         return None
     value = evaluate(found.arguments[name].value, module.scope(found.origin))
@@ -102,24 +104,24 @@ def _argument(module: Module, found: Declaration, name: str, wanted: str) -> Val
     if not wanted:
         return value
     try:
-        return convert(bare(value), type_named(wanted))
+        return convert(bare(value), parse_type_name(wanted))
     except ConversionError as fault:
         told = f'"{name}" is a {wanted}: {fault}.'
-        raise Failure([error("KP137", found.value_range(name), told)]) from None
+        raise EvaluationError([error("KP137", found.value_range(name), told)]) from None
 
 
-def policy_folder(folder: Path, kinds: Sequence[ResourceKind], shown: str) -> PolicyFolder:
+def load_policy_folder(folder: Path, kinds: Sequence[ResourceKind], shown: str) -> PolicyFolder:
     """Load the policies of a folder of their own; variables have their defaults or its tfvars.
 
     `shown` is the folder as it is named in messages.
     """
-    with room_to_work():
+    with deep_recursion():
         root = open_folder(folder, Inputs(), kinds, shown)
-        module, ledger = root.module, root.run.ledger
-        module.work_out()
-        found = policies(module, ledger, root.run.kinds, shown)
-        if module.declared.resources:
-            first = next(iter(module.declared.resources.values()))
+        module, ledger = root.module, root.context.results
+        module.evaluate_all()
+        found = evaluate_policies(module, ledger, root.context.kinds, shown)
+        if module.declarations.resources:
+            first = next(iter(module.declarations.resources.values()))
             told = "A folder of policies declares no resources; they would never be planned."
-            ledger.report([error("KP137", first.place, told)])
+            ledger.report([error("KP137", first.declared_at, told)])
     return PolicyFolder(found, in_order(ledger.diagnostics), root.sources)

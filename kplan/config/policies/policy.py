@@ -1,24 +1,139 @@
-"""A policy written in HCL, asked about one operation after another."""
+"""A policy written in HCL: its rules and the facts that they can refer to."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
-from kplan.config.evaluation.evaluate import evaluate
-from kplan.config.evaluation.scope import Scope
-from kplan.config.evaluation.seen import seen
-from kplan.config.policies.facts import Converted, FactNames
-from kplan.config.problem import Failure, error
-from kplan.config.room import room_to_work
+from kplan.config.diagnostic import EvaluationError, error, suggestion
+from kplan.config.evaluation.error import reference_values
+from kplan.config.evaluation.evaluate import deep_recursion, evaluate
+from kplan.config.evaluation.scope import Names, ReferenceValue, Scope
 from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Spot
 from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.sensitive import bare, has_sensitive, unmark
+from kplan.config.values.jsonvalue import Json, from_json_value
+from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import STRING, Value, is_null
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.policy import Effect, Finding, PolicyHead, Question
+from kplan.model.policy import Effect, Finding, PolicyHead, Question, Unknowable
+from kplan.model.resource import Path
+
+CLUSTER = "cluster"
+OBJECTS = ("requested", "current")
+FACT_ROOTS = frozenset({*OBJECTS, CLUSTER, "change", "principal", "ci"})
+
+FACT_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    CLUSTER: (
+        "acls", "brokers", "planned", "racks", "size", "so_far", "topics", "totals",
+    ),
+    "change": (
+        "address", "attributes", "file", "identity", "kind", "line", "offsets", "operation",
+        "reason", "risk",
+    ),
+    "ci": ("actor", "branch", "commit", "name", "pull_request", "run"),
+}  # fmt: skip
+"""The members of what has the same ones always; `cluster` has every kind by its name too."""
+
+TOPIC_STATE_ATTRIBUTES = ("assignments", "generated_replica_assignments", "internal", "topic_id")
+"""What topics have beside their attributes (KIP-201's TopicState)."""
+
+
+@dataclass(slots=True)
+class FactCache:
+    """Facts as values, turned into them once for all policies that are asked the same.
+
+    Members of `cluster` may be large: they are kept from question to question.
+    """
+
+    values: dict[str, tuple[object, Value]] = field(default_factory=dict)
+    last: tuple[Question, Mapping[str, Value]] | None = None
+
+    def facts(self, question: Question) -> Mapping[str, Value]:
+        """Give what has a value of its own."""
+        if self.last is None or self.last[0] is not question:
+            self.last = (question, fact_values(question))
+        return self.last[1]
+
+    def value(self, name: str, found: object) -> Value:
+        """Give the value of a member."""
+        held = self.values.get(name)
+        if held is None or held[0] is not found:
+            held = (found, _to_value(found))
+            self.values[name] = held
+        return held[1]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FactNames:
+    """Names in a policy: `cluster` by its members, and those of the module around it."""
+
+    question: Question
+    module: Names
+    cache: FactCache
+
+    def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
+        """Give what `root.name` stands for."""
+        if root != CLUSTER:
+            return self.module.resolve(root, name, subject)
+        try:
+            return self.cache.value(name, self.question.cluster[name])
+        except KeyError:
+            known = sorted(self.question.cluster)
+            told = f'"cluster" has no attribute "{name}".'
+            hint = suggestion(name, known) or f"There is {', '.join(known)}."
+            raise EvaluationError([error("KP144", subject.range(), told, hint=hint)]) from None
+        except Unknowable as why:
+            raise EvaluationError(
+                [error("KP147", subject.range(), str(why))], is_final=True
+            ) from None
+
+    def unresolved_error(self, root: str, subject: Spot) -> Exception:
+        """Say that `cluster` is no value of its own, or what the module says."""
+        if root != CLUSTER:
+            return self.module.unresolved_error(root, subject)
+        told = '"cluster" has no value of its own; take one of its attributes: cluster.NAME.'
+        return EvaluationError([error("KP116", subject.range(), told)])
+
+
+def fact_values(question: Question) -> Mapping[str, Value]:
+    """Give the facts that have a value each; secrets in `requested` are marked."""
+    requested = _to_value(question.requested)
+    for path in question.sensitive:
+        requested = _mark_path(requested, path)
+    change = {**question.change, "offsets": {str(p): at for p, at in question.offsets.items()}}
+    ci = None if question.ci is None else {**dict.fromkeys(FACT_MEMBERS["ci"]), **question.ci}
+    return {
+        "requested": requested,
+        "current": _to_value(question.current),
+        "change": _to_value(change),
+        "principal": question.principal,
+        "ci": _to_value(ci),
+    }
+
+
+def _to_value(found: object) -> Value:
+    """Turn plain data into values; there is much of it, and nearly all of it is plain indeed."""
+    match found:
+        case None | str() | int():
+            return found
+        case Mapping():
+            return {key: _to_value(found[key]) for key in sorted(found)}
+        case list() | tuple():
+            return tuple(map(_to_value, found))
+        case _:
+            other: Json = found  # type: ignore[assignment] # questions hold plain data
+            return from_json_value(other)
+
+
+def _mark_path(value: Value, path: Path) -> Value:
+    if not path:
+        return mark(value)
+    if isinstance(value, dict) and path[0] in value:
+        return {**value, path[0]: _mark_path(value[path[0]], path[1:])}
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyRule:
     """One `deny`, `warn` or `advise` block."""
 
     effect: Effect
@@ -35,54 +150,54 @@ class HclPolicy:
     """
 
     head: PolicyHead
-    rules: tuple[Rule, ...]
+    rules: tuple[PolicyRule, ...]
     scope: Scope
-    converted: Converted
+    cache: FactCache
     when: ast.Node | None = None
 
     def findings(self, question: Question) -> Iterator[Finding]:
         """Judge one operation."""
-        names = FactNames(question, self.scope.names, self.converted)
-        scope = replace(self.scope, names=names, variables=self.converted.facts(question))
-        with room_to_work():
-            found = self._found(scope)
+        names = FactNames(question, self.scope.names, self.cache)
+        scope = replace(self.scope, names=names, variables=self.cache.facts(question))
+        with deep_recursion():
+            found = self._evaluate_rules(scope)
         yield from found
 
     def close(self) -> None:
         """Do nothing: nothing is held."""
 
-    def _found(self, scope: Scope) -> list[Finding]:
+    def _evaluate_rules(self, scope: Scope) -> list[Finding]:
         try:
-            if self.when is not None and not _truth(self.when, scope, "when"):
+            if self.when is not None and not _evaluate_bool(self.when, scope, "when"):
                 return []
-        except Failure as failure:
-            return [_unknown(failure, scope, self.when)]
-        return [each for rule in self.rules if (each := _struck(rule, scope)) is not None]
+        except EvaluationError as failure:
+            return [_failure_finding(failure, scope, self.when)]
+        return [each for rule in self.rules if (each := _evaluate_rule(rule, scope)) is not None]
 
 
-def _struck(rule: Rule, scope: Scope) -> Finding | None:
+def _evaluate_rule(rule: PolicyRule, scope: Scope) -> Finding | None:
     try:
-        if not _truth(rule.condition, scope, "condition"):
+        if not _evaluate_bool(rule.condition, scope, "condition"):
             return None
-        message = _text(evaluate(rule.message, scope)) or "(the policy gives no message)"
-        fix = "" if rule.fix is None else _text(evaluate(rule.fix, scope))
-    except Failure as failure:
-        return _unknown(failure, scope, rule.condition)
+        message = _message_text(evaluate(rule.message, scope)) or "(the policy gives no message)"
+        fix = "" if rule.fix is None else _message_text(evaluate(rule.fix, scope))
+    except EvaluationError as failure:
+        return _failure_finding(failure, scope, rule.condition)
     node = rule.condition
     subject = scope.origin.range(node.start, node.end)
-    values = seen(node, scope, evaluate)
+    values = reference_values(node, scope, evaluate)
     return Finding(rule.effect, message, fix, subject, values)
 
 
-def _truth(node: ast.Node, scope: Scope, what: str) -> bool:
+def _evaluate_bool(node: ast.Node, scope: Scope, what: str) -> bool:
     value, _ = unmark(evaluate(node, scope))
     if isinstance(value, bool):
         return value
     subject = scope.origin.range(node.start, node.end)
-    raise Failure([error("KP156", subject, f'"{what}" must be true or false.')])
+    raise EvaluationError([error("KP156", subject, f'"{what}" must be true or false.')])
 
 
-def _text(value: Value) -> str:
+def _message_text(value: Value) -> str:
     if has_sensitive(value):
         return "(the message holds a sensitive value)"
     try:
@@ -92,12 +207,12 @@ def _text(value: Value) -> str:
         return "(the message of the policy is no text)"
 
 
-def _unknown(failure: Failure, scope: Scope, node: ast.Node | None) -> Finding:
+def _failure_finding(failure: EvaluationError, scope: Scope, node: ast.Node | None) -> Finding:
     """Deny for want of an answer, and say why there is none."""
     told: tuple[Diagnostic, ...] = failure.diagnostics
     first = told[0] if told else None
     at = scope.origin.range(node.start, node.end) if node is not None else None
-    why = "; ".join(f"{each.summary}: {each.detail}" for each in told) or _MUTE
+    why = "; ".join(f"{each.summary}: {each.detail}" for each in told) or _NO_VALUE_DETAIL
     return Finding(
         Effect.DENY,
         f"the policy has no answer. {why}",
@@ -108,4 +223,4 @@ def _unknown(failure: Failure, scope: Scope, node: ast.Node | None) -> Finding:
     )
 
 
-_MUTE = "What it refers to has no value."
+_NO_VALUE_DETAIL = "What it refers to has no value."

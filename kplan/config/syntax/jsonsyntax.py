@@ -6,7 +6,7 @@ of its blocks to it.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from kplan.config.problem import error
+from kplan.config.diagnostic import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.draft import Broken
 from kplan.config.syntax.jsontext import Array, Member, Part, Record, Scalar, read_json

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from kplan.config.problem import error
+from kplan.config.diagnostic import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.draft import Broken, Draft
 from kplan.config.syntax.levels import Header

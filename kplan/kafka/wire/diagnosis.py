@@ -2,25 +2,30 @@
 
 import ssl
 
-from kplan.kafka.settings import ConnectionSettings, Endpoint
-from kplan.kafka.wire.link import Broken, Deadline, NotKafka, dial
-from kplan.kafka.wire.login import introduced
-from kplan.kafka.wire.sasl import offered_mechanisms
-from kplan.kafka.wire.tls import secured, tls_failure
+from kplan.kafka.settings.connection import ConnectionSettings, Endpoint
+from kplan.kafka.wire.connection import offered_mechanisms, open_without_login
+from kplan.kafka.wire.transport import (
+    ConnectionLost,
+    Deadline,
+    NotKafkaProtocol,
+    open_socket,
+    tls_error,
+    wrap_tls,
+)
 from kplan.model.errors import AuthError, Unreachable, Unsupported
 
-_PROBE_S = 1.0
+_PROBE_TIMEOUT_S = 1.0
 
 
-def refused_opening(
+def diagnose_opening(
     endpoint: Endpoint,
     settings: ConnectionSettings,
     context: ssl.SSLContext | None,
-    failure: Broken,
+    failure: ConnectionLost,
     deadline: Deadline,
 ) -> AuthError | Unreachable:
     """Explain a connection that broke before versions were exchanged or the login was done."""
-    probe = deadline.within(_PROBE_S)
+    probe = deadline.within(_PROBE_TIMEOUT_S)
     if context is None and _speaks_tls(endpoint, failure, probe):
         return AuthError(
             f"{endpoint} speaks TLS, and kplan was told not to.",
@@ -31,9 +36,9 @@ def refused_opening(
             f"{endpoint} does not speak TLS, and kplan was told to.",
             hint="Set tls_enabled = false, or security.protocol to PLAINTEXT or SASL_PLAINTEXT.",
         )
-    if context is not None and (rejection := _rejection(endpoint, context, probe)):
+    if context is not None and (rejection := _tls_rejection(endpoint, context, probe)):
         return rejection
-    if isinstance(failure, NotKafka):
+    if isinstance(failure, NotKafkaProtocol):
         return Unreachable(
             f"{endpoint} does not speak Kafka's protocol: what it sent begins with "
             f"{failure.seen!r}.",
@@ -45,20 +50,20 @@ def refused_opening(
     )
 
 
-def refused_request(
+def diagnose_request(
     endpoint: Endpoint, settings: ConnectionSettings, context: ssl.SSLContext | None
 ) -> AuthError | None:
     """Explain a connection without SASL that broke when first asked; None: not for that."""
     if settings.sasl is not None:
         return None
-    deadline = Deadline.after(_PROBE_S)
+    deadline = Deadline.after(_PROBE_TIMEOUT_S)
     try:
-        connection = introduced(endpoint, settings.client_id, context, deadline)
+        connection = open_without_login(endpoint, settings.client_id, context, deadline)
         try:
             offered = offered_mechanisms(connection, deadline)
         finally:
             connection.close()
-    except (Broken, Unreachable, AuthError, Unsupported):
+    except (ConnectionLost, Unreachable, AuthError, Unsupported):
         return None
     if not offered:
         return None
@@ -68,39 +73,41 @@ def refused_request(
     )
 
 
-def _speaks_tls(endpoint: Endpoint, failure: Broken, probe: Deadline) -> bool:
+def _speaks_tls(endpoint: Endpoint, failure: ConnectionLost, probe: Deadline) -> bool:
     """Whether it answered with a TLS alert, or shakes hands when asked to."""
-    if isinstance(failure, NotKafka) and failure.seen[:2] == b"\x15\x03":
+    if isinstance(failure, NotKafkaProtocol) and failure.seen[:2] == b"\x15\x03":
         return True
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # nothing is sent: only the handshake is of interest
     try:
-        secured(dial(endpoint, probe), context, endpoint, probe).close()
+        wrap_tls(open_socket(endpoint, probe), context, endpoint, probe).close()
     except AuthError:
         return True
-    except (Broken, Unreachable):
+    except (ConnectionLost, Unreachable):
         return False
     return True
 
 
 def _speaks_plaintext(endpoint: Endpoint, settings: ConnectionSettings, probe: Deadline) -> bool:
     try:
-        introduced(endpoint, settings.client_id, None, probe).close()
-    except (Broken, Unreachable):
+        open_without_login(endpoint, settings.client_id, None, probe).close()
+    except (ConnectionLost, Unreachable):
         return False
     return True
 
 
-def _rejection(endpoint: Endpoint, context: ssl.SSLContext, probe: Deadline) -> AuthError | None:
+def _tls_rejection(
+    endpoint: Endpoint, context: ssl.SSLContext, probe: Deadline
+) -> AuthError | None:
     """Shake hands and listen: had we sent something, a reset may have overtaken the reason."""
     try:
-        with secured(dial(endpoint, probe), context, endpoint, probe) as stream:
-            stream.settimeout(probe.left_s())
+        with wrap_tls(open_socket(endpoint, probe), context, endpoint, probe) as stream:
+            stream.settimeout(probe.remaining_s())
             stream.recv(1)
     except ssl.SSLError as failure:
-        told = tls_failure(endpoint, failure)
+        told = tls_error(endpoint, failure)
         return told if isinstance(told, AuthError) else None
-    except (OSError, Broken, Unreachable, AuthError):
+    except (OSError, ConnectionLost, Unreachable, AuthError):
         return None
     return None

@@ -1,4 +1,4 @@
-"""The wire driver: the whole `Cluster` port over kplan's own connections."""
+"""The wire driver: the `Cluster` port over kplan's own connections."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
@@ -35,23 +35,18 @@ from kplan.cluster.specs import (
     Verdict,
 )
 from kplan.cluster.usage import TopicPartition, TopicUse
-from kplan.kafka.settings import ConnectionSettings, Endpoint
-from kplan.kafka.tokens import Tokens
+from kplan.kafka.settings.connection import ConnectionSettings, Endpoint
+from kplan.kafka.token import TokenCache
 from kplan.kafka.wire import (
-    acls,
-    brokers,
-    capabilities,
-    changes,
-    configs,
-    creation,
-    deletion,
-    features,
-    mutation_quota,
-    quotas,
-    resource_configs,
-    rights,
+    acl,
+    cluster,
+    metadata,
+    quota,
+    resource_config,
     scram,
-    topics,
+    topic,
+    topic_config,
+    version,
 )
 from kplan.kafka.wire.gateway import Gateway
 from kplan.model.errors import Unreachable
@@ -79,7 +74,7 @@ class WireCluster:
         self._addresses: Mapping[int, Endpoint] = {}
 
     @property
-    def tokens(self) -> Tokens | None:
+    def tokens(self) -> TokenCache | None:
         """The tokens that we log in with, None where a login takes none."""
         return self._gateway.tokens
 
@@ -90,51 +85,51 @@ class WireCluster:
 
     def describe(self) -> ClusterDescription:
         """Tell cluster id, live brokers, release and our principal."""
-        cluster_id, live, release = brokers.describe(self._gateway)
+        cluster_id, live, release = cluster.describe_cluster(self._gateway)
         self._addresses = {each.id: Endpoint(each.host, each.port) for each in live}
-        self._gateway.learn(self._addresses.values())
+        self._gateway.add_endpoints(self._addresses.values())
         return ClusterDescription(cluster_id, live, self.principal, release)
 
     def rights(self, topics: Collection[str]) -> Rights:
         """Tell what we may do on the cluster and on these topics."""
-        return rights.rights(self._gateway, topics)
+        return cluster.read_rights(self._gateway, topics)
 
     def topics(
         self, names: Collection[str] | None = None, *, broker: int | None = None
     ) -> Mapping[str, TopicDescription | Refusal]:
         """Describe the named topics, or all that we may see."""
-        found = topics.topics(self._gateway, names, self._address(broker))
-        return self._named("topics", found)
+        found = metadata.read_topics(self._gateway, names, self._address(broker))
+        return self._name_missing_rights("topics", found)
 
     def topic_configs(
         self, names: Collection[str], *, broker: int | None = None
     ) -> Mapping[str, Mapping[str, ConfigEntry] | Refusal]:
         """Read every effective config of the named topics."""
-        found = configs.topic_configs(self._gateway, names, self._address(broker))
-        return self._named("topic_configs", found)
+        found = topic_config.read_topic_configs(self._gateway, names, self._address(broker))
+        return self._name_missing_rights("topic_configs", found)
 
     def acls(self, *, broker: int | None = None) -> frozenset[AclBinding]:
         """List all ACLs; raises Unread."""
-        return acls.acls(self._gateway, self._address(broker), self.principal)
+        return acl.read_acls(self._gateway, self._address(broker), self.principal)
 
     def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
         """Ask what would come of creating the topics."""
-        found = creation.preview_topics(self._gateway, specs) if specs else {}
-        return self._named("preview_topics", found)
+        found = topic.preview_topics(self._gateway, specs) if specs else {}
+        return self._name_missing_rights("preview_topics", found)
 
     def expect_writes(self) -> None:
         """Do nothing: the connections are open already."""
 
-    def may_be_limited(self) -> bool:
+    def may_have_mutation_quota(self) -> bool:
         """Whether a quota on changes of topics may hold for us (KIP-599)."""
-        return mutation_quota.may_be_limited(self._gateway, self._settings.client_id)
+        return quota.may_have_mutation_quota(self._gateway, self._settings.client_id)
 
     def create_topics(
         self, specs: Sequence[NewTopic], *, is_strict: bool = False
     ) -> Mapping[str, Verdict]:
         """Create topics; if `is_strict`, those above a quota are refused and not delayed."""
-        found = creation.create_topics(self._gateway, specs, is_strict=is_strict) if specs else {}
-        return self._named("create_topics", found)
+        found = topic.create_topics(self._gateway, specs, is_strict=is_strict) if specs else {}
+        return self._name_missing_rights("create_topics", found)
 
     def create_partitions(
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
@@ -142,8 +137,8 @@ class WireCluster:
         """Grow topics."""
         if not specs:
             return {}
-        found = changes.create_partitions(self._gateway, specs, validate_only=validate_only)
-        return self._named("create_partitions", found)
+        found = topic.create_partitions(self._gateway, specs, validate_only=validate_only)
+        return self._name_missing_rights("create_partitions", found)
 
     def alter_topic_configs(
         self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
@@ -151,25 +146,25 @@ class WireCluster:
         """Set and reset single config keys."""
         if not specs:
             return {}
-        found = changes.alter_topic_configs(self._gateway, specs, validate_only=validate_only)
-        return self._named("alter_topic_configs", found)
+        found = topic.alter_topic_configs(self._gateway, specs, validate_only=validate_only)
+        return self._name_missing_rights("alter_topic_configs", found)
 
     def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
         """Delete topics, by topic id where one is given."""
-        found = deletion.delete_topics(self._gateway, refs) if refs else {}
-        return self._named("delete_topics", found)
+        found = topic.delete_topics(self._gateway, refs) if refs else {}
+        return self._name_missing_rights("delete_topics", found)
 
     def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
         """Add ACLs."""
-        return self._named("create_acls", acls.create_acls(self._gateway, bindings))
+        return self._name_missing_rights("create_acls", acl.create_acls(self._gateway, bindings))
 
     def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
         """Delete exactly these ACLs."""
-        return self._named("delete_acls", acls.delete_acls(self._gateway, bindings))
+        return self._name_missing_rights("delete_acls", acl.delete_acls(self._gateway, bindings))
 
     def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:
         """List all quotas of clients; raises Unread."""
-        return quotas.quotas(self._gateway, self._address(broker))
+        return quota.read_quotas(self._gateway, self._address(broker))
 
     def alter_quotas(
         self, specs: Sequence[QuotaAlteration], *, validate_only: bool = False
@@ -177,175 +172,177 @@ class WireCluster:
         """Set and remove single quotas."""
         if not specs:
             return {}
-        found = quotas.alter_quotas(self._gateway, specs, validate_only=validate_only)
-        return self._named("alter_quotas", found)
+        found = quota.alter_quotas(self._gateway, specs, validate_only=validate_only)
+        return self._name_missing_rights("alter_quotas", found)
 
     def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:
         """List the iterations of all SCRAM credentials; raises Unread."""
-        return scram.scram_users(self._gateway, self._address(broker))
+        return scram.read_scram_users(self._gateway, self._address(broker))
 
     def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, Verdict]:
         """Set and delete SCRAM credentials."""
         found = scram.alter_scram_users(self._gateway, specs)
-        return self._named("alter_scram_users", found)
+        return self._name_missing_rights("alter_scram_users", found)
 
     def config_names(self, scope: ConfigScope) -> frozenset[str] | None:
         """Name all that has configs of its own in the scope; raises Unread."""
-        return resource_configs.config_names(self._gateway, scope)
+        return resource_config.read_config_names(self._gateway, scope)
 
     def configs(
         self, resources: Collection[ConfigResource], *, broker: int | None = None
     ) -> Mapping[ConfigResource, Mapping[str, ConfigDetail] | Refusal]:
         """Read every effective config of brokers, groups and metrics subscriptions."""
-        found = resource_configs.configs(self._gateway, resources, self._address, broker)
-        return self._named("configs", found)
+        found = resource_config.read_configs(self._gateway, resources, self._address, broker)
+        return self._name_missing_rights("configs", found)
 
     def alter_configs(
         self, specs: Sequence[ResourceAlteration], *, validate_only: bool = False
     ) -> Mapping[ConfigResource, Verdict]:
         """Set and reset single config keys of them."""
-        found = resource_configs.alter_configs(
+        found = resource_config.alter_configs(
             self._gateway, specs, self._address, validate_only=validate_only
         )
-        return self._named("alter_configs", found)
+        return self._name_missing_rights("alter_configs", found)
 
     def versions(self, *, broker: int | None = None) -> NodeVersions:
         """Tell the APIs and features that a broker offers."""
-        return features.versions(self._gateway, self._address(broker))
+        return version.read_versions(self._gateway, self._address(broker))
 
     def update_features(
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
     ) -> Mapping[str, Verdict]:
         """Bring features of the cluster to levels."""
-        found = features.update_features(self._gateway, updates, validate_only=validate_only)
-        return self._named("update_features", found)
+        found = version.update_features(self._gateway, updates, validate_only=validate_only)
+        return self._name_missing_rights("update_features", found)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
         """Tell what stands in topics and who uses it."""
         from kplan.kafka.wire import usage  # noqa: PLC0415 - few commands ask
 
-        return usage.topic_use(self._gateway, names) if names else {}
+        return usage.read_topic_use(self._gateway, names) if names else {}
 
     def group_names(self) -> frozenset[str]:
         """Name all groups; raises Unread."""
         from kplan.kafka.wire import usage  # noqa: PLC0415 - as above
 
-        return usage.group_names(self._gateway, self.principal)
+        return usage.read_group_names(self._gateway, self.principal)
 
     def groups(self) -> Mapping[int, tuple[ListedGroup, ...] | Refusal]:
         """List the groups that each broker coordinates; else why not."""
-        from kplan.kafka.wire import groups  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import group  # noqa: PLC0415 - as above
 
-        return groups.groups(self._gateway)
+        return group.list_groups(self._gateway)
 
     def describe_groups(self, names: Collection[str]) -> Mapping[str, GroupDescription | Refusal]:
         """Describe groups."""
-        from kplan.kafka.wire import groups  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import group  # noqa: PLC0415 - as above
 
-        found = groups.describe_groups(self._gateway, names) if names else {}
-        return self._named("describe_groups", found)
+        found = group.describe_groups(self._gateway, names) if names else {}
+        return self._name_missing_rights("describe_groups", found)
 
     def delete_records(
         self, before: Mapping[TopicPartition, int]
     ) -> Mapping[TopicPartition, int | Refusal]:
         """Delete the records before an offset of each partition."""
-        from kplan.kafka.wire import record_deletion  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import record  # noqa: PLC0415 - as above
 
-        found = record_deletion.delete_records(self._gateway, before) if before else {}
-        return self._named("delete_records", found)
+        found = record.delete_records(self._gateway, before) if before else {}
+        return self._name_missing_rights("delete_records", found)
 
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
     ) -> Mapping[TopicPartition, Moving]:
         """List the partitions whose replicas are being moved; raises Unread."""
-        from kplan.kafka.wire import moves  # noqa: PLC0415 - few commands ask
+        from kplan.kafka.wire import reassignment  # noqa: PLC0415 - few commands ask
 
-        return moves.reassignments(self._gateway, partitions)
+        return reassignment.list_reassignments(self._gateway, partitions)
 
     def reassign(self, targets: Targets) -> Mapping[TopicPartition, Verdict]:
         """Begin to move replicas, or go back."""
-        from kplan.kafka.wire import moves  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import reassignment  # noqa: PLC0415 - as above
 
-        return self._named("reassign", moves.reassign(self._gateway, targets) if targets else {})
+        return self._name_missing_rights(
+            "reassign", reassignment.reassign(self._gateway, targets) if targets else {}
+        )
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
         """Tell the bytes that each broker holds of each partition; raises Unread."""
-        from kplan.kafka.wire import moves  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import reassignment  # noqa: PLC0415 - as above
 
-        return moves.replica_sizes(self._gateway, topics) if topics else {}
+        return reassignment.read_replica_sizes(self._gateway, topics) if topics else {}
 
     def elect_leaders(
         self, partitions: Collection[TopicPartition] | None, election: Election
     ) -> Mapping[TopicPartition, Verdict]:
         """Elect leaders."""
-        from kplan.kafka.wire import moves  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import reassignment  # noqa: PLC0415 - as above
 
         if partitions is not None and not partitions:
             return {}
-        found = moves.elect_leaders(self._gateway, partitions, election)
-        return self._named("elect_leaders", found)
+        found = reassignment.elect_leaders(self._gateway, partitions, election)
+        return self._name_missing_rights("elect_leaders", found)
 
     def quorum(self) -> Quorum:
         """Tell who leads the metadata of the cluster; raises Unread."""
         from kplan.kafka.wire import quorum  # noqa: PLC0415 - few commands ask
 
-        return quorum.quorum(self._gateway)
+        return quorum.read_quorum(self._gateway)
 
     def unregister_broker(self, broker: int) -> Verdict:
         """Take a broker out of the cluster."""
         from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
 
         found = {str(broker): quorum.unregister_broker(self._gateway, broker)}
-        return self._named("unregister_broker", found)[str(broker)]
+        return self._name_missing_rights("unregister_broker", found)[str(broker)]
 
     def add_voter(self, voter: Voter) -> Verdict:
         """Let a controller that follows vote."""
         from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
 
         found = {voter.id: quorum.add_voter(self._gateway, voter)}
-        return self._named("add_voter", found)[voter.id]
+        return self._name_missing_rights("add_voter", found)[voter.id]
 
     def remove_voter(self, voter: int, directory: str) -> Verdict:
         """Let a controller vote no more."""
         from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
 
         found = {voter: quorum.remove_voter(self._gateway, voter, directory)}
-        return self._named("remove_voter", found)[voter]
+        return self._name_missing_rights("remove_voter", found)[voter]
 
     def delegation_tokens(self) -> tuple[DelegationToken, ...]:
         """List the tokens that we may see; raises Unread."""
-        from kplan.kafka.wire import delegation  # noqa: PLC0415 - few commands ask
+        from kplan.kafka.wire import delegation_token  # noqa: PLC0415 - few commands ask
 
-        return delegation.tokens(self._gateway)
+        return delegation_token.list_tokens(self._gateway)
 
     def create_token(self, order: TokenOrder) -> DelegationToken | Refusal:
         """Make a token."""
-        from kplan.kafka.wire import delegation  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import delegation_token  # noqa: PLC0415 - as above
 
-        found = {order.owner: delegation.create_token(self._gateway, order)}
-        return self._named("create_token", found)[order.owner]
+        found = {order.owner: delegation_token.create_token(self._gateway, order)}
+        return self._name_missing_rights("create_token", found)[order.owner]
 
     def renew_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
         """Let a token be valid for longer."""
-        from kplan.kafka.wire import delegation  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import delegation_token  # noqa: PLC0415 - as above
 
-        return delegation.renew_token(self._gateway, hmac, span_ms)
+        return delegation_token.renew_token(self._gateway, hmac, span_ms)
 
     def expire_token(self, hmac: bytes, span_ms: int) -> int | Refusal:
         """Let a token end sooner."""
-        from kplan.kafka.wire import delegation  # noqa: PLC0415 - as above
+        from kplan.kafka.wire import delegation_token  # noqa: PLC0415 - as above
 
-        return delegation.expire_token(self._gateway, hmac, span_ms)
+        return delegation_token.expire_token(self._gateway, hmac, span_ms)
 
     def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
         """Tell which of these methods the cluster cannot serve."""
-        return capabilities.lacks(self._gateway, methods) if methods else {}
+        return version.unsupported_methods(self._gateway, methods) if methods else {}
 
     def close(self) -> None:
         """Close all connections; whoever waits for an answer gets none."""
         self._gateway.close()
 
-    def _named(
+    def _name_missing_rights(
         self, method: str, answers: Mapping[Item, Answer]
     ) -> Mapping[Item, Answer | Refusal]:
         return named(method, answers, self.principal)

@@ -1,21 +1,67 @@
-"""Whom to ask, and what a broken connection means for reads and for writes."""
+"""Which node is asked, and what a lost connection means for reads and for writes."""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_refusal
-from kplan.kafka.settings import ConnectionSettings, Endpoint
-from kplan.kafka.tokens import Tokens
+from kplan.kafka.settings.connection import ConnectionSettings, Endpoint
+from kplan.kafka.token import TokenCache
 from kplan.kafka.wire import messages
-from kplan.kafka.wire.active import ELECTION_S, PAUSE_S, active, is_not_controller
-from kplan.kafka.wire.api import Api, Message
 from kplan.kafka.wire.connection import Connection
-from kplan.kafka.wire.diagnosis import refused_request
-from kplan.kafka.wire.link import Broken, Deadline, TimedOut
-from kplan.kafka.wire.pool import Pool
+from kplan.kafka.wire.diagnosis import diagnose_request
+from kplan.kafka.wire.messages import Api, Message
+from kplan.kafka.wire.pool import ConnectionPool
+from kplan.kafka.wire.transport import ConnectionLost, Deadline, RequestTimeout
 from kplan.model.errors import Unreachable, Unsupported
 from kplan.model.refusal import Refusal
+
+BROKER_ENDPOINTS, CONTROLLER_ENDPOINTS = 1, 2
+"""Kafka's numbers (EndpointType)."""
+
+ELECTION_TIMEOUT_S = 20.0
+"""How long the active controller is looked for: an election took 2 s where it was measured."""
+
+RETRY_PAUSE_S = 0.2
+"""How long to wait before one looks again."""
+
+_NOT_CONTROLLER = 41
+_ITEM_LISTS = ("results", "responses", "entries", "filter_results", "topics")
+"""Where answers to changes hold what became of each item."""
+
+
+def find_active_controller(
+    node: Connection, deadline: Deadline, *, is_direct: bool
+) -> Endpoint | None:
+    """Ask where the active controller listens, None where none is known.
+
+    A KRaft broker names any live broker instead, and forwards what it is asked (KIP-590): only a
+    controller, or a cluster with ZooKeeper, ever answers that it is not the one.
+    """
+    kind = CONTROLLER_ENDPOINTS if is_direct else BROKER_ENDPOINTS
+    request = messages.DESCRIBE_CLUSTER.request(endpoint_type=kind)
+    answer = node.ask(messages.DESCRIBE_CLUSTER, request, deadline)
+    said = [each for each in answer.brokers or () if each.broker_id == answer.controller_id]
+    return Endpoint(said[0].host, said[0].port) if said else None
+
+
+def is_not_controller(answer: object) -> bool:
+    """Whether nothing was changed because another node is the controller."""
+    if isinstance(answer, Mapping):
+        refused = [each.code for each in answer.values() if isinstance(each, Refusal)]
+        return bool(answer) and refused == [_NOT_CONTROLLER] * len(answer)
+    return not isinstance(answer, Refusal) and set(_error_codes(answer)) == {_NOT_CONTROLLER}
+
+
+def _error_codes(answer: Message) -> Iterator[int]:
+    """List the error codes of an answer: its own, and else those of its items."""
+    own = getattr(answer, "error_code", 0)
+    if own:
+        yield own
+        return
+    for name in _ITEM_LISTS:
+        yield from (getattr(each, "error_code", 0) for each in getattr(answer, name, None) or ())
+
 
 Answer = TypeVar("Answer")
 
@@ -29,13 +75,13 @@ class Gateway:
 
     def __init__(self, settings: ConnectionSettings) -> None:
         self._settings = settings
-        self._pool = Pool(settings)
+        self._pool = ConnectionPool(settings)
         self._bootstrap = settings.bootstrap_controllers or settings.bootstrap_servers
-        self._home: Endpoint | None = None
+        self._preferred: Endpoint | None = None
         self._learned: tuple[Endpoint, ...] = ()
 
     @property
-    def tokens(self) -> Tokens | None:
+    def tokens(self) -> TokenCache | None:
         """The tokens that we log in with, None where a login takes none."""
         return self._pool.tokens
 
@@ -66,14 +112,14 @@ class Gateway:
         failures: list[Unreachable] = []
         for endpoint in [at] if at else self._candidates():
             try:
-                answer = self._asked(question, endpoint, deadline)
+                answer = self._ask_node(question, endpoint, deadline)
             except Unreachable as failure:
                 failures.append(failure)
             else:
                 if at is None:
-                    self._home = endpoint
+                    self._preferred = endpoint
                 return answer
-        raise _nobody(failures)
+        raise _unreachable_error(failures)
 
     def ask(self, api: Api, request: Message, *, at: Endpoint | None = None) -> Message:
         """Read with one request; raises as `read`."""
@@ -96,27 +142,31 @@ class Gateway:
             Unsupported: the node does not speak the API; nothing was sent.
 
         """
-        answer = self._written(question, at)
-        until = Deadline.after(min(ELECTION_S, self._settings.timeouts.request_s))
-        while at is None and is_not_controller(answer) and until.is_ahead:
-            time.sleep(PAUSE_S)
-            self._follow()
-            answer = self._written(question, None)
+        answer = self._write_once(question, at)
+        until = Deadline.after(min(ELECTION_TIMEOUT_S, self._settings.timeouts.request_s))
+        while at is None and is_not_controller(answer) and until.has_time_left:
+            time.sleep(RETRY_PAUSE_S)
+            self._switch_to_controller()
+            answer = self._write_once(question, None)
         return answer
 
-    def _follow(self) -> None:
+    def _switch_to_controller(self) -> None:
         """Turn to the node that is said to be the active controller."""
         try:
             said = self.controller()
         except (Unreachable, Unsupported):
             return
-        self._home = said or self._home
+        self._preferred = said or self._preferred
 
     def controller(self) -> Endpoint | None:
         """Ask where the active controller listens, None where none is known; raises as `read`."""
-        return self.read(lambda node, left: active(node, left, is_direct=self._settings.is_direct))
+        return self.read(
+            lambda node, left: find_active_controller(
+                node, left, is_direct=self._settings.is_direct
+            )
+        )
 
-    def _written(
+    def _write_once(
         self, question: Callable[[Connection, Deadline], Answer], at: Endpoint | None
     ) -> Answer | Refusal:
         timeouts = self._settings.timeouts
@@ -124,37 +174,39 @@ class Gateway:
         failures: list[Unreachable] = []
         for endpoint in [at] if at else self._candidates():
             try:
-                with self._pool.lent(endpoint, deadline) as node:
+                with self._pool.lease(endpoint, deadline) as node:
                     answer = question(node, deadline)
             except Unreachable as failure:
                 failures.append(failure)
-            except Broken as failure:
+            except ConnectionLost as failure:
                 return client_refusal(failure.error, f"{endpoint}: {failure}.")
-            except messages.Unwritable as failure:
+            except messages.UnencodableRequest as failure:
                 return client_refusal(CLIENT_INVALID, f"{failure}.")
             else:
                 if at is None:
-                    self._home = endpoint
+                    self._preferred = endpoint
                 return answer
-        return client_refusal(CLIENT_DISCONNECTED, f"Nothing was sent. {_nobody(failures).detail}")
+        return client_refusal(
+            CLIENT_DISCONNECTED, f"Nothing was sent. {_unreachable_error(failures).detail}"
+        )
 
     def send(self, api: Api, request: Message, *, at: Endpoint | None = None) -> Message | Refusal:
         """Write with one request; raises as `write`."""
         return self.write(lambda node, deadline: node.ask(api, request, deadline), at=at)
 
-    def learn(self, endpoints: Iterable[Endpoint], home: Endpoint | None = None) -> None:
+    def add_endpoints(self, endpoints: Iterable[Endpoint], home: Endpoint | None = None) -> None:
         """Remember where nodes listen, for when no bootstrap server answers any more.
 
         With `home`, ask that one first.
         """
         self._learned = tuple(endpoints)
-        self._home = home or self._home
+        self._preferred = home or self._preferred
 
     def close(self) -> None:
         """Close all connections; whoever waits for an answer gets none."""
         self._pool.close()
 
-    def _asked(
+    def _ask_node(
         self,
         question: Callable[[Connection, Deadline], Answer],
         endpoint: Endpoint,
@@ -163,22 +215,22 @@ class Gateway:
         """Ask one node; once more over a new connection where the old one broke."""
         for is_last in (False, True):
             try:
-                with self._pool.lent(endpoint, deadline) as node:
+                with self._pool.lease(endpoint, deadline) as node:
                     return question(node, deadline)
-            except TimedOut as failure:
+            except RequestTimeout as failure:
                 raise Unreachable(f"{endpoint}: {failure}.") from failure
-            except Broken as failure:
+            except ConnectionLost as failure:
                 if is_last:
-                    why = refused_request(endpoint, self._settings, self._pool.context)
+                    why = diagnose_request(endpoint, self._settings, self._pool.context)
                     raise why or Unreachable(f"{endpoint}: {failure}.") from failure
         raise AssertionError  # the loop returns or raises
 
     def _candidates(self) -> tuple[Endpoint, ...]:
-        home = (self._home,) if self._home else ()
+        home = (self._preferred,) if self._preferred else ()
         return tuple(dict.fromkeys((*home, *self._bootstrap, *self._learned)))
 
 
-def _nobody(failures: list[Unreachable]) -> Unreachable:
+def _unreachable_error(failures: list[Unreachable]) -> Unreachable:
     """Put the failures of all nodes into one."""
     details = dict.fromkeys(each.detail for each in failures)
     hints = dict.fromkeys(each.hint for each in failures if each.hint)

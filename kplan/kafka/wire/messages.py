@@ -1,46 +1,125 @@
-"""The messages that most commands send, and kafka-python's codec for all of them.
-
-Messages follow Kafka's own JSON definitions, so their names and fields are those of the protocol in
-snake case. What is used of kafka-python is held by `tests/unit/kafka/test_wire_messages.py`.
-"""
+"""Messages of Kafka's protocol: APIs and versions, classes loaded on demand, and the codec."""
 
 import struct
-from dataclasses import replace
+import sys
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec
+from types import ModuleType, new_class
+from typing import Any, TypeAlias
+from uuid import UUID
 
-from kplan.kafka.wire.api import Api, Message, api_of
+from kplan.kafka.wire import schemas
 from kplan.model.version import VERSION
+
+Message: TypeAlias = Any
+"""A message of kafka-python, which has no types of its own."""
+
+_LAZY_PACKAGES = (
+    "kafka",
+    "kafka.net",
+    "kafka.protocol.admin",
+    "kafka.protocol.consumer",
+    "kafka.protocol.metadata",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """One API of Kafka, with the versions that kplan can speak.
+
+    `module` of `kafka.protocol` has the classes of its messages; "" where `schemas` has their
+    definitions, which kafka-python does not ship.
+    """
+
+    name: str
+    key: int
+    oldest: int
+    newest: int
+    module: str
+
+    @property
+    def request(self) -> Message:
+        """The class of the request; those of its parts hang on it, under their protocol names."""
+        return _message_class(self.module, f"{self.name}Request")
+
+    @property
+    def response(self) -> Message:
+        """The class of the answer."""
+        return _message_class(self.module, f"{self.name}Response")
+
+
+def define_api(name: str, key: int, versions: range, module: str = "") -> Api:
+    """Describe an API by its versions and the place of its messages."""
+    return Api(name, key, versions.start, versions.stop - 1, module)
+
+
+@cache
+def _message_class(module: str, name: str) -> Message:
+    if module:
+        return getattr(import_module(f"kafka.protocol.{module}"), name)
+    from kafka.protocol.api_message import ApiMessage
+
+    return new_class(name, (ApiMessage,), {"load_json": schemas})
+
+
+def _defer_packages(packages: Iterable[str]) -> None:
+    """Let packages run their own code no sooner than one of their names is asked for."""
+    for name in packages:
+        spec = find_spec(name)
+        if name not in sys.modules and spec is not None:
+            sys.modules[name] = _lazy_package(module_from_spec(spec))
+
+
+def _lazy_package(package: ModuleType) -> ModuleType:
+    def run_first(name: str) -> Any:  # noqa: ANN401 - whatever the package has
+        if name.startswith("__"):  # what imports look at
+            raise AttributeError(name)
+        del package.__dict__["__getattr__"]
+        package.__spec__.loader.exec_module(package)  # type: ignore[union-attr] # as found
+        return getattr(package, name)
+
+    package.__dict__["__getattr__"] = run_first
+    return package
+
+
+_defer_packages(_LAZY_PACKAGES)
+
 
 INT32_MAX = 2**31 - 1
 """The largest count or id that Kafka's messages have room for."""
 
-API_VERSIONS = api_of("ApiVersions", 18, range(5), "metadata.api_versions")
-SASL_HANDSHAKE = api_of("SaslHandshake", 17, range(1, 2), "sasl")
-SASL_AUTHENTICATE = api_of("SaslAuthenticate", 36, range(3), "sasl")
+API_VERSIONS = define_api("ApiVersions", 18, range(5), "metadata.api_versions")
+SASL_HANDSHAKE = define_api("SaslHandshake", 17, range(1, 2), "sasl")
+SASL_AUTHENTICATE = define_api("SaslAuthenticate", 36, range(3), "sasl")
 # Version 4 can keep a broker from creating what is asked for; version 10 brings topic ids.
-METADATA = api_of("Metadata", 3, range(4, 14), "metadata.metadata")
-DESCRIBE_CLUSTER = api_of("DescribeCluster", 60, range(3), "admin.cluster")
-DESCRIBE_CONFIGS = api_of("DescribeConfigs", 32, range(1, 5), "admin.configs")
-ALTER_CONFIGS = api_of("IncrementalAlterConfigs", 44, range(2), "admin.configs")
+METADATA = define_api("Metadata", 3, range(4, 14), "metadata.metadata")
+DESCRIBE_CLUSTER = define_api("DescribeCluster", 60, range(3), "admin.cluster")
+DESCRIBE_CONFIGS = define_api("DescribeConfigs", 32, range(1, 5), "admin.configs")
+ALTER_CONFIGS = define_api("IncrementalAlterConfigs", 44, range(2), "admin.configs")
 # Version 4 understands -1 as "the broker's default" (KIP-464); from version 5 on the answer holds
 # all configs of every topic (KIP-525), of use before and a waste after. From version 6 on topics
 # above a quota on changes are refused and not let through (KIP-599).
-CREATE_TOPICS = api_of("CreateTopics", 19, range(4, 5), "admin.topics")
+CREATE_TOPICS = define_api("CreateTopics", 19, range(4, 5), "admin.topics")
 PREVIEW_TOPICS = replace(CREATE_TOPICS, newest=7)
-DELETE_TOPICS = api_of("DeleteTopics", 20, range(1, 7), "admin.topics")
+DELETE_TOPICS = define_api("DeleteTopics", 20, range(1, 7), "admin.topics")
 DELETE_TOPICS_BY_ID = replace(DELETE_TOPICS, oldest=6)
-CREATE_PARTITIONS = api_of("CreatePartitions", 37, range(4), "admin.topics")
+CREATE_PARTITIONS = define_api("CreatePartitions", 37, range(4), "admin.topics")
 # Version 1 knows prefixed patterns (KIP-290).
-DESCRIBE_ACLS = api_of("DescribeAcls", 29, range(1, 4), "admin.acl")
-CREATE_ACLS = api_of("CreateAcls", 30, range(1, 4), "admin.acl")
-DELETE_ACLS = api_of("DeleteAcls", 31, range(1, 4), "admin.acl")
-DESCRIBE_QUOTAS = api_of("DescribeClientQuotas", 48, range(2), "admin.client_quotas")
-ALTER_QUOTAS = api_of("AlterClientQuotas", 49, range(2), "admin.client_quotas")
-DESCRIBE_SCRAM = api_of("DescribeUserScramCredentials", 50, range(1), "admin.users")
-ALTER_SCRAM = api_of("AlterUserScramCredentials", 51, range(1), "admin.users")
+DESCRIBE_ACLS = define_api("DescribeAcls", 29, range(1, 4), "admin.acl")
+CREATE_ACLS = define_api("CreateAcls", 30, range(1, 4), "admin.acl")
+DELETE_ACLS = define_api("DeleteAcls", 31, range(1, 4), "admin.acl")
+DESCRIBE_QUOTAS = define_api("DescribeClientQuotas", 48, range(2), "admin.client_quotas")
+ALTER_QUOTAS = define_api("AlterClientQuotas", 49, range(2), "admin.client_quotas")
+DESCRIBE_SCRAM = define_api("DescribeUserScramCredentials", 50, range(1), "admin.users")
+ALTER_SCRAM = define_api("AlterUserScramCredentials", 51, range(1), "admin.users")
 # Version 0, ListClientMetricsResources, knows metrics subscriptions only (KIP-714, KIP-1142).
-LIST_CONFIG_RESOURCES = api_of("ListConfigResources", 74, range(2), "admin.configs")
+LIST_CONFIG_RESOURCES = define_api("ListConfigResources", 74, range(2), "admin.configs")
 # Version 1 can validate only, and tells a safe downgrade from an unsafe one (KIP-778).
-UPDATE_FEATURES = api_of("UpdateFeatures", 57, range(1, 3), "admin.cluster")
+UPDATE_FEATURES = define_api("UpdateFeatures", 57, range(1, 3), "admin.cluster")
 
 APIS = (
     API_VERSIONS,
@@ -68,20 +147,22 @@ APIS = (
 """Every API that the wire driver speaks."""
 
 
-def introduction() -> Message:
+def versions_request() -> Message:
     """Make the request for what a node offers, which says who asks (KIP-511)."""
     return API_VERSIONS.request(client_software_name="kplan", client_software_version=VERSION)
 
 
-class Garbled(Exception):  # noqa: N818 - what came, not what we did
+class MalformedResponse(Exception):  # noqa: N818 - what came, not what we did
     """The bytes that came are not the answer they should be."""
 
 
-class Unwritable(Exception):  # noqa: N818 - what was to be written
+class UnencodableRequest(Exception):  # noqa: N818 - what was to be written
     """A value has no place in the message: a number too large, text that is none."""
 
 
-def encode(request: Message, version: int, correlation_id: int, client_id: str) -> bytearray:
+def encode_request(
+    request: Message, version: int, correlation_id: int, client_id: str
+) -> bytearray:
     """Write a request as a frame.
 
     Raises:
@@ -92,11 +173,11 @@ def encode(request: Message, version: int, correlation_id: int, client_id: str) 
     try:
         frame: bytearray = request.encode(version=version, header=True, framed=True)
     except (ValueError, OverflowError, struct.error) as failure:
-        raise Unwritable(f"the request cannot be written: {failure}") from failure
+        raise UnencodableRequest(f"the request cannot be written: {failure}") from failure
     return frame
 
 
-def decode(api: Api, version: int, body: memoryview) -> Message:
+def decode_response(api: Api, version: int, body: memoryview) -> Message:
     """Read the body of an answer.
 
     Raises:
@@ -106,7 +187,7 @@ def decode(api: Api, version: int, body: memoryview) -> Message:
     try:
         return api.response.decode(body, version=version)
     except (ValueError, IndexError, EOFError, struct.error) as failure:
-        raise Garbled(f"an answer to {api.name} that makes no sense") from failure
+        raise MalformedResponse(f"an answer to {api.name} that makes no sense") from failure
 
 
 def has_tagged_header(api: Api, version: int) -> bool:
@@ -132,3 +213,53 @@ def error_name(code: int) -> str:
     known = for_code(code)
     name: str | None = known.message if known.errno == code else None
     return name if name and name != "UNKNOWN" else ""
+
+
+DESCRIBE_LOG_DIRS = define_api("DescribeLogDirs", 35, range(1, 5), "admin.cluster")
+DESCRIBE_PRODUCERS = define_api("DescribeProducers", 61, range(1), "admin.transactions")
+# Version 4 tells states of groups; version 8 takes many groups at once, 10 asks by topic id.
+LIST_GROUPS = define_api("ListGroups", 16, range(4, 6), "admin.groups")
+DESCRIBE_GROUPS = define_api("DescribeGroups", 15, range(5, 7), "admin.groups")
+OFFSET_FETCH = define_api("OffsetFetch", 9, range(8, 10), "consumer.group")
+DELETE_RECORDS = define_api("DeleteRecords", 21, range(3), "admin.topics")
+
+
+ALTER_REASSIGNMENTS = define_api("AlterPartitionReassignments", 45, range(2), "admin.topics")
+LIST_REASSIGNMENTS = define_api("ListPartitionReassignments", 46, range(1), "admin.topics")
+# Version 1 knows unclean elections (KIP-460).
+ELECT_LEADERS = define_api("ElectLeaders", 43, range(1, 3), "admin.topics")
+
+
+# Version 1 tells when nodes fetched last (KIP-836), version 2 where controllers listen (KIP-853).
+DESCRIBE_QUORUM = define_api("DescribeQuorum", 55, range(3), "admin.cluster")
+# kafka-python does not ship those of KIP-631 and KIP-853.
+UNREGISTER_BROKER = define_api("UnregisterBroker", 64, range(1))
+ADD_VOTER = define_api("AddRaftVoter", 80, range(2))
+REMOVE_VOTER = define_api("RemoveRaftVoter", 81, range(1))
+
+
+# Version 3 makes tokens for others, and tells who made one (KIP-373).
+CREATE_TOKEN = define_api("CreateDelegationToken", 38, range(1, 4))
+RENEW_TOKEN = define_api("RenewDelegationToken", 39, range(1, 3))
+EXPIRE_TOKEN = define_api("ExpireDelegationToken", 40, range(1, 3))
+DESCRIBE_TOKENS = define_api("DescribeDelegationToken", 41, range(1, 4))
+
+
+ZERO_UUID = UUID(int=0)
+
+
+def format_uuid(topic_id: UUID | None) -> str:
+    """Write an id as 22 characters, "" for none."""
+    if topic_id is None or topic_id == ZERO_UUID:
+        return ""
+    return urlsafe_b64encode(topic_id.bytes).decode("ascii").rstrip("=")
+
+
+def parse_uuid(written: str) -> UUID:
+    """Read an id.
+
+    Raises:
+        ValueError: it is not one.
+
+    """
+    return UUID(bytes=urlsafe_b64decode(f"{written}=="))

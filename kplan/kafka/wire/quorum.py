@@ -6,28 +6,28 @@ from contextlib import suppress
 
 from kplan.cluster.quorum import Follower, Quorum, Voter
 from kplan.cluster.specs import Verdict
-from kplan.kafka.settings import Endpoint
-from kplan.kafka.wire import topic_id
-from kplan.kafka.wire.active import ELECTION_S, PAUSE_S
-from kplan.kafka.wire.api import Api, Message
-from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.link import Deadline
-from kplan.kafka.wire.quorum_messages import (
+from kplan.kafka.settings.connection import Endpoint
+from kplan.kafka.wire import messages
+from kplan.kafka.wire.error import broker_refusal, invalid_refusal, unread_error, verdict
+from kplan.kafka.wire.gateway import ELECTION_TIMEOUT_S, RETRY_PAUSE_S, Gateway
+from kplan.kafka.wire.messages import (
     ADD_VOTER,
     DESCRIBE_QUORUM,
     REMOVE_VOTER,
     UNREGISTER_BROKER,
+    Api,
+    Message,
 )
-from kplan.kafka.wire.verdict import invalid, refused, unread, verdict
+from kplan.kafka.wire.transport import Deadline
 from kplan.model.errors import ClusterError, Unreachable, Unread
 from kplan.model.refusal import Refusal
 
-_METADATA = "__cluster_metadata"
-_NOT_LEADER = frozenset({5, 6})
-_RIGHT = "To see the quorum takes DESCRIBE on CLUSTER."
+_METADATA_TOPIC = "__cluster_metadata"
+_NOT_LEADER_CODES = frozenset({5, 6})
+_RIGHT_HINT = "To see the quorum takes DESCRIBE on CLUSTER."
 
 
-def quorum(gateway: Gateway) -> Quorum:
+def read_quorum(gateway: Gateway) -> Quorum:
     """Ask the leader of the quorum, which any broker forwards to, for how far everybody is.
 
     Raises:
@@ -35,37 +35,39 @@ def quorum(gateway: Gateway) -> Quorum:
         ClusterError: there is no leader now.
 
     """
-    answer, partition = _told_by_leader(gateway)
+    answer, partition = _ask_leader(gateway)
     if partition.error_code:
-        why = refused(partition.error_code, partition.error_message)
+        why = broker_refusal(partition.error_code, partition.error_message)
         raise ClusterError(f"The quorum cannot be described: {why}")
-    return _quorum(answer, partition)
+    return _decode_quorum(answer, partition)
 
 
-def _told_by_leader(gateway: Gateway) -> tuple[Message, Message]:
+def _ask_leader(gateway: Gateway) -> tuple[Message, Message]:
     """Ask; a controller that does not lead cannot tell, and one may just be elected."""
-    deadline = Deadline.after(ELECTION_S)
-    found = _asked(gateway, None)
-    while found[1].error_code in _NOT_LEADER and deadline.is_ahead:
+    deadline = Deadline.after(ELECTION_TIMEOUT_S)
+    found = _ask_quorum(gateway, None)
+    while found[1].error_code in _NOT_LEADER_CODES and deadline.has_time_left:
         with suppress(Unreachable):  # the leader that was, which is down
-            found = _asked(gateway, gateway.controller())
-        if found[1].error_code in _NOT_LEADER:
-            time.sleep(PAUSE_S)
+            found = _ask_quorum(gateway, gateway.controller())
+        if found[1].error_code in _NOT_LEADER_CODES:
+            time.sleep(RETRY_PAUSE_S)
     return found
 
 
-def _asked(gateway: Gateway, at: Endpoint | None) -> tuple[Message, Message]:
+def _ask_quorum(gateway: Gateway, at: Endpoint | None) -> tuple[Message, Message]:
     topic = DESCRIBE_QUORUM.request.TopicData
     partition = topic.PartitionData(partition_index=0)
-    request = DESCRIBE_QUORUM.request(topics=[topic(topic_name=_METADATA, partitions=[partition])])
+    request = DESCRIBE_QUORUM.request(
+        topics=[topic(topic_name=_METADATA_TOPIC, partitions=[partition])]
+    )
     answer = gateway.ask(DESCRIBE_QUORUM, request, at=at)
     if answer.error_code:
-        failure = unread("The quorum", answer.error_code, answer.error_message)
-        raise Unread(failure.detail, hint=_RIGHT)
+        failure = unread_error("The quorum", answer.error_code, answer.error_message)
+        raise Unread(failure.detail, hint=_RIGHT_HINT)
     return answer, answer.topics[0].partitions[0]
 
 
-def _quorum(answer: Message, partition: Message) -> Quorum:
+def _decode_quorum(answer: Message, partition: Message) -> Quorum:
     leader = next(
         (each for each in partition.current_voters if each.replica_id == partition.leader_id), None
     )
@@ -92,29 +94,29 @@ def _followers(replicas: Sequence[Message], end: int, now_ms: int) -> tuple[Foll
             each.replica_id,
             each.log_end_offset,
             max(0, end - each.log_end_offset),
-            _ago(each.last_fetch_timestamp, now_ms),
-            _ago(each.last_caught_up_timestamp, now_ms),
-            topic_id.text(each.replica_directory_id),
+            _elapsed_ms(each.last_fetch_timestamp, now_ms),
+            _elapsed_ms(each.last_caught_up_timestamp, now_ms),
+            messages.format_uuid(each.replica_directory_id),
         )
         for each in sorted(replicas, key=lambda each: int(each.replica_id))
     )
 
 
-def _ago(at_ms: int, now_ms: int) -> int | None:
+def _elapsed_ms(at_ms: int, now_ms: int) -> int | None:
     return max(0, now_ms - at_ms) if min(at_ms, now_ms) > 0 else None
 
 
 def unregister_broker(gateway: Gateway, broker: int) -> Verdict:
     """Take a broker out of the cluster; the answer is that of the active controller."""
-    return _sent(gateway, UNREGISTER_BROKER, UNREGISTER_BROKER.request(broker_id=broker))
+    return _send_change(gateway, UNREGISTER_BROKER, UNREGISTER_BROKER.request(broker_id=broker))
 
 
 def add_voter(gateway: Gateway, voter: Voter) -> Verdict:
     """Let a controller vote; the answer comes once the voters have agreed on it."""
     try:
-        directory = topic_id.parsed(voter.directory)
+        directory = messages.parse_uuid(voter.directory)
     except ValueError:
-        return invalid(f'"{voter.directory}" is no id of a directory.')
+        return invalid_refusal(f'"{voter.directory}" is no id of a directory.')
     listener = ADD_VOTER.request.Listener(name=voter.listener, host=voter.host, port=voter.port)
     request = ADD_VOTER.request(
         cluster_id=None,
@@ -123,20 +125,20 @@ def add_voter(gateway: Gateway, voter: Voter) -> Verdict:
         voter_directory_id=directory,
         listeners=[listener],
     )
-    return _sent(gateway, ADD_VOTER, request)
+    return _send_change(gateway, ADD_VOTER, request)
 
 
 def remove_voter(gateway: Gateway, voter: int, directory: str) -> Verdict:
     """Let a controller vote no more; the answer comes once the others have agreed on it."""
     try:
-        found = topic_id.parsed(directory)
+        found = messages.parse_uuid(directory)
     except ValueError:
-        return invalid(f'"{directory}" is no id of a directory.')
+        return invalid_refusal(f'"{directory}" is no id of a directory.')
     request = REMOVE_VOTER.request(cluster_id=None, voter_id=voter, voter_directory_id=found)
-    return _sent(gateway, REMOVE_VOTER, request)
+    return _send_change(gateway, REMOVE_VOTER, request)
 
 
-def _sent(gateway: Gateway, api: Api, request: Message) -> Verdict:
+def _send_change(gateway: Gateway, api: Api, request: Message) -> Verdict:
     answer = gateway.send(api, request)
     if isinstance(answer, Refusal):
         return answer

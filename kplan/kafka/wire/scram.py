@@ -6,23 +6,23 @@ from collections.abc import Mapping, Sequence
 
 from kplan.cluster.setting_specs import ScramAlteration, ScramUser
 from kplan.cluster.specs import Verdict
-from kplan.kafka.settings import Endpoint
+from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
-from kplan.kafka.wire.api import Message
+from kplan.kafka.wire.error import invalid_refusal, unread_error, verdict
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.verdict import invalid, unread, verdict
+from kplan.kafka.wire.messages import Message
 from kplan.model.refusal import Refusal
 
-MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
+SCRAM_MECHANISMS = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 """Kafka's numbers (ScramMechanism)."""
 
-_NUMBERS = {name: number for number, name in MECHANISMS.items()}
+_NUMBERS = {name: number for number, name in SCRAM_MECHANISMS.items()}
 _HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
 _SALT_BYTES = 24
 _RESOURCE_NOT_FOUND = 91
 
 
-def scram_users(gateway: Gateway, at: Endpoint | None) -> Mapping[ScramUser, int]:
+def read_scram_users(gateway: Gateway, at: Endpoint | None) -> Mapping[ScramUser, int]:
     """List the iterations of all credentials; raises Unread.
 
     All are asked for with an empty list: null makes a broker of Kafka 4.1 fall silent where the
@@ -30,15 +30,15 @@ def scram_users(gateway: Gateway, at: Endpoint | None) -> Mapping[ScramUser, int
     """
     answer = gateway.ask(messages.DESCRIBE_SCRAM, messages.DESCRIBE_SCRAM.request(users=[]), at=at)
     if answer.error_code:
-        raise unread("SCRAM credentials", answer.error_code, answer.error_message)
+        raise unread_error("SCRAM credentials", answer.error_code, answer.error_message)
     found: dict[ScramUser, int] = {}
     for each in answer.results:
         if each.error_code == _RESOURCE_NOT_FOUND:  # deleted meanwhile
             continue
         if each.error_code:
-            raise unread("SCRAM credentials", each.error_code, each.error_message)
+            raise unread_error("SCRAM credentials", each.error_code, each.error_message)
         for held in each.credential_infos:
-            mechanism = MECHANISMS.get(held.mechanism, f"UNKNOWN_{held.mechanism}")
+            mechanism = SCRAM_MECHANISMS.get(held.mechanism, f"UNKNOWN_{held.mechanism}")
             found[ScramUser(each.user, mechanism)] = held.iterations
     return found
 
@@ -48,18 +48,20 @@ def alter_scram_users(
 ) -> Mapping[ScramUser, Verdict]:
     """Set and delete credentials. Kafka takes each user once in a request, so there may be two."""
     verdicts: dict[ScramUser, Verdict] = {
-        spec.name: invalid(f"There is no mechanism {spec.name.mechanism}.")
+        spec.name: invalid_refusal(f"There is no mechanism {spec.name.mechanism}.")
         for spec in specs
         if spec.name.mechanism not in _NUMBERS
     }
     for mechanism in _NUMBERS:
         members = [spec for spec in specs if spec.name.mechanism == mechanism]
         if members:
-            verdicts.update(_altered(gateway, members))
+            verdicts.update(_alter_credentials(gateway, members))
     return verdicts
 
 
-def _altered(gateway: Gateway, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, Verdict]:
+def _alter_credentials(
+    gateway: Gateway, specs: Sequence[ScramAlteration]
+) -> Mapping[ScramUser, Verdict]:
     """Alter credentials of one mechanism in one request, which is answered by user."""
     request = messages.ALTER_SCRAM.request(
         deletions=[_deletion(spec.name) for spec in specs if spec.password is None],

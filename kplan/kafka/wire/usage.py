@@ -1,4 +1,4 @@
-"""What stands in topics and who uses it, in a handful of requests to each broker."""
+"""Topic usage: offsets, sizes, producers and consumer groups, in a few requests to each broker."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -9,19 +9,19 @@ from typing import TypeVar
 
 from kplan.cluster.rights import missing_right
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicPartition, TopicUse
-from kplan.kafka.settings import Endpoint
-from kplan.kafka.wire import usage_messages as apis
-from kplan.kafka.wire.api import Message
-from kplan.kafka.wire.batches import LIST_OFFSETS
+from kplan.kafka.settings.connection import Endpoint
+from kplan.kafka.wire import messages as apis
+from kplan.kafka.wire.cluster import read_rights
+from kplan.kafka.wire.error import broker_refusal
 from kplan.kafka.wire.gateway import Gateway
-from kplan.kafka.wire.leaders import leaders
-from kplan.kafka.wire.rights import rights
-from kplan.kafka.wire.verdict import refused
+from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.metadata import find_leaders
+from kplan.kafka.wire.record import LIST_OFFSETS
 from kplan.model.errors import ClusterError, Unread
 
 T = TypeVar("T")
 
-EARLIEST, LATEST, NEWEST = -2, -1, -3
+EARLIEST, LATEST, MAX_TIMESTAMP = -2, -1, -3
 """Times that stand for an offset (ListOffsets)."""
 
 _LIVE_STATES = frozenset(
@@ -30,7 +30,7 @@ _LIVE_STATES = frozenset(
 
 
 @dataclass(slots=True)
-class Found:
+class UsageReadings:
     """What brokers told, by partition; `problems` says what they did not, by topic ("": all)."""
 
     starts: dict[TopicPartition, int] = field(default_factory=dict)
@@ -41,25 +41,32 @@ class Found:
     problems: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
 
-def topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, TopicUse]:
+def read_topic_use(gateway: Gateway, names: Collection[str]) -> Mapping[str, TopicUse]:
     """Find out all that can be told of these topics; what cannot is None, with the reason.
 
     Raises:
         Unreachable, AuthError: nobody answers.
 
     """
-    found = Found()
-    led = leaders(gateway, names)
-    for name, why in led.untold():
+    found = UsageReadings()
+    led = find_leaders(gateway, names)
+    for name, why in led.problems():
         found.problems[name].add(why)
     with ThreadPoolExecutor(max(1, len(led.brokers)), thread_name_prefix="usage") as threads:
-        list(threads.map(lambda at: _read_leader(gateway, at, led.at[at], found), led.at))
-        groups = _groups(gateway, led.brokers, threads, found)
-    return {name: _use(name, led.partitions.get(name, ()), found, groups) for name in sorted(names)}
+        list(
+            threads.map(
+                lambda at: _read_leader(gateway, at, led.by_broker[at], found), led.by_broker
+            )
+        )
+        groups = _read_groups(gateway, led.brokers, threads, found)
+    return {
+        name: _topic_use(name, led.partitions.get(name, ()), found, groups)
+        for name in sorted(names)
+    }
 
 
 def _read_leader(
-    gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: Found
+    gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: UsageReadings
 ) -> None:
     """Ask one broker about the partitions it leads."""
     problems = found.problems
@@ -74,14 +81,14 @@ def _read_leader(
     for what, times, into in (
         ("first offsets", EARLIEST, found.starts),
         ("last offsets", LATEST, found.ends),
-        ("newest records", NEWEST, found.newest),
+        ("newest records", MAX_TIMESTAMP, found.newest),
     ):
-        tried(what, partial(offsets, gateway, at, led_, (times, into, what), problems))
-    tried("sizes", partial(_sizes, gateway, at, led_, found))
-    tried("producers", partial(_producers, gateway, at, led_, found))
+        tried(what, partial(read_offsets, gateway, at, led_, (times, into, what), problems))
+    tried("sizes", partial(_read_sizes, gateway, at, led_, found))
+    tried("producers", partial(_read_producers, gateway, at, led_, found))
 
 
-def offsets(
+def read_offsets(
     gateway: Gateway,
     at: Endpoint,
     led_: Mapping[str, list[int]],
@@ -108,16 +115,20 @@ def offsets(
     for topic in answer.topics:
         for each in topic.partitions:
             if each.error_code:
-                problems[topic.name].add(f"{what}: {refused(each.error_code, None)}")
+                problems[topic.name].add(f"{what}: {broker_refusal(each.error_code, None)}")
             else:
                 key = (topic.name, each.partition_index)
-                into[key] = each.timestamp if timestamp == NEWEST else each.offset
+                into[key] = each.timestamp if timestamp == MAX_TIMESTAMP else each.offset
 
 
-def _sizes(gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: Found) -> None:
-    part = apis.LOG_DIRS.request.DescribableLogDirTopic
+def _read_sizes(
+    gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: UsageReadings
+) -> None:
+    part = apis.DESCRIBE_LOG_DIRS.request.DescribableLogDirTopic
     topics = [part(topic=name, partitions=numbers) for name, numbers in led_.items()]
-    answer = gateway.ask(apis.LOG_DIRS, apis.LOG_DIRS.request(topics=topics), at=at)
+    answer = gateway.ask(
+        apis.DESCRIBE_LOG_DIRS, apis.DESCRIBE_LOG_DIRS.request(topics=topics), at=at
+    )
     codes = {each.error_code for each in answer.results} | {getattr(answer, "error_code", 0) or 0}
     for folder in answer.results:
         for topic in folder.topics:
@@ -126,23 +137,29 @@ def _sizes(gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found:
                     found.sizes[topic.name, each.partition_index] = each.partition_size
     for code in sorted(codes - {0}):
         for name in led_:
-            found.problems[name].add(f"sizes: {refused(code, None)}")
+            found.problems[name].add(f"sizes: {broker_refusal(code, None)}")
 
 
-def _producers(gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: Found) -> None:
-    part = apis.PRODUCERS.request.TopicRequest
+def _read_producers(
+    gateway: Gateway, at: Endpoint, led_: Mapping[str, list[int]], found: UsageReadings
+) -> None:
+    part = apis.DESCRIBE_PRODUCERS.request.TopicRequest
     topics = [part(name=name, partition_indexes=numbers) for name, numbers in led_.items()]
-    answer = gateway.ask(apis.PRODUCERS, apis.PRODUCERS.request(topics=topics), at=at)
+    answer = gateway.ask(
+        apis.DESCRIBE_PRODUCERS, apis.DESCRIBE_PRODUCERS.request(topics=topics), at=at
+    )
     for topic in answer.topics:
         for each in topic.partitions:
             if each.error_code:
-                found.problems[topic.name].add(f"producers: {refused(each.error_code, None)}")
+                found.problems[topic.name].add(
+                    f"producers: {broker_refusal(each.error_code, None)}"
+                )
             else:
                 found.producers[topic.name, each.partition_index] = len(each.active_producers)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class GroupOffsets:
     """A group with all that it committed."""
 
     name: str
@@ -151,45 +168,45 @@ class Group:
     committed: Mapping[TopicPartition, int]
 
 
-def _groups(
-    gateway: Gateway, brokers: Iterable[Endpoint], threads: ThreadPoolExecutor, found: Found
-) -> tuple[Group, ...] | None:
+def _read_groups(
+    gateway: Gateway, brokers: Iterable[Endpoint], threads: ThreadPoolExecutor, found: UsageReadings
+) -> tuple[GroupOffsets, ...] | None:
     """List the groups of every broker; without DESCRIBE on the cluster some are hidden."""
-    if "DESCRIBE" not in (rights(gateway, ()).cluster or frozenset()):
+    if "DESCRIBE" not in (read_rights(gateway, ()).cluster or frozenset()):
         found.problems[""].add("groups: without DESCRIBE on the cluster some are hidden")
         return None
     try:
-        listed = list(threads.map(lambda at: _groups_at(gateway, at), brokers))
+        listed = list(threads.map(lambda at: _read_groups_at(gateway, at), brokers))
     except ClusterError as failure:
         found.problems[""].add(f"groups: {failure.detail}")
         return None
     return tuple(group for groups in listed for group in groups)
 
 
-def group_names(gateway: Gateway, principal: str) -> frozenset[str]:
+def read_group_names(gateway: Gateway, principal: str) -> frozenset[str]:
     """Name the groups of every broker; raises Unread, Unreachable."""
-    if "DESCRIBE" not in (rights(gateway, ()).cluster or frozenset()):
+    if "DESCRIBE" not in (read_rights(gateway, ()).cluster or frozenset()):
         raise Unread(f"Groups cannot be read. {missing_right(principal, 'group_names')}")
-    found = leaders(gateway, ()).brokers
+    found = find_leaders(gateway, ()).brokers
     with ThreadPoolExecutor(max(1, len(found)), thread_name_prefix="groups") as threads:
         try:
-            listed = list(threads.map(lambda at: _listed_at(gateway, at), found))
+            listed = list(threads.map(lambda at: _list_groups_at(gateway, at), found))
         except ClusterError as failure:
             raise Unread(f"Groups cannot be read: {failure.detail}") from failure
     return frozenset(each.group_id for groups in listed for each in groups)
 
 
-def _listed_at(gateway: Gateway, at: Endpoint) -> list[Message]:
+def _list_groups_at(gateway: Gateway, at: Endpoint) -> list[Message]:
     request = apis.LIST_GROUPS.request(states_filter=[], types_filter=[])
     answer = gateway.ask(apis.LIST_GROUPS, request, at=at)
     if answer.error_code:
-        raise ClusterError(f"{at}: {refused(answer.error_code, None)}")
+        raise ClusterError(f"{at}: {broker_refusal(answer.error_code, None)}")
     return list(answer.groups)
 
 
-def _groups_at(gateway: Gateway, at: Endpoint) -> list[Group]:
+def _read_groups_at(gateway: Gateway, at: Endpoint) -> list[GroupOffsets]:
     """Ask one coordinator about its groups: list, offsets, and members of the live ones."""
-    states = {each.group_id: each.group_state for each in _listed_at(gateway, at)}
+    states = {each.group_id: each.group_state for each in _list_groups_at(gateway, at)}
     if not states:
         return []
     part = apis.OFFSET_FETCH.request.OffsetFetchRequestGroup
@@ -198,18 +215,18 @@ def _groups_at(gateway: Gateway, at: Endpoint) -> list[Group]:
         apis.OFFSET_FETCH, apis.OFFSET_FETCH.request(groups=wanted, require_stable=False), at=at
     )
     live = [name for name in sorted(states) if states[name] in _LIVE_STATES]
-    members = _members(gateway, at, live)
+    members = _member_counts(gateway, at, live)
     found = []
     for group in offsets.groups:
         if group.error_code:
-            raise ClusterError(f"group {group.group_id}: {refused(group.error_code, None)}")
+            raise ClusterError(f"group {group.group_id}: {broker_refusal(group.error_code, None)}")
         name = group.group_id
         count = members.get(name) if name in live else 0
-        found.append(Group(name, name in live, count, committed(group)))
+        found.append(GroupOffsets(name, name in live, count, committed_offsets(group)))
     return found
 
 
-def _members(gateway: Gateway, at: Endpoint, names: list[str]) -> Mapping[str, int]:
+def _member_counts(gateway: Gateway, at: Endpoint, names: list[str]) -> Mapping[str, int]:
     if not names:
         return {}
     request = apis.DESCRIBE_GROUPS.request(groups=names, include_authorized_operations=False)
@@ -221,7 +238,7 @@ def _members(gateway: Gateway, at: Endpoint, names: list[str]) -> Mapping[str, i
     }
 
 
-def committed(group: Message) -> Mapping[TopicPartition, int]:
+def committed_offsets(group: Message) -> Mapping[TopicPartition, int]:
     """Read the offsets that a group has committed, from an answer to OffsetFetch."""
     return {
         (topic.name, each.partition_index): each.committed_offset
@@ -231,8 +248,11 @@ def committed(group: Message) -> Mapping[TopicPartition, int]:
     }
 
 
-def _use(
-    name: str, partitions: Collection[int], found: Found, groups: tuple[Group, ...] | None
+def _topic_use(
+    name: str,
+    partitions: Collection[int],
+    found: UsageReadings,
+    groups: tuple[GroupOffsets, ...] | None,
 ) -> TopicUse:
     used = {}
     for number in partitions:
@@ -252,7 +272,9 @@ def _use(
     return TopicUse(used, tuple(each for each in mine if each is not None), unread)
 
 
-def _group_use(topic: str, group: Group, ends: Mapping[TopicPartition, int]) -> GroupUse | None:
+def _group_use(
+    topic: str, group: GroupOffsets, ends: Mapping[TopicPartition, int]
+) -> GroupUse | None:
     keys = [key for key in group.committed if key[0] == topic]
     if not keys:
         return None

@@ -41,7 +41,7 @@ class Shape(Protocol):
         ...
 
     @property
-    def labels(self) -> int:
+    def label_count(self) -> int:
         """Number of labels."""
         ...
 
@@ -61,7 +61,7 @@ def json_schema(
         "provider": _provider(provider),
     }
     blocks = {
-        **{name: _labelled(name, shapes[name].labels) for name in shapes},
+        **{name: _labelled(name, shapes[name].label_count) for name in shapes},
         "resource": _one_or_many(_object({each.name: _labelled(each.name) for each in kinds})),
         "provider": _one_or_many(_object({"kafka": _labelled("provider", 0)})),
     }

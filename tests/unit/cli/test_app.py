@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from kplan.cli.app import GROUPS, VERBS, application, loaded
+from kplan.cli.app import GROUPS, VERBS, build_app, load_verb
 from kplan.cli.run import command_line
 
-VERB_FOLDER = Path(importlib.import_module("kplan.cli.verbs").__file__ or "").parent
+CLI = Path(importlib.import_module("kplan.cli").__file__ or "").parent
 ALL = list(VERBS)
 MOST_LINES = 25
 
 
 def command(name: str) -> Any:  # noqa: ANN401 - a class typer keeps to itself
-    found: Any = get_command(application(name.__eq__))
+    found: Any = get_command(build_app(name.__eq__))
     for word in name.split():
         found = found.commands[word]
     return found
@@ -28,14 +28,14 @@ def command(name: str) -> Any:  # noqa: ANN401 - a class typer keeps to itself
 
 def body_lines(name: str) -> int:
     """Count the lines of a verb's function behind its docstring."""
-    source = inspect.getsource(loaded(name).run)
+    source = inspect.getsource(load_verb(name).run)
     body = source.partition('"""')[2].partition('"""')[2]
     return len([line for line in body.splitlines() if line.strip()])
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_every_verb_says_what_it_does_in_the_words_of_the_front_page(name: str) -> None:
-    doc = inspect.getdoc(loaded(name).run) or ""
+    doc = inspect.getdoc(load_verb(name).run) or ""
     assert doc.startswith(VERBS[name][1].removesuffix("."))
     assert len(VERBS[name][1]) <= 62, "longer ones are cut on a screen of 80 columns"
 
@@ -60,7 +60,7 @@ def test_arguments_are_bracketed_once(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_every_verb_has_examples_that_can_be_typed(name: str) -> None:
     """Each example is parsed by the verb itself, so that none can go out of date."""
-    examples = loaded(name).examples
+    examples = load_verb(name).examples
     assert examples
     for typed, why in examples:
         program, *args = shlex.split(typed)
@@ -74,7 +74,7 @@ def test_every_verb_has_examples_that_can_be_typed(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*ALL, *GROUPS, ""])
 def test_help_shows_examples_and_fits_the_screen(name: str) -> None:
-    found = command(name) if name else get_command(application(lambda _: False))
+    found = command(name) if name else get_command(build_app(lambda _: False))
     with found.make_context(name or "kplan", ["--no-color"], resilient_parsing=True) as context:
         text = found.get_help(context)
     assert name not in VERBS or "Examples:\n" in text
@@ -91,7 +91,11 @@ def test_a_verb_is_options_one_call_one_report_and_an_exit_code(name: str) -> No
 def test_every_verb_file_is_listed_and_every_listed_one_is_there() -> None:
     """K4o-15."""
     listed = {target.partition(":")[0] for target, _ in VERBS.values()}
-    there = {file.stem for file in VERB_FOLDER.glob("*.py")} - {"__init__"}
+    there = {
+        f"{file.parent.name}.{file.stem}"
+        for file in CLI.glob("*/*.py")
+        if "\n@verb(" in file.read_text(encoding="utf-8")
+    }
     assert listed == there
 
 

@@ -5,7 +5,7 @@ import io
 import pytest
 
 from kplan.cli import approval
-from kplan.cli.progress import Lines
+from kplan.cli.progress import LineProgress
 from kplan.cli.session import Session
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
@@ -36,10 +36,13 @@ def session(typed: str = "", *, environ: dict[str, str] | None = None, at: str =
 )
 def test_only_yes_approves(typed: str, is_approved: bool) -> None:
     someone = session(typed)
-    assert approval.asked(someone, Lines(someone.terminal), approval.APPLY) is is_approved
+    assert (
+        approval.ask_approval(someone, LineProgress(someone.terminal), approval.APPLY_QUESTION)
+        is is_approved
+    )
     told = someone.terminal.stderr
     assert isinstance(told, io.StringIO)
-    assert told.getvalue().startswith(approval.APPLY)
+    assert told.getvalue().startswith(approval.APPLY_QUESTION)
     assert ("Cancelled: nothing was changed." in told.getvalue()) is not is_approved
 
 

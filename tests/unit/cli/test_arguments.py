@@ -2,15 +2,15 @@
 
 import pytest
 
-from kplan.cli.arguments import Flag, from_environment, rewritten, verb_path
+from kplan.cli.arguments import OptionSpec, environment_arguments, rewrite_arguments, split_at_verb
 from kplan.model.errors import UsageError
 
 FLAGS = {
-    "--out": Flag(takes_value=True),
-    "--var": Flag(takes_value=True),
-    "--json": Flag(takes_value=False),
-    "--lock": Flag(takes_value=False, opposite="--no-lock"),
-    "--no-lock": Flag(takes_value=False, opposite="--lock"),
+    "--out": OptionSpec(takes_value=True),
+    "--var": OptionSpec(takes_value=True),
+    "--json": OptionSpec(takes_value=False),
+    "--lock": OptionSpec(takes_value=False, opposite="--no-lock"),
+    "--no-lock": OptionSpec(takes_value=False, opposite="--lock"),
 }
 
 
@@ -35,18 +35,18 @@ FLAGS = {
     ],
 )
 def test_one_dash_and_two_mean_the_same(typed: list[str], read: list[str]) -> None:
-    assert rewritten(typed, FLAGS) == read
+    assert rewrite_arguments(typed, FLAGS) == read
 
 
 def test_a_value_may_look_like_an_option() -> None:
-    assert rewritten(["-var", "-json", "-var", "--lock=false"], FLAGS) == [
+    assert rewrite_arguments(["-var", "-json", "-var", "--lock=false"], FLAGS) == [
         "--var=-json",
         "--var=--lock=false",
     ]
 
 
 def test_a_value_keeps_its_own_equals_signs_and_may_be_empty() -> None:
-    assert rewritten(["-var", "a=b=c", "-var=a=b=c", "-out="], FLAGS) == [
+    assert rewrite_arguments(["-var", "a=b=c", "-var=a=b=c", "-out="], FLAGS) == [
         "--var=a=b=c",
         "--var=a=b=c",
         "--out=",
@@ -54,11 +54,11 @@ def test_a_value_keeps_its_own_equals_signs_and_may_be_empty() -> None:
 
 
 def test_an_option_without_its_value_is_left_for_typer_to_refuse() -> None:
-    assert rewritten(["-out"], FLAGS) == ["--out"]
+    assert rewrite_arguments(["-out"], FLAGS) == ["--out"]
 
 
 def test_nothing_behind_two_dashes_alone_is_touched() -> None:
-    assert rewritten(["-json", "--", "-out", "-json=x"], FLAGS) == [
+    assert rewrite_arguments(["-json", "--", "-out", "-json=x"], FLAGS) == [
         "--json",
         "--",
         "-out",
@@ -68,10 +68,10 @@ def test_nothing_behind_two_dashes_alone_is_touched() -> None:
 
 def test_a_switch_is_true_or_false_and_nothing_else() -> None:
     with pytest.raises(UsageError, match="--json is either true or false, not 'maybe'"):
-        rewritten(["-json=maybe"], FLAGS)
+        rewrite_arguments(["-json=maybe"], FLAGS)
 
 
-GLOBAL = {"--chdir": Flag(takes_value=True), "--no-color": Flag(takes_value=False)}
+GLOBAL = {"--chdir": OptionSpec(takes_value=True), "--no-color": OptionSpec(takes_value=False)}
 GROUPS = frozenset({"state"})
 
 
@@ -94,7 +94,7 @@ GROUPS = frozenset({"state"})
 def test_the_verb_is_the_first_word_that_is_no_options_value(
     typed: list[str], before: list[str], path: tuple[str, ...], rest: list[str]
 ) -> None:
-    assert verb_path(typed, GLOBAL, GROUPS) == (before, path, rest)
+    assert split_at_verb(typed, GLOBAL, GROUPS) == (before, path, rest)
 
 
 def test_the_environment_adds_arguments_for_every_verb_and_for_one() -> None:
@@ -103,15 +103,15 @@ def test_the_environment_adds_arguments_for_every_verb_and_for_one() -> None:
         "KPLAN_CLI_ARGS_state_list": "-state 'my state.json'",
         "KPLAN_CLI_ARGS_force_unlock": "-force",
     }
-    assert from_environment(environ, ("state", "list")) == [
+    assert environment_arguments(environ, ("state", "list")) == [
         "-no-color",
         "-state",
         "my state.json",
     ]
-    assert from_environment(environ, ("force-unlock",)) == ["-no-color", "-force"]
-    assert from_environment({}, ("plan",)) == []
+    assert environment_arguments(environ, ("force-unlock",)) == ["-no-color", "-force"]
+    assert environment_arguments({}, ("plan",)) == []
 
 
 def test_an_open_quotation_in_the_environment_names_the_variable() -> None:
     with pytest.raises(UsageError, match="KPLAN_CLI_ARGS_plan holds a quotation"):
-        from_environment({"KPLAN_CLI_ARGS_plan": "-var 'a=b"}, ("plan",))
+        environment_arguments({"KPLAN_CLI_ARGS_plan": "-var 'a=b"}, ("plan",))

@@ -5,13 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cli.environment import CI_VARIABLES, PREFIXES, VARIABLES, is_ci, is_on, unknown_variables
+from kplan.cli.environment import (
+    CI_VARIABLES,
+    PREFIXES,
+    VARIABLES,
+    is_ci,
+    is_enabled,
+    unknown_variable_warnings,
+)
 
 PACKAGE = Path(__file__).parents[3] / "kplan"
 
 
 def test_an_unknown_variable_is_told_with_the_name_that_was_meant() -> None:
-    told = list(unknown_variables({"KPLAN_BOOTSTRAP_SERVER": "x", "HOME": "/", "KPLAN_XYZZY": "1"}))
+    told = list(
+        unknown_variable_warnings({"KPLAN_BOOTSTRAP_SERVER": "x", "HOME": "/", "KPLAN_XYZZY": "1"})
+    )
     what = "kplan does not know the environment variable"
     assert told == [
         f"{what} KPLAN_BOOTSTRAP_SERVER; did you mean KPLAN_BOOTSTRAP_SERVERS?",
@@ -21,8 +30,8 @@ def test_an_unknown_variable_is_told_with_the_name_that_was_meant() -> None:
 
 def test_known_variables_and_families_of_them_are_not_told() -> None:
     families = {f"{prefix}NAME": "x" for prefix in PREFIXES}
-    assert list(unknown_variables(dict.fromkeys(VARIABLES, "x") | families)) == []
-    assert len(list(unknown_variables({"KPLAN_VAR_": "a variable without a name"}))) == 1
+    assert list(unknown_variable_warnings(dict.fromkeys(VARIABLES, "x") | families)) == []
+    assert len(list(unknown_variable_warnings({"KPLAN_VAR_": "a variable without a name"}))) == 1
 
 
 def test_every_variable_that_the_code_reads_is_known() -> None:
@@ -32,7 +41,7 @@ def test_every_variable_that_the_code_reads_is_known() -> None:
         for file in PACKAGE.rglob("*.py")
         for name in re.findall(r'"(KPLAN_[A-Z0-9_]+)"', file.read_text(encoding="utf-8"))
     }
-    assert list(unknown_variables(dict.fromkeys(read - set(PREFIXES), "x"))) == []
+    assert list(unknown_variable_warnings(dict.fromkeys(read - set(PREFIXES), "x"))) == []
 
 
 @pytest.mark.parametrize("name", CI_VARIABLES)
@@ -43,5 +52,5 @@ def test_a_ci_job_is_known_by_any_of_its_variables(name: str) -> None:
 
 def test_a_variable_that_says_no_does_not_count() -> None:
     assert not is_ci({"CI": "false"})
-    assert not is_on({"A": "0", "B": "No", "C": ""}, "A", "B", "C", "D")
-    assert is_on({"A": "0", "B": "yes"}, "A", "B")
+    assert not is_enabled({"A": "0", "B": "No", "C": ""}, "A", "B", "C", "D")
+    assert is_enabled({"A": "0", "B": "yes"}, "A", "B")

@@ -22,13 +22,13 @@ def _restored() -> Iterator[None]:
 
 
 def test_nothing_is_logged_unless_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.configure({})
+    logs.configure_logging({})
     logging.getLogger("kafka.conn").error("a library is worried")
     assert capsys.readouterr() == ("", "")
 
 
 def test_the_log_goes_to_stderr_at_the_level_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.configure({"KPLAN_LOG": "INFO"})
+    logs.configure_logging({"KPLAN_LOG": "INFO"})
     logging.getLogger("kplan").info("seen")
     logging.getLogger("kplan").debug("not seen")
     out, err = capsys.readouterr()
@@ -39,17 +39,19 @@ def test_the_log_goes_to_stderr_at_the_level_asked_for(capsys: pytest.CaptureFix
 
 def test_the_log_goes_to_a_file_where_one_is_named(tmp_path: Path) -> None:
     file = tmp_path / "kplan.log"
-    logs.configure({"KPLAN_LOG": "debug", "KPLAN_LOG_PATH": str(file)})
+    logs.configure_logging({"KPLAN_LOG": "debug", "KPLAN_LOG_PATH": str(file)})
     logging.getLogger("kplan").debug("seen")
     assert "DEBUG kplan seen" in file.read_text(encoding="utf-8")
 
 
 def test_an_unknown_level_is_told_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="KPLAN_LOG=loud is no log level") as told:
-        logs.configure({"KPLAN_LOG": "loud"})
+        logs.configure_logging({"KPLAN_LOG": "loud"})
     assert "trace, debug, info" in told.value.hint
 
 
 def test_a_log_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be written: No such file or directory"):
-        logs.configure({"KPLAN_LOG": "info", "KPLAN_LOG_PATH": str(tmp_path / "no" / "file")})
+        logs.configure_logging(
+            {"KPLAN_LOG": "info", "KPLAN_LOG_PATH": str(tmp_path / "no" / "file")}
+        )

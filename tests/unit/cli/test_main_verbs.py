@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.specs import ConfigAlteration, NewTopic
-from tests.unit.cli.memory_desk import Desk, desk_at
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 Capture = pytest.CaptureFixture[str]
 TWO_WARNINGS = "".join(
@@ -15,148 +15,148 @@ TWO_WARNINGS = "".join(
 
 
 @pytest.fixture
-def desk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Desk:
-    return desk_at(tmp_path, capsys, monkeypatch)
+def desk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> MemoryCommand:
+    return memory_command(tmp_path, capsys, monkeypatch)
 
 
-def test_exit_codes_tell_changes_from_none(desk: Desk) -> None:
-    desk.types("plan")
-    desk.types("plan", "-detailed-exitcode", code=2)
-    desk.types("apply", "-auto-approve")
-    desk.types("plan", "-detailed-exitcode", code=0)
-    desk.types("drift", code=0)
+def test_exit_codes_tell_changes_from_none(desk: MemoryCommand) -> None:
+    desk.run("plan")
+    desk.run("plan", "-detailed-exitcode", code=2)
+    desk.run("apply", "-auto-approve")
+    desk.run("plan", "-detailed-exitcode", code=0)
+    desk.run("drift", code=0)
 
 
 def test_a_plan_that_is_not_saved_says_how_to_save_it_but_not_in_automation(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "the plan is not saved" in desk.fails("plan", code=0)
-    assert "kplan apply p.kplan" in desk.fails("plan", "-out=p.kplan", code=0)
+    assert "the plan is not saved" in desk.run_failing("plan", code=0)
+    assert "kplan apply p.kplan" in desk.run_failing("plan", "-out=p.kplan", code=0)
     monkeypatch.setattr("kplan.cli.terminal.Terminal.is_automation", True)
-    assert desk.fails("plan", code=0) == ""
-    assert desk.fails("plan", "-out=p.kplan", code=0) == ""
+    assert desk.run_failing("plan", code=0) == ""
+    assert desk.run_failing("plan", "-out=p.kplan", code=0) == ""
 
 
 def test_acls_stand_in_a_table_or_each_by_itself(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Tools that read plans find a resource by its comment line."""
     alone = "# kafka_acl.read will be created"
-    assert alone not in desk.types("plan", "-out=p.kplan")
-    assert alone in desk.types("plan", "-no-group")
-    assert alone in desk.types("show", "-group=false", "p.kplan")
+    assert alone not in desk.run("plan", "-out=p.kplan")
+    assert alone in desk.run("plan", "-no-group")
+    assert alone in desk.run("show", "-group=false", "p.kplan")
     monkeypatch.setattr("kplan.cli.terminal.Terminal.is_automation", True)
-    assert alone in desk.types("plan")
-    assert alone not in desk.types("plan", "-group")
+    assert alone in desk.run("plan")
+    assert alone not in desk.run("plan", "-group")
 
 
-def test_drift_is_two_with_or_without_detail_and_names_the_topic(desk: Desk) -> None:
-    desk.types("apply", "-auto-approve")
+def test_drift_is_two_with_or_without_detail_and_names_the_topic(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
     topic = next(iter(desk.cluster.topics()))
     desk.cluster.alter_topic_configs([ConfigAlteration(topic, {"retention.ms": "77"})])
-    assert "77" in desk.types("drift", code=2)
-    assert "77" in desk.types("drift", "-json", code=2)
+    assert "77" in desk.run("drift", code=2)
+    assert "77" in desk.run("drift", "-json", code=2)
 
 
-def test_a_foreign_topic_is_counted_and_is_no_drift(desk: Desk) -> None:
-    desk.types("apply", "-auto-approve")
+def test_a_foreign_topic_is_counted_and_is_no_drift(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
     desk.cluster.create_topics([NewTopic("somebody.elses", 1, 1)])
-    desk.types("drift", code=0)
+    desk.run("drift", code=0)
 
 
-def test_the_state_is_empty_until_something_is_applied(desk: Desk) -> None:
-    assert "nothing has been applied here yet" in desk.types("show")
-    assert desk.types("state", "list") == ""
-    assert "The state holds no outputs." in desk.fails("output", code=0)
-    assert "Nothing is applied yet." in desk.fails("output", "-raw", "x")
-    assert "begins with the first apply" in desk.types("init")
-    desk.types("apply", "-auto-approve")
-    assert "objects owned: 3" in desk.types("init", "-upgrade")
+def test_the_state_is_empty_until_something_is_applied(desk: MemoryCommand) -> None:
+    assert "nothing has been applied here yet" in desk.run("show")
+    assert desk.run("state", "list") == ""
+    assert "The state holds no outputs." in desk.run_failing("output", code=0)
+    assert "Nothing is applied yet." in desk.run_failing("output", "-raw", "x")
+    assert "begins with the first apply" in desk.run("init")
+    desk.run("apply", "-auto-approve")
+    assert "objects owned: 3" in desk.run("init", "-upgrade")
 
 
-def test_the_whole_state_is_shown_with_its_outputs(desk: Desk) -> None:
-    assert json.loads(desk.types("show", "-json"))["values"]["root_module"] == {}
-    desk.types("apply", "-auto-approve")
-    assert "\nOutputs:\n\nnames = [\n" in desk.types("show")
-    values = json.loads(desk.types("show", "-json"))["values"]
+def test_the_whole_state_is_shown_with_its_outputs(desk: MemoryCommand) -> None:
+    assert json.loads(desk.run("show", "-json"))["values"]["root_module"] == {}
+    desk.run("apply", "-auto-approve")
+    assert "\nOutputs:\n\nnames = [\n" in desk.run("show")
+    values = json.loads(desk.run("show", "-json"))["values"]
     assert len(values["root_module"]["resources"]) == 3
     assert values["outputs"]["names"]["value"] == ["orders", "payments"]
 
 
-def test_one_output_needs_a_name_that_is_there(desk: Desk) -> None:
+def test_one_output_needs_a_name_that_is_there(desk: MemoryCommand) -> None:
     desk.write('output "one" {\n  value = 1\n}\noutput "l" {\n  value = ["a"]\n}\n', "o.tf")
-    desk.types("apply", "-auto-approve")
-    assert desk.types("output", "-raw", "one") == "1"
-    assert desk.types("output", "one") == "1\n"
-    assert json.loads(desk.types("output", "-json", "l")) == ["a"]
-    assert json.loads(desk.types("output", "-json"))["one"]["value"] == 1
-    assert "There are l, names, one." in desk.fails("output", "-raw")
-    assert "There are l, names, one." in desk.fails("output", "two")
+    desk.run("apply", "-auto-approve")
+    assert desk.run("output", "-raw", "one") == "1"
+    assert desk.run("output", "one") == "1\n"
+    assert json.loads(desk.run("output", "-json", "l")) == ["a"]
+    assert json.loads(desk.run("output", "-json"))["one"]["value"] == 1
+    assert "There are l, names, one." in desk.run_failing("output", "-raw")
+    assert "There are l, names, one." in desk.run_failing("output", "two")
 
 
-def test_validate_tells_success_on_stdout_and_problems_on_stderr(desk: Desk) -> None:
-    assert desk.types("validate") == "Success! The configuration is valid.\n"
+def test_validate_tells_success_on_stdout_and_problems_on_stderr(desk: MemoryCommand) -> None:
+    assert desk.run("validate") == "Success! The configuration is valid.\n"
     desk.write("resource {}\n", "broken.tf")
-    assert desk.types("validate", code=1) == ""
-    assert "broken.tf line 1" in desk.fails("validate")
-    assert "broken.tf line 1" in desk.fails("init")
-    assert json.loads(desk.types("validate", "-json", code=1))["valid"] is False
+    assert desk.run("validate", code=1) == ""
+    assert "broken.tf line 1" in desk.run_failing("validate")
+    assert "broken.tf line 1" in desk.run_failing("init")
+    assert json.loads(desk.run("validate", "-json", code=1))["valid"] is False
 
 
-def test_a_variable_must_have_a_name_and_a_value(desk: Desk) -> None:
-    assert "-var 'x' is not of the form NAME=VALUE" in desk.fails("plan", "-var", "x")
+def test_a_variable_must_have_a_name_and_a_value(desk: MemoryCommand) -> None:
+    assert "-var 'x' is not of the form NAME=VALUE" in desk.run_failing("plan", "-var", "x")
 
 
-def test_compact_warnings_are_told_by_summary_once_each(desk: Desk) -> None:
+def test_compact_warnings_are_told_by_summary_once_each(desk: MemoryCommand) -> None:
     desk.write("", "terraform.tfvars")
     (desk.folder / "terraform.tfvars").write_text("nobody = 1\nnowhere = 2\n")
-    whole = desk.fails("plan", code=0)
+    whole = desk.run_failing("plan", code=0)
     assert whole.count("Value for undeclared variable") == 2
-    compact = desk.fails("plan", "-compact-warnings", code=0)
+    compact = desk.run_failing("plan", "-compact-warnings", code=0)
     assert "Warnings: - Value for undeclared variable [KP174] (2)" in compact
     assert "terraform.tfvars" not in compact
 
 
-def test_a_plan_with_problems_tells_them_as_messages_too(desk: Desk) -> None:
+def test_a_plan_with_problems_tells_them_as_messages_too(desk: MemoryCommand) -> None:
     (desk.folder / "terraform.tfvars").write_text("nobody = 1\n")
-    told = [json.loads(line) for line in desk.types("plan", "-json").splitlines()]
+    told = [json.loads(line) for line in desk.run("plan", "-json").splitlines()]
     assert [each["type"] for each in told if each["@level"] == "warn"] == ["diagnostic"]
 
 
-def test_nothing_to_apply_asks_for_nothing(desk: Desk) -> None:
-    desk.types("apply", "-auto-approve")
-    assert "No changes." in desk.types("apply", "-auto-approve")
+def test_nothing_to_apply_asks_for_nothing(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
+    assert "No changes." in desk.run("apply", "-auto-approve")
 
 
-def test_a_saved_plan_takes_no_options_that_would_change_it(desk: Desk) -> None:
-    desk.types("plan", "-out=p.kplan")
-    assert "carried out as it is" in desk.fails("apply", "p.kplan", "-target=kafka_topic.t")
-    assert "carried out as it is" in desk.fails("apply", "-destroy", "p.kplan")
+def test_a_saved_plan_takes_no_options_that_would_change_it(desk: MemoryCommand) -> None:
+    desk.run("plan", "-out=p.kplan")
+    assert "carried out as it is" in desk.run_failing("apply", "p.kplan", "-target=kafka_topic.t")
+    assert "carried out as it is" in desk.run_failing("apply", "-destroy", "p.kplan")
 
 
-def test_an_import_and_a_dead_lock(desk: Desk) -> None:
-    desk.types("apply", "-auto-approve")
-    address = desk.types("state", "list").splitlines()[-1]
-    identity = json.loads(desk.types("state", "show", "-json", address))[0]["kplan"]["identity"]
-    assert f"Would forget {address}" in desk.types("state", "rm", "-dry-run", address)
-    desk.types("state", "rm", address)
-    assert f"{address} now owns {identity}" in desk.types("import", address, identity)
-    assert "The state is not locked" in desk.fails("force-unlock", "some-id")
+def test_an_import_and_a_dead_lock(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
+    address = desk.run("state", "list").splitlines()[-1]
+    identity = json.loads(desk.run("state", "show", "-json", address))[0]["kplan"]["identity"]
+    assert f"Would forget {address}" in desk.run("state", "rm", "-dry-run", address)
+    desk.run("state", "rm", address)
+    assert f"{address} now owns {identity}" in desk.run("import", address, identity)
+    assert "The state is not locked" in desk.run_failing("force-unlock", "some-id")
 
 
-def test_variables_count_in_the_order_in_which_they_are_typed(desk: Desk) -> None:
+def test_variables_count_in_the_order_in_which_they_are_typed(desk: MemoryCommand) -> None:
     """As in Terraform: a file behind a -var wins over it, and the other way round."""
     desk.write('variable "x" {}\noutput "x" {\n  value = var.x\n}\n')
     desk.write('x = "file"\n', "f.vars")
-    assert '"file"' in desk.types("plan", "-var=x=option", "-var-file", "f.vars")
-    assert '"option"' in desk.types("plan", "-var-file=f.vars", "-var", "x=option")
+    assert '"file"' in desk.run("plan", "-var=x=option", "-var-file", "f.vars")
+    assert '"option"' in desk.run("plan", "-var-file=f.vars", "-var", "x=option")
 
 
-def test_resources_of_other_providers_may_be_left_out(desk: Desk) -> None:
+def test_resources_of_other_providers_may_be_left_out(desk: MemoryCommand) -> None:
     desk.write('resource "aws_s3_bucket" "b" {\n  bucket = "b"\n}\n', "bucket.tf")
-    assert "add -skip-foreign" in desk.fails("plan")
-    assert "will be created" in desk.types("plan", "-skip-foreign", "-no-group")
-    assert "kafka_topic.t" in desk.types("graph", "-skip-foreign")
-    assert "1 resource of other providers left out" in desk.fails(
+    assert "add -skip-foreign" in desk.run_failing("plan")
+    assert "will be created" in desk.run("plan", "-skip-foreign", "-no-group")
+    assert "kafka_topic.t" in desk.run("graph", "-skip-foreign")
+    assert "1 resource of other providers left out" in desk.run_failing(
         "validate", "-skip-foreign", code=0
     )

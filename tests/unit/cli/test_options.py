@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cli.options import PlanningOptions, StateOptions, span_s
+from kplan.cli.options import PlanningOptions, StateOptions, duration_s
 from kplan.model.errors import UsageError
 
 
@@ -13,13 +13,13 @@ from kplan.model.errors import UsageError
     [("0", 0), ("0s", 0), ("90s", 90), ("5m", 300), ("1h", 3600), ("1m30s", 90), ("250ms", 0.25)],
 )
 def test_a_span_of_time_is_read_as_go_writes_it(text: str, seconds: float) -> None:
-    assert span_s("-lock-timeout", text) == seconds
+    assert duration_s("-lock-timeout", text) == seconds
 
 
 @pytest.mark.parametrize("text", ["", "5", "-5s", "5 m", "m", "5d", "5s!", "1e3s"])
 def test_anything_else_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(UsageError, match="is no span of time") as told:
-        span_s("-lock-timeout", text)
+        duration_s("-lock-timeout", text)
     assert "5m" in told.value.hint
 
 
@@ -50,14 +50,14 @@ def test_a_parallelism_below_one_is_refused() -> None:
         PlanningOptions(parallelism=0).check()
     PlanningOptions().check()
     with pytest.raises(UsageError, match="KPLAN_PARALLELISM=many is no number of 1 or more"):
-        PlanningOptions().in_flight({"KPLAN_PARALLELISM": "many"})
+        PlanningOptions().parallel_requests({"KPLAN_PARALLELISM": "many"})
 
 
 def test_the_parallelism_is_that_of_the_command_line_or_else_of_the_environment() -> None:
     environ = {"KPLAN_PARALLELISM": "4"}
-    assert PlanningOptions(parallelism=1).in_flight(environ) == 1
-    assert PlanningOptions().in_flight(environ) == 4
-    assert PlanningOptions().in_flight({}) is None
+    assert PlanningOptions(parallelism=1).parallel_requests(environ) == 1
+    assert PlanningOptions().parallel_requests(environ) == 4
+    assert PlanningOptions().parallel_requests({}) is None
 
 
 @pytest.mark.parametrize("target", ["orders", "kafka_topic", "kafka_topic.t[eu]", ""])

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from kplan.cli.bars import Bars
-from kplan.cli.progress import Lines, elapsed, progress
+from kplan.cli.progress import LineProgress, elapsed_text, show_progress
+from kplan.cli.progress_bar import BarProgress
 from kplan.cli.terminal import Terminal
 
 
@@ -18,8 +18,8 @@ class Screen(io.StringIO):
 
 def test_a_pipe_gets_notes_and_nothing_else_from_quick_work() -> None:
     err = io.StringIO()
-    with progress(Terminal({}, stderr=err)) as shown:
-        assert isinstance(shown, Lines)
+    with show_progress(Terminal({}, stderr=err)) as shown:
+        assert isinstance(shown, LineProgress)
         shown.stage("Reading the cluster", 3)
         shown.advance()
         shown.note("a note")
@@ -28,8 +28,8 @@ def test_a_pipe_gets_notes_and_nothing_else_from_quick_work() -> None:
 
 def test_slow_work_gives_signs_of_life() -> None:
     err = io.StringIO()
-    lines = Lines(Terminal({}, stderr=err), heartbeat_s=0.01)
-    with lines.running():
+    lines = LineProgress(Terminal({}, stderr=err), heartbeat_s=0.01)
+    with lines.show():
         lines.stage("Applying", 5)
         lines.advance(2)
         while "elapsed" not in err.getvalue():
@@ -39,15 +39,15 @@ def test_slow_work_gives_signs_of_life() -> None:
 
 def test_tasks_are_counted_in_signs_of_life_and_on_a_screen() -> None:
     err = io.StringIO()
-    lines = Lines(Terminal({}, stderr=err), heartbeat_s=0.01)
-    with lines.running():
+    lines = LineProgress(Terminal({}, stderr=err), heartbeat_s=0.01)
+    with lines.show():
         lines.stage("Reading")
         lines.tasks(3, 8)
         while "elapsed" not in err.getvalue():
             time.sleep(0.005)
     assert "3 of 8" in err.getvalue()
     screen = Screen()
-    with progress(Terminal({"TERM": "xterm", "COLUMNS": "100"}, stderr=screen)) as shown:
+    with show_progress(Terminal({"TERM": "xterm", "COLUMNS": "100"}, stderr=screen)) as shown:
         shown.stage("Reading")
         shown.tasks(3, 8)
         time.sleep(0.15)
@@ -60,24 +60,24 @@ def test_tasks_are_counted_in_signs_of_life_and_on_a_screen() -> None:
 
 def test_nothing_is_told_while_a_person_thinks() -> None:
     err = io.StringIO()
-    lines = Lines(Terminal({}, stderr=err), heartbeat_s=0.005)
+    lines = LineProgress(Terminal({}, stderr=err), heartbeat_s=0.005)
     lines.stage("Planning")
-    with lines.hidden(), lines.running():
+    with lines.pause(), lines.show():
         time.sleep(0.05)
     assert err.getvalue() == ""
 
 
 def test_a_screen_shows_the_stage_and_is_left_clean() -> None:
     err = Screen()
-    with progress(Terminal({"TERM": "xterm", "COLUMNS": "100"}, stderr=err)) as shown:
-        assert isinstance(shown, Bars)
+    with show_progress(Terminal({"TERM": "xterm", "COLUMNS": "100"}, stderr=err)) as shown:
+        assert isinstance(shown, BarProgress)
         shown.stage("Connecting")
         shown.note("still connecting")
         shown.stage("Applying", 3)
         shown.advance(2)
         shown.note("kafka_topic.a[0]: [bold]done[/bold]")
         time.sleep(0.15)  # it is drawn ten times a second
-        with shown.hidden():
+        with shown.pause():
             err.write("<question>")
         shown.stage("Settling")
     written = err.getvalue()
@@ -91,7 +91,7 @@ def test_a_screen_shows_the_stage_and_is_left_clean() -> None:
 
 def test_no_colour_is_drawn_where_none_is_wanted() -> None:
     err = Screen()
-    with progress(Terminal({"TERM": "xterm", "NO_COLOR": "1"}, stderr=err)) as shown:
+    with show_progress(Terminal({"TERM": "xterm", "NO_COLOR": "1"}, stderr=err)) as shown:
         shown.stage("Applying", 3)
         shown.advance(3)
         time.sleep(0.15)
@@ -100,4 +100,4 @@ def test_no_colour_is_drawn_where_none_is_wanted() -> None:
 
 @pytest.mark.parametrize(("seconds", "text"), [(0, "00m00s"), (65.9, "01m05s"), (3600, "60m00s")])
 def test_time_is_written_as_terraform_does(seconds: float, text: str) -> None:
-    assert elapsed(seconds) == text
+    assert elapsed_text(seconds) == text

@@ -10,10 +10,10 @@ import pytest
 import typer
 
 from kplan.cli import app
-from kplan.cli.exits import Exit
+from kplan.cli.exit_code import ExitCode
 from kplan.cli.run import command_line, run
 from kplan.cli.session import Session
-from kplan.cli.signals import Stopped
+from kplan.cli.signals import SignalInterrupt
 from kplan.cli.verb import Verb
 from kplan.model.errors import PolicyDenied
 from kplan.model.version import VERSION
@@ -41,13 +41,13 @@ def fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[BaseException]]:
         del session, detailed_exitcode
         raise raised.pop()
 
-    monkeypatch.setattr(app, "loaded", lambda _: Verb(failing, ()))
+    monkeypatch.setattr(app, "load_verb", lambda _: Verb(failing, ()))
     yield raised
     assert not raised
 
 
 def test_a_verb_is_carried_out_and_its_data_goes_to_stdout(capsys: Capture) -> None:
-    assert run(["version", "-json"], {}) == Exit.DONE
+    assert run(["version", "-json"], {}) == ExitCode.DONE
     out, err = capsys.readouterr()
     assert json.loads(out)["kplan_version"] == VERSION
     assert err == ""
@@ -55,7 +55,7 @@ def test_a_verb_is_carried_out_and_its_data_goes_to_stdout(capsys: Capture) -> N
 
 @pytest.mark.parametrize("typed", [["-version"], ["--version"], ["-no-color", "-version"]])
 def test_the_version_is_one_line(typed: list[str], capsys: Capture) -> None:
-    assert run(typed, {}) == Exit.DONE
+    assert run(typed, {}) == ExitCode.DONE
     assert capsys.readouterr().out == f"kplan {VERSION}\n"
 
 
@@ -75,7 +75,7 @@ def test_a_wrong_command_line_is_one_clear_error_and_exit_1(
     typed: list[str], told: str, capsys: Capture
 ) -> None:
     """Exit 2 means changes, so a usage error is never 2."""
-    assert run(typed, {}) == Exit.ERROR
+    assert run(typed, {}) == ExitCode.ERROR
     out, err = capsys.readouterr()
     assert out == ""
     assert "Error: Invalid command line [KP901]" in err
@@ -86,13 +86,13 @@ def test_a_wrong_command_line_is_one_clear_error_and_exit_1(
 def test_no_verb_at_all_is_answered_with_help_but_not_with_success(
     typed: list[str], capsys: Capture
 ) -> None:
-    assert run(typed, {}) == Exit.ERROR
+    assert run(typed, {}) == ExitCode.ERROR
     assert capsys.readouterr().out.startswith("Usage: kplan")
 
 
 @pytest.mark.parametrize("typed", [["-help"], ["--help"], ["-h"], ["state", "-help"]])
 def test_help_that_was_asked_for_is_a_success(typed: list[str], capsys: Capture) -> None:
-    assert run(typed, {}) == Exit.DONE
+    assert run(typed, {}) == ExitCode.DONE
     assert capsys.readouterr().out.startswith("Usage: kplan")
 
 
@@ -100,13 +100,13 @@ def test_a_failure_tells_its_reason_in_the_exit_code_only_on_request(
     fails: list[BaseException], capsys: Capture
 ) -> None:
     fails += [PolicyDenied("Too many deletes.", hint="Ask."), PolicyDenied()]
-    assert run(["plan"], {}) == Exit.ERROR
+    assert run(["plan"], {}) == ExitCode.ERROR
     assert "Error: The plan was refused [KP940]" in capsys.readouterr().err
-    assert run(["plan"], {"KPLAN_CLI_ARGS": "-detailed-exitcode"}) == Exit.REFUSED
+    assert run(["plan"], {"KPLAN_CLI_ARGS": "-detailed-exitcode"}) == ExitCode.REFUSED
 
 
 def test_a_signal_is_told_by_the_exit_code(fails: list[BaseException], capsys: Capture) -> None:
-    fails += [Stopped(15)]
+    fails += [SignalInterrupt(15)]
     assert run(["plan"], {}) == 143
     assert capsys.readouterr() == ("", "Interrupted.\n")
 
@@ -115,7 +115,7 @@ def test_an_unforeseen_exception_is_told_as_a_defect_without_a_traceback(
     fails: list[BaseException], capsys: Capture, tmp_path: Path
 ) -> None:
     fails += [ZeroDivisionError("the secret is hunter2")]
-    assert run(["plan"], {}) == Exit.ERROR
+    assert run(["plan"], {}) == ExitCode.ERROR
     err = capsys.readouterr().err
     assert "Error: This is a defect in kplan" in err
     assert "Traceback" not in err
@@ -130,7 +130,7 @@ def test_what_the_operating_system_refuses_is_told_as_that_and_not_as_a_defect(
     fails: list[BaseException], capsys: Capture
 ) -> None:
     fails += [PermissionError(13, "Permission denied", "/cache")]
-    assert run(["plan"], {}) == Exit.ERROR
+    assert run(["plan"], {}) == ExitCode.ERROR
     err = capsys.readouterr().err
     assert "Permission denied (/cache)." in err
     assert "defect" not in err
@@ -141,12 +141,12 @@ def test_a_defect_is_told_even_where_nothing_can_be_written(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", "/nowhere/at/all")
     fails += [ZeroDivisionError()]
-    assert run(["plan"], {}) == Exit.ERROR
+    assert run(["plan"], {}) == ExitCode.ERROR
     assert "The traceback could not be written" in capsys.readouterr().err
 
 
 def test_an_unknown_variable_is_a_warning_and_no_more(capsys: Capture) -> None:
-    assert run(["version", "-json"], {"KPLAN_PARALELISM": "4"}) == Exit.DONE
+    assert run(["version", "-json"], {"KPLAN_PARALELISM": "4"}) == ExitCode.DONE
     out, err = capsys.readouterr()
     assert err.count("Warning:") == 1
     assert "did you mean KPLAN_PARALLELISM?" in err

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from kplan.cli.signals import Stopped
-from kplan.cli.terminal import Terminal, look
+from kplan.cli.signals import SignalInterrupt
+from kplan.cli.terminal import Terminal, text_style
 
 
 class Screen(io.TextIOWrapper):
@@ -53,8 +53,8 @@ def test_colour_is_for_terminals_unless_the_environment_says_otherwise(
     has_colour: bool,
 ) -> None:
     stream = Screen(is_terminal=is_terminal)
-    assert look(environ, stream).colour is has_colour
-    assert look(environ, stream, no_color=True).colour is False
+    assert text_style(environ, stream).colour is has_colour
+    assert text_style(environ, stream, no_color=True).colour is False
 
 
 @pytest.mark.parametrize(
@@ -62,14 +62,14 @@ def test_colour_is_for_terminals_unless_the_environment_says_otherwise(
     [("utf-8", True), ("ascii", False), ("latin-1", False), ("cp437", False)],
 )
 def test_ascii_is_written_where_the_encoding_cannot_draw(encoding: str, is_unicode: bool) -> None:
-    assert look({}, pipe(encoding)).unicode is is_unicode
+    assert text_style({}, pipe(encoding)).unicode is is_unicode
 
 
 @pytest.mark.parametrize(
     ("columns", "width"), [("120", 120), ("20", 20), ("0", 80), ("19", 80), ("wide", 80), ("²", 80)]
 )
 def test_the_width_is_that_of_columns_within_reason(columns: str, width: int) -> None:
-    assert look({"COLUMNS": columns}, pipe()).width == width
+    assert text_style({"COLUMNS": columns}, pipe()).width == width
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_the_width_is_that_of_columns_within_reason(columns: str, width: int) ->
 def test_nothing_moves_where_nobody_watches_or_somebody_listens(
     environ: Mapping[str, str], is_moving: bool
 ) -> None:
-    assert Terminal(environ, stderr=Screen()).is_moving is is_moving
-    assert not Terminal(environ, stderr=pipe()).is_moving
+    assert Terminal(environ, stderr=Screen()).can_animate is is_moving
+    assert not Terminal(environ, stderr=pipe()).can_animate
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_hints_are_left_out_in_automation_of_either_name() -> None:
 
 def test_what_the_encoding_cannot_carry_is_written_as_question_marks() -> None:
     stream = pipe("ascii")
-    Terminal({}, stdout=stream).data("größe")
+    Terminal({}, stdout=stream).write_stdout("größe")
     assert stream.written == b"gr??e\n"
 
 
@@ -115,8 +115,8 @@ def test_text_ends_with_exactly_one_line_feed_and_nothing_stays_nothing() -> Non
     out, err = pipe(), pipe()
     terminal = Terminal({}, stdout=out, stderr=err)
     for text in ("a", "b\n", ""):
-        terminal.data(text)
-    terminal.talk("c")
+        terminal.write_stdout(text)
+    terminal.write_stderr("c")
     assert (out.written, err.written) == (b"a\nb\n", b"c\n")
 
 
@@ -135,11 +135,11 @@ def test_what_is_typed_in_another_encoding_is_no_answer() -> None:
 
 def test_an_interrupted_question_ends_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted() -> str:
-        raise Stopped(signal.SIGINT)
+        raise SignalInterrupt(signal.SIGINT)
 
     err, stdin = pipe(), io.StringIO()
     monkeypatch.setattr(stdin, "readline", interrupted)
-    with pytest.raises(Stopped):
+    with pytest.raises(SignalInterrupt):
         Terminal({}, stdin=stdin, stderr=err).ask("Sure? ")
     assert err.written == b"Sure? \n"
 
@@ -149,5 +149,5 @@ def test_a_reader_that_leaves_does_not_stop_the_run() -> None:
     os.close(read_end)
     with os.fdopen(write_end, "w", encoding="utf-8") as stream:
         terminal = Terminal({}, stdout=stream)
-        terminal.data("nobody reads this")
-        terminal.data("nor this")
+        terminal.write_stdout("nobody reads this")
+        terminal.write_stdout("nor this")

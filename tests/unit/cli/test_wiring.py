@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from kplan.cli import main, wiring
-from kplan.cli.environment import ci_commit, ci_run
+from kplan.cli.environment import ci_commit, ci_run_url
 from kplan.cli.options import StateOptions
-from kplan.cli.progress import Lines
+from kplan.cli.progress import LineProgress
 from kplan.cli.run import run
 from kplan.cli.session import Session
 from kplan.cli.signals import Signals
@@ -26,7 +26,9 @@ GITHUB = {
 
 def test_a_ci_job_is_named_in_the_lock() -> None:
     session = Session(GITHUB, Terminal({}), Signals())
-    holder = wiring.ports(session, "plan", StateOptions(), Lines(session.terminal)).holder
+    holder = wiring.build_ports(
+        session, "plan", StateOptions(), LineProgress(session.terminal)
+    ).holder
     assert holder is not None
     assert (holder.op, holder.commit) == ("plan", "7d1e0aa")
     assert holder.ci == "https://github.example/shop/topics/actions/runs/42"
@@ -35,13 +37,15 @@ def test_a_ci_job_is_named_in_the_lock() -> None:
 def test_without_a_lock_nobody_holds_it() -> None:
     session = Session({}, Terminal({}), Signals())
     states = StateOptions(lock=False)
-    assert wiring.ports(session, "plan", states, Lines(session.terminal)).holder is None
+    assert (
+        wiring.build_ports(session, "plan", states, LineProgress(session.terminal)).holder is None
+    )
 
 
 def test_other_ci_services_name_job_and_commit_in_their_own_variables() -> None:
     environ = {"CI_JOB_URL": "https://gitlab.example/1", "CI_COMMIT_SHA": "abc"}
-    assert (ci_run(environ), ci_commit(environ)) == ("https://gitlab.example/1", "abc")
-    assert (ci_run({}), ci_commit({})) == ("", "")
+    assert (ci_run_url(environ), ci_commit(environ)) == ("https://gitlab.example/1", "abc")
+    assert (ci_run_url({}), ci_commit({})) == ("", "")
 
 
 def test_settings_that_cannot_be_are_told_with_their_line(

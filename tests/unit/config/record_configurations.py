@@ -17,7 +17,7 @@ from tests.unit.config.record_oracle import FIXTURES, diagnostics, terraform
 CONFIGURATIONS = FIXTURES / "configurations"
 
 
-def recorded(source: Path) -> dict[str, Any]:
+def record_configuration(source: Path) -> dict[str, Any]:
     """Apply a copy of a folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "root"
@@ -33,7 +33,9 @@ def recorded(source: Path) -> dict[str, Any]:
 def main() -> None:
     """Record all."""
     for source in sorted(each for each in CONFIGURATIONS.iterdir() if each.is_dir()):
-        found = json.dumps(recorded(source), indent=2, ensure_ascii=False, sort_keys=True)
+        found = json.dumps(
+            record_configuration(source), indent=2, ensure_ascii=False, sort_keys=True
+        )
         (source / "terraform.json").write_text(f"{found}\n", encoding="utf-8")
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 FIXTURES = Path(__file__).parent / "fixtures"
 
 
-def printed(folder: Path, expression: str) -> str:
+def terraform_output(folder: Path, expression: str) -> str:
     """Run one expression; Terraform prints the last of several only."""
     environ = {**os.environ, "CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1"}
     environ.pop("TF_CLI_CONFIG_FILE", None)
@@ -39,7 +39,9 @@ def main() -> None:
         folder = Path(name)
         shutil.copy(FIXTURES / "console.tf", folder / "main.tf")
         lines = [
-            json.dumps({"expression": each, "printed": printed(folder, each)}, ensure_ascii=False)
+            json.dumps(
+                {"expression": each, "printed": terraform_output(folder, each)}, ensure_ascii=False
+            )
             for each in cases
         ]
     (FIXTURES / "console.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -47,7 +47,7 @@ def output(number: int, expression: str) -> str:
     return f'output "o{number}" {{\n  sensitive = true\n  value = {expression}\n}}\n'
 
 
-def recorded(folder: Path, numbered: dict[int, str]) -> dict[int, dict[str, Any]]:
+def record_results(folder: Path, numbered: dict[int, str]) -> dict[int, dict[str, Any]]:
     """Run expressions together; those with errors are taken out until the rest has values."""
     results: dict[int, dict[str, Any]] = {}
     pending = dict(numbered)
@@ -82,7 +82,7 @@ def main() -> None:
         folder = Path(name)
         preamble = (FIXTURES / "preamble.tf").read_text(encoding="utf-8")
         (folder / "preamble.tf").write_text(preamble, encoding="utf-8")
-        results = recorded(folder, dict(enumerate(cases)))
+        results = record_results(folder, dict(enumerate(cases)))
     with (FIXTURES / "expressions.jsonl").open("w", encoding="utf-8") as file:
         for number, expression in enumerate(cases):
             line = {"expression": expression, **results[number]}

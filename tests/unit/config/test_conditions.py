@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.unit.config.folders import loaded
+from tests.unit.config.load_helper import load_files
 
 MAIN = """variable "size" {
   default = 3
@@ -39,7 +39,7 @@ check "sizes" {
 
 
 def test_conditions_are_told_with_their_message_and_place(tmp_path: Path) -> None:
-    found = loaded(tmp_path, {"main.tf": MAIN})
+    found = load_files(tmp_path, {"main.tf": MAIN})
     told = [
         (str(each.severity), each.code, str(each.subject), each.detail.splitlines()[0])
         for each in found.diagnostics
@@ -57,7 +57,7 @@ def test_conditions_are_told_with_their_message_and_place(tmp_path: Path) -> Non
 def test_conditions_that_hold_say_nothing(tmp_path: Path) -> None:
     text = MAIN.replace("default = 3", "default = 4").replace("300", "30")
     text = text.replace("> 5", "> 3").replace("self.partitions >", "self.partitions + 9 >")
-    assert loaded(tmp_path, {"main.tf": text}).diagnostics == ()
+    assert load_files(tmp_path, {"main.tf": text}).diagnostics == ()
 
 
 def test_a_secret_in_a_message_is_not_shown(tmp_path: Path) -> None:
@@ -71,18 +71,18 @@ def test_a_secret_in_a_message_is_not_shown(tmp_path: Path) -> None:
       }
     }
     """
-    found = loaded(tmp_path, {"main.tf": text})
+    found = load_files(tmp_path, {"main.tf": text})
     assert [each.code for each in found.diagnostics] == ["KP172"]
     assert "hunter2" not in repr(found)
 
 
 def test_self_is_known_only_where_the_values_are(tmp_path: Path) -> None:
     text = 'resource "kafka_topic" "x" {\n  name = self.id\n}\n'
-    assert [each.code for each in loaded(tmp_path, {"main.tf": text}).diagnostics] == ["KP116"]
+    assert [each.code for each in load_files(tmp_path, {"main.tf": text}).diagnostics] == ["KP116"]
 
 
 def test_a_deprecated_variable_is_a_warning_where_a_value_is_given(tmp_path: Path) -> None:
     text = 'variable "old" {\n  default = 1\n  deprecated = "Use new."\n}\n'
-    assert loaded(tmp_path, {"main.tf": text}).diagnostics == ()
-    found = loaded(tmp_path, {"main.tf": text, "terraform.tfvars": "old = 2\n"})
+    assert load_files(tmp_path, {"main.tf": text}).diagnostics == ()
+    found = load_files(tmp_path, {"main.tf": text, "terraform.tfvars": "old = 2\n"})
     assert [(str(each.severity), each.code) for each in found.diagnostics] == [("warning", "KP183")]

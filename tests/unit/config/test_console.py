@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kplan.config.console import MAX_DEPTH, Answer, Console
-from kplan.config.inputs import Inputs, Text
+from kplan.config.console import MAX_DEPTH, Console, ConsoleResult
+from kplan.config.inputs import Inputs, VariableText
 from kplan.kinds import KINDS
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -22,11 +22,11 @@ def console(folder: Path, text: str = "", **given: str) -> Console:
     """Open a folder with one file of this text; an empty text is no file."""
     if text:
         (folder / "main.tf").write_text(text, encoding="utf-8")
-    variables = tuple(Text(name, raw, f"-var {name}") for name, raw in given.items())
+    variables = tuple(VariableText(name, raw, f"-var {name}") for name, raw in given.items())
     return Console(folder, Inputs(variables=variables), KINDS)
 
 
-def codes(answer: Answer) -> list[str]:
+def codes(answer: ConsoleResult) -> list[str]:
     assert not answer.is_value
     return [each.code for each in answer.diagnostics]
 
@@ -127,9 +127,9 @@ def test_the_type_of_a_value_is_asked_for_alone(tmp_path: Path) -> None:
 def test_open_brackets_and_heredocs_may_go_on(tmp_path: Path) -> None:
     opened = console(tmp_path)
     for text in ("[", "{a = 1,", "upper(", "<<E\nabc", "[for a in [1] :"):
-        assert opened.is_unfinished(text), text
+        assert opened.is_incomplete(text), text
     for text in ("1", "1 +", '"a', "", "nosuch", "[1]"):
-        assert not opened.is_unfinished(text), text
+        assert not opened.is_incomplete(text), text
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from kplan.config.fleet_file import Fleet, load_fleet
+from kplan.config.fleet_file import FleetConfiguration, load_fleet
 from kplan.config.inputs import Inputs
-from kplan.config.load import load
+from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
 
 WHOLE = """
@@ -30,17 +30,17 @@ spark { conf = { "spark.driver.memory" = "2g" } }
 """
 
 
-def loaded(folder: Path, text: str, **environ: str) -> Fleet:
+def load_file(folder: Path, text: str, **environ: str) -> FleetConfiguration:
     (folder / "fleet.hcl").write_text(text)
     return load_fleet(folder, Inputs(environ=environ))
 
 
-def told(found: Fleet) -> list[tuple[str, int]]:
+def codes_and_lines(found: FleetConfiguration) -> list[tuple[str, int]]:
     return [(each.code, each.subject.line if each.subject else 0) for each in found.diagnostics]
 
 
 def test_a_fleet_names_clusters_store_and_spark(tmp_path: Path) -> None:
-    found = loaded(tmp_path, WHOLE, KPLAN_VAR_password="secret")
+    found = load_file(tmp_path, WHOLE, KPLAN_VAR_password="secret")
     lab, prod = found.clusters
     assert not found.diagnostics
     assert (lab.name, lab.snapshot) == ("lab", tmp_path / "lab.jsonl.gz")
@@ -50,25 +50,28 @@ def test_a_fleet_names_clusters_store_and_spark(tmp_path: Path) -> None:
     assert prod.provider is not None
     assert prod.provider.arguments["sasl_password"] == "secret"
     assert "secret" not in repr(found)
-    assert (found.store, found.conf) == (str(tmp_path / "tables"), {"spark.driver.memory": "2g"})
+    assert (found.store, found.spark_conf) == (
+        str(tmp_path / "tables"),
+        {"spark.driver.memory": "2g"},
+    )
     assert found.store_format == "parquet"
 
 
 def test_a_store_may_be_of_delta_tables(tmp_path: Path) -> None:
-    found = loaded(tmp_path, 'cluster "a" { snapshot = "a" }\nstore { format = "delta" }\n')
+    found = load_file(tmp_path, 'cluster "a" { snapshot = "a" }\nstore { format = "delta" }\n')
     assert not found.diagnostics
     assert found.store_format == "delta"
 
 
 def test_every_mistake_of_a_fleet_file_is_told_at_once(tmp_path: Path) -> None:
-    found = loaded(
+    found = load_file(
         tmp_path,
         'cluster "a" {\n  labels = 3\n  colour = 1\n}\n'
         'store { format = "csv" }\nstore {}\nregion "x" {}\n'
         'cluster "b" {\n  snapshot   = "b"\n  deadline_s = 0\n'
         '  audit_time_zone = "../Mars"\n}\n',
     )
-    assert told(found) == [
+    assert codes_and_lines(found) == [
         ("KP139", 1),
         ("KP139", 2),
         ("KP121", 3),
@@ -89,7 +92,7 @@ def test_a_folder_without_a_fleet_file_is_told(tmp_path: Path) -> None:
 def test_the_fleet_file_is_no_configuration_of_a_cluster(tmp_path: Path) -> None:
     (tmp_path / "fleet.hcl").write_text('cluster "lab" { snapshot = "lab.jsonl" }')
     (tmp_path / "main.tf").write_text("locals { a = 1 }")
-    assert not load(tmp_path, Inputs(), KINDS).diagnostics
+    assert not load_configuration(tmp_path, Inputs(), KINDS).diagnostics
 
 
 def test_names_that_nobody_declared_are_told(tmp_path: Path) -> None:
@@ -101,7 +104,7 @@ def test_names_that_nobody_declared_are_told(tmp_path: Path) -> None:
     }
     spark { conf = { x = each.key } }
     """
-    assert [line for _, line in told(loaded(tmp_path, text))] == [2, 4, 5, 7]
+    assert [line for _, line in codes_and_lines(load_file(tmp_path, text))] == [2, 4, 5, 7]
 
 
 def test_words_are_words_in_lists_and_maps_too(tmp_path: Path) -> None:
@@ -113,9 +116,9 @@ cluster "a" {
 }
 spark { conf = { "spark.x" = {} } }
 """
-    assert told(loaded(tmp_path, text)) == [("KP139", 4), ("KP139", 5), ("KP139", 7)]
+    assert codes_and_lines(load_file(tmp_path, text)) == [("KP139", 4), ("KP139", 5), ("KP139", 7)]
 
 
 def test_a_misspelt_block_is_told_what_it_may_be(tmp_path: Path) -> None:
-    (found,) = loaded(tmp_path, 'clutser "a" { snapshot = "a" }\n').diagnostics
+    (found,) = load_file(tmp_path, 'clutser "a" { snapshot = "a" }\n').diagnostics
     assert (found.code, found.hint) == ("KP120", 'Did you mean "cluster"?')

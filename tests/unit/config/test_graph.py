@@ -8,23 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kplan.config import graph
-from kplan.config.circles import circular_edges
-from kplan.config.graph import Drawn, drawn
+from kplan.config.graph import ConfigurationGraph, build_graph, cycle_edges
 from kplan.config.inputs import Inputs
 from kplan.kinds import KINDS
 
 EDGES = st.lists(st.tuples(st.sampled_from("abcdefgh"), st.sampled_from("abcdefgh")), max_size=25)
 
 
-def draw(folder: Path, text: str, **modules: str) -> Drawn:
+def draw(folder: Path, text: str, **modules: str) -> ConfigurationGraph:
     (folder / "main.tf").write_text(text, encoding="utf-8")
     for name, inner in modules.items():
         (folder / name).mkdir(exist_ok=True)
         (folder / name / "main.tf").write_text(inner, encoding="utf-8")
-    return drawn(folder, Inputs(), KINDS)
+    return build_graph(folder, Inputs(), KINDS)
 
 
-def edges(found: Drawn) -> list[str]:
+def edges(found: ConfigurationGraph) -> list[str]:
     assert found.diagnostics == ()
     return [f"{start} -> {end}" for start, end in found.graph.edges]
 
@@ -235,10 +234,10 @@ def test_an_edge_is_circular_if_its_end_leads_back_to_its_start(
         return seen
 
     expected = {(start, end) for start, end in found if start in reached(end)}
-    assert circular_edges(found) == expected
+    assert cycle_edges(found) == expected
 
 
 def test_a_long_chain_takes_no_stack() -> None:
     chain = [(f"n{at}", f"n{at + 1}") for at in range(50_000)]
-    assert circular_edges(chain) == frozenset()
-    assert len(circular_edges([*chain, ("n50000", "n0")])) == 50_001
+    assert cycle_edges(chain) == frozenset()
+    assert len(cycle_edges([*chain, ("n50000", "n0")])) == 50_001

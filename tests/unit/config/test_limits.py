@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from kplan.config.console import Console
-from kplan.config.load import Inputs
+from kplan.config.inputs import Inputs
 from kplan.kinds import KINDS
-from tests.unit.config.folders import loaded
+from tests.unit.config.load_helper import load_files
 
 HERE = Path(__file__).parent
 
 
-def evaluated(folder: Path, text: str) -> tuple[object, list[str]]:
+def evaluate_text(folder: Path, text: str) -> tuple[object, list[str]]:
     """Evaluate an expression in an empty folder: its value, or the codes of the problems."""
     (folder / "main.tf").write_text("locals {}\n", encoding="utf-8")
     answer = Console(folder, Inputs(), KINDS).evaluate_text(text)
@@ -35,7 +35,7 @@ def evaluated(folder: Path, text: str) -> tuple[object, list[str]]:
 def test_long_and_deep_expressions_have_their_value(
     tmp_path: Path, text: str, value: object
 ) -> None:
-    assert evaluated(tmp_path, text) == (value, [])
+    assert evaluate_text(tmp_path, text) == (value, [])
 
 
 @pytest.mark.parametrize(
@@ -50,20 +50,20 @@ def test_long_and_deep_expressions_have_their_value(
     ids=["parentheses", "lists", "templates", "digits", "exponent"],
 )
 def test_what_is_too_deep_or_too_large_is_an_error(tmp_path: Path, text: str, code: str) -> None:
-    assert evaluated(tmp_path, text)[1] == [code]
+    assert evaluate_text(tmp_path, text)[1] == [code]
 
 
 def test_a_long_chain_of_local_values_has_its_value(tmp_path: Path) -> None:
     chain = "".join(f"  a{at} = local.a{at - 1} + 1\n" for at in range(1, 1000))
     text = f'locals {{\n  a0 = 1\n{chain}}}\noutput "last" {{\n  value = local.a999\n}}\n'
-    found = loaded(tmp_path, {"main.tf": text})
+    found = load_files(tmp_path, {"main.tf": text})
     assert found.diagnostics == ()
     assert found.outputs[0].value == 1000
 
 
 def test_a_chain_without_end_is_an_error_and_no_crash(tmp_path: Path) -> None:
     chain = "".join(f"  a{at} = local.a{at + 1} + 1\n" for at in range(3000))
-    found = loaded(tmp_path, {"main.tf": f"locals {{\n{chain}  a3000 = 1\n}}\n"})
+    found = load_files(tmp_path, {"main.tf": f"locals {{\n{chain}  a3000 = 1\n}}\n"})
     assert {each.code for each in found.diagnostics} == {"KP114"}
 
 
@@ -71,14 +71,14 @@ def test_text_that_doubles_again_and_again_ends_with_an_error(tmp_path: Path) ->
     lines = "".join(
         f'  d{at} = "${{local.d{at - 1}}}${{local.d{at - 1}}}"\n' for at in range(1, 40)
     )
-    found = loaded(tmp_path, {"main.tf": f'locals {{\n  d0 = "xxxxxxxxxx"\n{lines}}}\n'})
+    found = load_files(tmp_path, {"main.tf": f'locals {{\n  d0 = "xxxxxxxxxx"\n{lines}}}\n'})
     assert [each.code for each in found.diagnostics] == ["KP158"]
 
 
 def test_a_value_that_doubles_again_and_again_ends_with_an_error(tmp_path: Path) -> None:
     lines = "".join(f"  d{at} = [local.d{at - 1}, local.d{at - 1}]\n" for at in range(1, 60))
     text = f'locals {{\n  d0 = {{ a = 1 }}\n{lines}}}\noutput "x" {{\n  value = local.d59\n}}\n'
-    found = loaded(tmp_path, {"main.tf": text})
+    found = load_files(tmp_path, {"main.tf": text})
     assert [each.code for each in found.diagnostics] == ["KP114"]
 
 
@@ -89,7 +89,7 @@ PIECES = (
 )  # fmt: skip
 
 
-def mutated(text: str, chance: random.Random) -> str:
+def mutate(text: str, chance: random.Random) -> str:
     for _ in range(chance.randint(1, 4)):
         start = chance.randrange(len(text) + 1)
         end = min(len(text), start + chance.randint(0, 12))
@@ -112,8 +112,8 @@ def test_a_damaged_file_ends_in_problems_with_places(tmp_path: Path, seed: int) 
     chance = random.Random(seed)
     texts = seeds()
     for _ in range(40):
-        text = mutated(chance.choice(texts), chance)
-        found = loaded(tmp_path, {"main.tf": text})
+        text = mutate(chance.choice(texts), chance)
+        found = load_files(tmp_path, {"main.tf": text})
         lines = text.count("\n") + 1
         for each in found.diagnostics:
             place = each.subject

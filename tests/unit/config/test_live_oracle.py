@@ -15,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kplan.config.console import Answer, Console
+from kplan.config.console import Console, ConsoleResult
 from kplan.config.inputs import Inputs
 from kplan.kinds import KINDS
+from tests.unit.config.expression_generator import expression
 from tests.unit.config.live_terraform import LiveConsole
-from tests.unit.config.written_expressions import expression
 
 FIXTURES = Path(__file__).parent / "fixtures"
 EXAMPLES = int(os.environ.get("KPLAN_LIVE_EXAMPLES", "40"))
@@ -56,7 +56,7 @@ def console(folder: Path) -> Console:
     return Console(folder, Inputs(), KINDS)
 
 
-def is_different_on_purpose(text: str, ours: Answer, theirs: str) -> bool:
+def is_different_on_purpose(text: str, ours: ConsoleResult, theirs: str) -> bool:
     """Whether one of the listed differences may be behind this one."""
     if DIFFERENT_VALUES.search(theirs) or DIFFERENT_NUMBERS.search(text):
         return True
@@ -69,7 +69,7 @@ def is_different_on_purpose(text: str, ours: Answer, theirs: str) -> bool:
     return is_laxer and TAKEN_HERE.search(text) is not None
 
 
-def codes(answer: Answer) -> set[str]:
+def codes(answer: ConsoleResult) -> set[str]:
     return {each.code for each in answer.diagnostics}
 
 

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from kplan.config.inputs import Text
-from kplan.config.load import Inputs
-from kplan.kinds.topic import Topic
-from tests.unit.config.folders import loaded
+from kplan.config.inputs import Inputs, VariableText
+from kplan.kinds.topic_value import Topic
+from tests.unit.config.load_helper import load_files
 
 QUICKSTART = """
 terraform {
@@ -64,7 +63,7 @@ output "names" {
 
 
 def test_a_folder_becomes_resources_in_order_of_address(tmp_path: Path) -> None:
-    found = loaded(tmp_path, {"main.tf": QUICKSTART})
+    found = load_files(tmp_path, {"main.tf": QUICKSTART})
     assert found.diagnostics == ()
     assert [str(each.address) for each in found.resources] == [
         "kafka_acl.read[0]",
@@ -75,7 +74,7 @@ def test_a_folder_becomes_resources_in_order_of_address(tmp_path: Path) -> None:
 
 
 def test_arguments_are_evaluated_and_a_null_config_is_left_out(tmp_path: Path) -> None:
-    found = loaded(tmp_path, {"main.tf": QUICKSTART})
+    found = load_files(tmp_path, {"main.tf": QUICKSTART})
     values = {str(each.address): each.value for each in found.resources}
     assert values['kafka_topic.orders["eu"]'] == Topic(
         "dev.orders.eu", 6, 1, None, {"retention.ms": "604800000", "cleanup.policy": "delete"}
@@ -86,7 +85,7 @@ def test_arguments_are_evaluated_and_a_null_config_is_left_out(tmp_path: Path) -
 
 
 def test_lifecycle_and_places_come_with_a_resource(tmp_path: Path) -> None:
-    found = loaded(tmp_path, {"main.tf": QUICKSTART})
+    found = load_files(tmp_path, {"main.tf": QUICKSTART})
     topic = found.resources[2]
     assert topic.lifecycle.prevent_destroy
     assert topic.lifecycle.ignore_changes == (("partitions",), ("config", "retention.ms"))
@@ -95,7 +94,7 @@ def test_lifecycle_and_places_come_with_a_resource(tmp_path: Path) -> None:
 
 
 def test_a_provider_is_evaluated_and_its_secrets_are_named(tmp_path: Path) -> None:
-    (provider,) = loaded(tmp_path, {"main.tf": QUICKSTART}).providers
+    (provider,) = load_files(tmp_path, {"main.tf": QUICKSTART}).providers
     assert provider.key == ""
     assert provider.arguments["bootstrap_servers"] == ["localhost:9092"]
     assert provider.arguments["config"] == {"client.id": "kplan"}
@@ -104,14 +103,14 @@ def test_a_provider_is_evaluated_and_its_secrets_are_named(tmp_path: Path) -> No
 
 
 def test_references_to_all_instances_and_outputs(tmp_path: Path) -> None:
-    (output,) = loaded(tmp_path, {"main.tf": QUICKSTART}).outputs
+    (output,) = load_files(tmp_path, {"main.tf": QUICKSTART}).outputs
     assert output.name == "names"
     assert output.value == ["dev.orders.eu", "dev.orders.us"]
     assert output.type == ["tuple", ["string", "string"]]
 
 
 def test_sensitive_variables_are_not_told(tmp_path: Path) -> None:
-    found = loaded(tmp_path, {"main.tf": QUICKSTART})
+    found = load_files(tmp_path, {"main.tf": QUICKSTART})
     assert found.variables["password"].value is None
     assert found.variables["password"].is_sensitive
     assert found.variables["env"].value == "dev"
@@ -119,8 +118,10 @@ def test_sensitive_variables_are_not_told(tmp_path: Path) -> None:
 
 def test_the_result_does_not_depend_on_how_the_files_are_cut(tmp_path: Path) -> None:
     blocks = [each for each in QUICKSTART.split("\n}\n") if each.strip()]
-    one = loaded(tmp_path / "one", {f"{at}.tf": f"{each}\n}}\n" for at, each in enumerate(blocks)})
-    other = loaded(
+    one = load_files(
+        tmp_path / "one", {f"{at}.tf": f"{each}\n}}\n" for at, each in enumerate(blocks)}
+    )
+    other = load_files(
         tmp_path / "other", {f"{9 - at}.hcl": f"{each}\n}}\n" for at, each in enumerate(blocks)}
     )
     assert one.diagnostics == other.diagnostics == ()
@@ -131,16 +132,18 @@ def test_the_result_does_not_depend_on_how_the_files_are_cut(tmp_path: Path) -> 
 
 
 def test_the_digest_tells_configurations_apart(tmp_path: Path) -> None:
-    first = loaded(tmp_path / "a", {"main.tf": QUICKSTART})
-    same = loaded(tmp_path / "b", {"main.tf": QUICKSTART})
-    text = loaded(tmp_path / "c", {"main.tf": QUICKSTART + "\n"})
-    given = loaded(tmp_path / "d", {"main.tf": QUICKSTART}, Inputs((Text("env", "prod", "-var"),)))
+    first = load_files(tmp_path / "a", {"main.tf": QUICKSTART})
+    same = load_files(tmp_path / "b", {"main.tf": QUICKSTART})
+    text = load_files(tmp_path / "c", {"main.tf": QUICKSTART + "\n"})
+    given = load_files(
+        tmp_path / "d", {"main.tf": QUICKSTART}, Inputs((VariableText("env", "prod", "-var"),))
+    )
     assert first.digest == same.digest
     assert len({first.digest, text.digest, given.digest}) == 3
 
 
 def test_a_dynamic_block_is_told_with_the_way_out(tmp_path: Path) -> None:
     text = 'resource "kafka_topic" "t" {\n  name = "t"\n  dynamic "config" {\n  }\n}\n'
-    (problem,) = loaded(tmp_path, {"main.tf": text}).diagnostics
+    (problem,) = load_files(tmp_path, {"main.tf": text}).diagnostics
     assert (problem.code, str(problem.subject)) == ("KP120", "main.tf:3:3")
     assert "config = { for" in problem.hint

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kplan.config.load import Inputs, load
+from kplan.config.inputs import Inputs
+from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
-from tests.unit.config.folders import told
+from tests.unit.config.load_helper import diagnostic_text
 
 MISTAKES = Path(__file__).parent / "mistakes"
 
@@ -19,7 +20,13 @@ MISTAKES = Path(__file__).parent / "mistakes"
 def test_every_mistake_of_a_folder_is_told_at_its_place(name: str) -> None:
     """Every file's problems are told in one run (plan-apply.md 7.7)."""
     folder = MISTAKES / name
-    found = "\n\n".join(told(each) for each in load(folder, Inputs(), KINDS).diagnostics) + "\n"
+    found = (
+        "\n\n".join(
+            diagnostic_text(each)
+            for each in load_configuration(folder, Inputs(), KINDS).diagnostics
+        )
+        + "\n"
+    )
     found = found.replace(str(folder), name)
     golden = folder / "diagnostics.txt"
     if "KPLAN_UPDATE_GOLDEN" in os.environ:

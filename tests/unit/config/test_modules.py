@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from kplan.kinds.topic import Topic
-from tests.unit.config.folders import loaded, told
+from kplan.kinds.topic_value import Topic
+from tests.unit.config.load_helper import diagnostic_text, load_files
 
 TOPIC_MODULE = """
 variable "name" {
@@ -36,7 +36,7 @@ def test_a_module_is_called_with_inputs_and_gives_outputs(tmp_path: Path) -> Non
     output "name" { value = module.orders.name }
     output "folder" { value = module.orders.folder }
     """
-    found = loaded(tmp_path, {"main.tf": main, "modules/topic/main.tf": TOPIC_MODULE})
+    found = load_files(tmp_path, {"main.tf": main, "modules/topic/main.tf": TOPIC_MODULE})
     assert found.diagnostics == ()
     (topic,) = found.resources
     assert str(topic.address) == "module.orders.kafka_topic.this"
@@ -67,8 +67,8 @@ def test_modules_repeat_with_for_each_and_count(tmp_path: Path) -> None:
       }
     }
     """
-    found = loaded(tmp_path, {"main.tf": main, "topic/main.tf": TOPIC_MODULE})
-    assert [told(each) for each in found.diagnostics] == []
+    found = load_files(tmp_path, {"main.tf": main, "topic/main.tf": TOPIC_MODULE})
+    assert [diagnostic_text(each) for each in found.diagnostics] == []
     assert [str(each.address) for each in found.resources] == [
         "module.counted[0].kafka_topic.this",
         "module.counted[1].kafka_topic.this",
@@ -102,7 +102,7 @@ def test_modules_may_use_each_others_outputs_where_values_do_not_go_round(tmp_pa
     output "first" { value = "${var.first}!" }
     output "second" { value = var.second }
     """
-    found = loaded(tmp_path, {"main.tf": main, "pair/main.tf": pair})
+    found = load_files(tmp_path, {"main.tf": main, "pair/main.tf": pair})
     assert found.diagnostics == ()
     assert found.outputs[0].value == "x!!"
 
@@ -120,7 +120,7 @@ module "b" {
     one = """variable "in" {}
 output "out" { value = var.in }
 """
-    found = loaded(tmp_path, {"main.tf": main, "one/main.tf": one})
+    found = load_files(tmp_path, {"main.tf": main, "one/main.tf": one})
     (problem,) = found.diagnostics
     assert problem.code == "KP145"
     for hop in ("module.a.var.in", "module.b.output.out", "module.b.var.in", "module.a.output.out"):
@@ -146,7 +146,7 @@ def test_modules_nest_and_sources_count_from_their_own_folder(tmp_path: Path) ->
         "modules/outer/main.tf": outer,
         "modules/topic/main.tf": TOPIC_MODULE,
     }
-    found = loaded(tmp_path, files)
+    found = load_files(tmp_path, files)
     assert found.diagnostics == ()
     assert [str(each.address) for each in found.resources] == [
         "module.outer.module.inner.kafka_topic.this"
@@ -178,7 +178,7 @@ output "bad" {
   value = module.typo.nam
 }
 """
-    found = loaded(tmp_path, {"main.tf": main, "topic/main.tf": TOPIC_MODULE})
+    found = load_files(tmp_path, {"main.tf": main, "topic/main.tf": TOPIC_MODULE})
     problems = [(each.code, str(each.subject)) for each in found.diagnostics]
     assert problems == [
         ("KP122", "main.tf:1:1"),
@@ -192,13 +192,13 @@ output "bad" {
 
 def test_a_module_that_calls_itself_ends_with_an_error(tmp_path: Path) -> None:
     text = 'module "again" {\n  source = "./."\n}\n'
-    found = loaded(tmp_path, {"main.tf": text})
+    found = load_files(tmp_path, {"main.tf": text})
     assert {each.code for each in found.diagnostics} == {"KP145"}
 
 
 def test_a_problem_in_a_module_called_often_is_told_once(tmp_path: Path) -> None:
     main = 'module "m" {\n  source = "./m"\n  count = 3\n}\n'
-    found = loaded(tmp_path, {"main.tf": main, "m/main.tf": "locals {\n  a = nope\n}\n"})
+    found = load_files(tmp_path, {"main.tf": main, "m/main.tf": "locals {\n  a = nope\n}\n"})
     assert [(each.code, str(each.subject)) for each in found.diagnostics] == [
         ("KP116", "m/main.tf:2:7")
     ]
@@ -217,7 +217,7 @@ def test_secrets_stay_secret_through_modules(tmp_path: Path) -> None:
     output "leak" { value = module.m.same }
     """
     module = 'variable "value" {}\noutput "same" {\n value = var.value\n sensitive = true\n}\n'
-    found = loaded(tmp_path, {"main.tf": main, "m/main.tf": module})
+    found = load_files(tmp_path, {"main.tf": main, "m/main.tf": module})
     assert [each.code for each in found.diagnostics] == ["KP177"]
     assert "hunter2" not in repr(found)
 
@@ -232,7 +232,7 @@ def test_a_template_file_is_rendered_with_its_variables_only(tmp_path: Path) -> 
     }
     """
     files = {"main.tf": main, "names.tmpl": "%{ for n in names ~}\n- ${n}\n%{ endfor ~}\n"}
-    found = loaded(tmp_path, files)
+    found = load_files(tmp_path, files)
     assert found.outputs[0].value == "- a\n- b\n"
     (problem,) = found.diagnostics
     assert problem.code in {"KP152", "KP154"}

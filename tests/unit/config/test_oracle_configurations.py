@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kplan.config.load import Inputs, load
+from kplan.config.inputs import Inputs
+from kplan.config.load import load_configuration
 from kplan.config.values.numbers import number_text, parse_number
 from kplan.kinds import KINDS
 
@@ -31,7 +32,7 @@ def plain(value: object) -> object:
 
 @pytest.mark.parametrize("name", [each for each in NAMES if not each.startswith("error-")])
 def test_a_configuration_has_terraforms_outputs(name: str) -> None:
-    found = load(CONFIGURATIONS / name, Inputs(), KINDS)
+    found = load_configuration(CONFIGURATIONS / name, Inputs(), KINDS)
     recorded = json.loads((CONFIGURATIONS / name / "terraform.json").read_text(encoding="utf-8"))
     assert found.diagnostics == ()
     ours = {each.name: (plain(each.value), each.type, each.sensitive) for each in found.outputs}
@@ -44,7 +45,7 @@ def test_a_configuration_has_terraforms_outputs(name: str) -> None:
 @pytest.mark.parametrize("name", [each for each in NAMES if each.startswith("error-")])
 def test_a_configuration_is_refused_at_as_many_places_as_by_terraform(name: str) -> None:
     """Terraform stops after a phase; kplan tells the problems of all, so it may tell more."""
-    found = load(CONFIGURATIONS / name, Inputs(), KINDS)
+    found = load_configuration(CONFIGURATIONS / name, Inputs(), KINDS)
     recorded = json.loads((CONFIGURATIONS / name / "terraform.json").read_text(encoding="utf-8"))
     errors = [each for each in found.diagnostics if each.is_error]
     assert len(errors) >= len(recorded["errors"])

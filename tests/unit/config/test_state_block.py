@@ -7,23 +7,28 @@ import pytest
 
 from kplan.cluster.records import Shelf
 from kplan.config.inputs import Inputs
-from kplan.config.state_block import Keeping, keeping
+from kplan.config.state_block import StateLocation, find_state_location
 from kplan.kinds import KINDS
-from tests.unit.config.folders import loaded, told
+from tests.unit.config.load_helper import diagnostic_text, load_files
 
 
-def kept(folder: Path, files: Mapping[str, str] | str, inputs: Inputs | None = None) -> Keeping:
+def state_location(
+    folder: Path, files: Mapping[str, str] | str, inputs: Inputs | None = None
+) -> StateLocation:
     named = {"main.tf": files} if isinstance(files, str) else files
     for name, text in named.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
-    return keeping(folder, inputs or Inputs(), KINDS)
+    return find_state_location(folder, inputs or Inputs(), KINDS)
 
 
 def test_without_a_block_the_state_is_in_a_file(tmp_path: Path) -> None:
-    assert kept(tmp_path, 'provider "kafka" {}\nlocals { a = }\n') == Keeping()
-    assert kept(tmp_path, '# state: {}\nvariable "v" {}\nlocals { a = var.v }\n') == Keeping()
-    assert keeping(tmp_path / "nowhere", Inputs(), KINDS).shelf is None
+    assert state_location(tmp_path, 'provider "kafka" {}\nlocals { a = }\n') == StateLocation()
+    assert (
+        state_location(tmp_path, '# state: {}\nvariable "v" {}\nlocals { a = var.v }\n')
+        == StateLocation()
+    )
+    assert find_state_location(tmp_path / "nowhere", Inputs(), KINDS).topic is None
 
 
 def test_a_block_names_topic_key_and_replicas_and_comes_with_the_connection(tmp_path: Path) -> None:
@@ -38,17 +43,17 @@ def test_a_block_names_topic_key_and_replicas_and_comes_with_the_connection(tmp_
       replication_factor = 3
     }
     """
-    found = kept(tmp_path, text)
+    found = state_location(tmp_path, text)
     assert found.is_known
-    assert found.shelf == Shelf("__kplan_platform", "shop-prod", 3)
+    assert found.topic == Shelf("__kplan_platform", "shop-prod", 3)
     assert [each.arguments for each in found.providers] == [{"bootstrap_servers": ["a:9092"]}]
 
 
 def test_variables_of_the_environment_count(tmp_path: Path) -> None:
     text = 'variable "v" {}\nstate {\n  backend = "kafka"\n  key = var.v\n}\n'
-    found = kept(tmp_path, text, Inputs(environ={"KPLAN_VAR_v": "eu"}))
-    assert found.shelf == Shelf(key="eu")
-    assert kept(tmp_path, text) == Keeping(is_known=False)
+    found = state_location(tmp_path, text, Inputs(environ={"KPLAN_VAR_v": "eu"}))
+    assert found.topic == Shelf(key="eu")
+    assert state_location(tmp_path, text) == StateLocation(is_known=False)
 
 
 @pytest.mark.parametrize(
@@ -56,19 +61,21 @@ def test_variables_of_the_environment_count(tmp_path: Path) -> None:
 )
 def test_a_key_that_is_left_out_is_a_warning(tmp_path: Path, block: str) -> None:
     """It stands for itself only as long as no other configuration leaves it out too."""
-    assert kept(tmp_path, block).shelf == Shelf()
-    (found,) = loaded(tmp_path, {"main.tf": block}).diagnostics
+    assert state_location(tmp_path, block).topic == Shelf()
+    (found,) = load_files(tmp_path, {"main.tf": block}).diagnostics
     assert (found.code, found.is_error) == ("KP136", False)
     assert 'key = "..."' in found.hint
 
 
 def test_a_block_may_say_that_the_state_is_in_a_file(tmp_path: Path) -> None:
-    assert kept(tmp_path, 'state {\n  backend = "file"\n}\n') == Keeping()
+    assert state_location(tmp_path, 'state {\n  backend = "file"\n}\n') == StateLocation()
 
 
 def test_a_block_in_json_counts(tmp_path: Path) -> None:
-    found = kept(tmp_path, {"main.tf.json": '{"state": {"backend": "kafka", "key": "a"}}'})
-    assert found.shelf == Shelf(key="a")
+    found = state_location(
+        tmp_path, {"main.tf.json": '{"state": {"backend": "kafka", "key": "a"}}'}
+    )
+    assert found.topic == Shelf(key="a")
 
 
 @pytest.mark.parametrize(
@@ -88,28 +95,28 @@ def test_a_block_in_json_counts(tmp_path: Path) -> None:
 )
 def test_a_mistake_never_means_that_the_state_is_in_a_file(tmp_path: Path, text: str) -> None:
     """It would be taken for a configuration that was never applied."""
-    assert kept(tmp_path, text) == Keeping(is_known=False)
-    assert any(each.is_error for each in loaded(tmp_path, {}).diagnostics)
+    assert state_location(tmp_path, text) == StateLocation(is_known=False)
+    assert any(each.is_error for each in load_files(tmp_path, {}).diagnostics)
 
 
 def test_a_syntax_error_may_hide_the_block(tmp_path: Path) -> None:
-    assert kept(tmp_path, "# state: {}\nlocals {\n") == Keeping(is_known=False)
+    assert state_location(tmp_path, "# state: {}\nlocals {\n") == StateLocation(is_known=False)
 
 
 def test_a_misspelt_backend_is_met_with_a_suggestion(tmp_path: Path) -> None:
-    (found,) = loaded(tmp_path, {"main.tf": 'state { backend = "kafak" }'}).diagnostics
+    (found,) = load_files(tmp_path, {"main.tf": 'state { backend = "kafak" }'}).diagnostics
     assert found.hint == 'Did you mean "kafka"?'
 
 
 def test_a_secret_cannot_name_the_state(tmp_path: Path) -> None:
     text = 'variable "v" {\n  default = "x"\n  sensitive = true\n}\nstate {\n  backend = "kafka"\n'
-    (found,) = loaded(tmp_path, {"main.tf": f"{text}  key = var.v\n}}\n"}).diagnostics
+    (found,) = load_files(tmp_path, {"main.tf": f"{text}  key = var.v\n}}\n"}).diagnostics
     assert found.code == "KP182"
-    assert "x" not in told(found).split()
+    assert "x" not in diagnostic_text(found).split()
 
 
 def test_loading_the_configuration_tells_the_same(tmp_path: Path) -> None:
     block = 'state {\n  backend = "kafka"\n  topic = "orders"\n  key = local.unknown\n}\n'
-    assert [each.code for each in loaded(tmp_path, {"main.tf": block}).diagnostics] == ["KP141"]
+    assert [each.code for each in load_files(tmp_path, {"main.tf": block}).diagnostics] == ["KP141"]
     whole = block.replace("local.unknown", '"eu"')
-    assert [each.code for each in loaded(tmp_path, {"main.tf": whole}).diagnostics] == ["KP135"]
+    assert [each.code for each in load_files(tmp_path, {"main.tf": whole}).diagnostics] == ["KP135"]

@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from kplan.config.evaluation.scope import Rounds
+from kplan.config.evaluation.scope import IterationLimit
 from kplan.config.load import Configuration
 from kplan.config.values.jsonvalue import Json
-from tests.unit.config.folders import loaded
+from tests.unit.config.load_helper import load_files
 
 
-def of_local(folder: Path, expression: str) -> Configuration:
-    return loaded(folder, {"main.tf": f"locals {{\n  it = {expression}\n}}\n"})
+def load_local(folder: Path, expression: str) -> Configuration:
+    return load_files(folder, {"main.tf": f"locals {{\n  it = {expression}\n}}\n"})
 
 
 def output_of(folder: Path, expression: str) -> Json:
-    found = loaded(folder, {"main.tf": f'output "it" {{\n  value = {expression}\n}}\n'})
+    found = load_files(folder, {"main.tf": f'output "it" {{\n  value = {expression}\n}}\n'})
     assert found.diagnostics == ()
     return found.outputs[0].value
 
@@ -26,7 +26,7 @@ def test_what_is_no_regular_file_is_not_read(tmp_path: Path, call: str) -> None:
     """A pipe would be waited for without end, a device read without end."""
     os.mkfifo(tmp_path / "pipe")
     for path in ("pipe", "/dev/zero"):
-        (told,) = of_local(tmp_path, call.format(path)).diagnostics
+        (told,) = load_local(tmp_path, call.format(path)).diagnostics
         assert "is no regular file" in told.detail
         assert told.subject
 
@@ -40,7 +40,7 @@ def test_a_file_pattern_of_many_stars_is_searched_without_going_back(tmp_path: P
 
 
 def test_choices_beside_many_stars_are_refused(tmp_path: Path) -> None:
-    (told,) = of_local(tmp_path, 'fileset(".", "*a*b*c*{d,e}")').diagnostics
+    (told,) = load_local(tmp_path, 'fileset(".", "*a*b*c*{d,e}")').diagnostics
     assert "more than 3 stars" in told.detail
 
 
@@ -48,7 +48,7 @@ def test_choices_beside_many_stars_are_refused(tmp_path: Path) -> None:
 def test_one_of_thousands_of_names_is_suggested(tmp_path: Path, typo: str) -> None:
     names = "".join(f"  local_name_{number} = 1\n" for number in range(3000))
     text = f'locals {{\n{names}}}\noutput "it" {{\n  value = local.{typo}\n}}\n'
-    (told,) = loaded(tmp_path, {"main.tf": text}).diagnostics
+    (told,) = load_files(tmp_path, {"main.tf": text}).diagnostics
     assert told.hint.startswith('Did you mean "local_name_')
 
 
@@ -63,10 +63,12 @@ def test_one_of_thousands_of_names_is_suggested(tmp_path: Path, typo: str) -> No
 def test_loops_inside_loops_end_where_they_go_round_too_often(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expression: str
 ) -> None:
-    monkeypatch.setattr("kplan.config.opening.Rounds", lambda: Rounds(20_000))
+    monkeypatch.setattr(
+        "kplan.config.modules.root_module.IterationLimit", lambda: IterationLimit(20_000)
+    )
     round_ = "%{ for a in some }%{ for b in some }%{ for c in some }x%{ endfor }%{ endfor }"
     (tmp_path / "loops.tftpl").write_text(f"{round_}%{{ endfor }}", encoding="utf-8")
-    (told,) = of_local(tmp_path, expression).diagnostics
+    (told,) = load_local(tmp_path, expression).diagnostics
     assert "go round more than" in told.detail
 
 
@@ -76,7 +78,7 @@ def test_a_module_that_calls_itself_is_told_at_the_first_call(tmp_path: Path) ->
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "link").symlink_to("../a")
     files = {"main.tf": 'module "a" {\n  source = "./a"\n}\n', "a/main.tf": calls}
-    problems = loaded(tmp_path, files).diagnostics
+    problems = load_files(tmp_path, files).diagnostics
     assert {each.code for each in problems} == {"KP145"}
     assert {each.subject.file for each in problems if each.subject} == {"a/main.tf"}
     assert len(problems) == 10
@@ -84,5 +86,7 @@ def test_a_module_that_calls_itself_is_told_at_the_first_call(tmp_path: Path) ->
 
 def test_an_empty_module_folder_is_told_where_it_is_called(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    (told,) = loaded(tmp_path, {"main.tf": 'module "a" {\n  source = "./empty"\n}\n'}).diagnostics
+    (told,) = load_files(
+        tmp_path, {"main.tf": 'module "a" {\n  source = "./empty"\n}\n'}
+    ).diagnostics
     assert str(told.subject) == "main.tf:2:12"

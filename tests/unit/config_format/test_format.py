@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kplan.config.format.formatter import format_text
-from kplan.config.format.tokens import Kind, Token, tokens
+from kplan.config.format.token import Kind, Token, scan_tokens
 from kplan.model.errors import ConfigError
 
 HERE = Path(__file__).parent
@@ -57,11 +57,11 @@ def is_wordy(left: Token, right: Token) -> bool:
     )
 
 
-def misspaced(text: str, choose: random.Random) -> str:
+def scramble_spaces(text: str, choose: random.Random) -> str:
     """Change the space between all tokens of a text without changing the tokens."""
     parts: list[str] = []
     previous: Token | None = None
-    for token in tokens(text):
+    for token in scan_tokens(text):
         space = choose.choice(["", " ", "\t", "   "])
         if previous is not None and must_touch(previous, token):
             space = ""
@@ -77,8 +77,8 @@ def test_the_space_between_tokens_makes_no_difference(name: str) -> None:
     """Only space behind the last token and in comments is kept, as `terraform fmt` does."""
     choose = random.Random(name)
     formatted = read("formatted", name)
-    text = misspaced(formatted, choose)
-    if tokens(text) != tokens(formatted):
+    text = scramble_spaces(formatted, choose)
+    if scan_tokens(text) != scan_tokens(formatted):
         return  # space has crept into a token: behind a heredoc's marker, before a comment's end
     assert format_text(text, name).rstrip(" ") == formatted.rstrip(" ")
 

@@ -11,17 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from kplan.config.diagnostic import EvaluationError
 from kplan.config.evaluation.evaluate import evaluate
-from kplan.config.evaluation.scope import Scope
+from kplan.config.evaluation.scope import NoNames, Scope
+from kplan.config.evaluation.template_host import TemplateHost
+from kplan.config.evaluation.type_constraint import parse_type_constraint
 from kplan.config.functions.access import FileAccess
 from kplan.config.functions.registry import FUNCTIONS
-from kplan.config.names import NoNames
-from kplan.config.problem import Failure
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression
 from kplan.config.syntax.source import Origin, Source
-from kplan.config.templating import TemplateHost
-from kplan.config.types import type_constraint
 from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.jsonvalue import json_text
 from kplan.config.values.sensitive import bare
@@ -83,7 +82,7 @@ def parsed(text: str) -> tuple[ast.Node, Scope]:
     source = Source("case", text, is_file=False)
     attribute, problems = parse_expression(source)
     if attribute is None or problems:
-        raise Failure(list(problems))
+        raise EvaluationError(list(problems))
     host = TemplateHost(FileAccess(ORACLE / "folder"), FUNCTIONS)
     origin = Origin(source, EXPRESSION_BASE)
     return attribute.value, Scope(NoNames(), origin, FUNCTIONS, host, {})
@@ -120,7 +119,7 @@ def marks(value: Value, path: tuple[str | int, ...] = ()) -> Iterator[list[str |
 def outcome(text: str) -> dict[str, object]:
     try:
         return shown(evaluate(*parsed(text)))
-    except Failure as failure:
+    except EvaluationError as failure:
         first = failure.diagnostics[0]
         return {"summary": first.summary, "detail": first.detail}
 
@@ -137,8 +136,8 @@ def shown(value: Value) -> dict[str, object]:
 def conversion(text: str) -> dict[str, object]:
     wanted_type, _, value = text.partition(" <- ")
     try:
-        converted = convert(evaluate(*parsed(value)), type_constraint(*parsed(wanted_type)))
-    except Failure:
+        converted = convert(evaluate(*parsed(value)), parse_type_constraint(*parsed(wanted_type)))
+    except EvaluationError:
         return {"reason": "no type or no value"}
     except ConversionError as error:
         return {"reason": str(error)}

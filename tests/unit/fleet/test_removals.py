@@ -2,7 +2,7 @@ from pathlib import Path
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import NewTopic
-from kplan.fleet.reading import Source, read_rows
+from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.state.file_store import FileStore
 from kplan.workflow.fleet_removals import removals
 from tests.sites import Site
@@ -23,7 +23,7 @@ def test_the_hcl_for_review_is_what_its_head_says(tmp_path: Path) -> None:
     site.cluster.seed([NewTopic("foreign", 2, 1, config={"retention.ms": "5"})])
     site.write(DECLARED)
     site.apply()
-    rows = read_rows(Source("eu", {}, lambda: site.cluster))
+    rows = read_rows(SnapshotSource("eu", {}, lambda: site.cluster))
     unused = [row for row in rows if row.kind == "kafka_topic"]
     state = FileStore(site.project.state_path).read()
     assert state is not None

@@ -10,7 +10,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
 from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.schema import Attribute, document, from_document, schema_fields
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from tests.values import acl, topic
 
 

@@ -8,7 +8,8 @@ from kplan.cluster.contents import BrokerDefaults
 from kplan.cluster.faults import Call
 from kplan.cluster.memory import MemoryCluster
 from kplan.cluster.specs import ConfigAlteration, NewTopic, TopicDescription, TopicRef, Verdict
-from kplan.kinds.topic import ALTER_CONFIG, CREATE, DELETE, GROW, Topic, TopicKind
+from kplan.kinds.topic import ALTER_CONFIG, CREATE, DELETE, GROW, TopicKind
+from kplan.kinds.topic_value import Topic
 from kplan.model.errors import Unread
 from kplan.model.plan import Action, Change
 from kplan.model.refusal import Refusal

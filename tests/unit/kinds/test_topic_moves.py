@@ -30,8 +30,8 @@ from kplan.model.outcome import Status
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.refusal import Refusal, UnderWay
 from kplan.model.resource import Identity, Resource
-from kplan.policy.risk import with_risks
-from kplan.policy.topic_state import facts
+from kplan.policy.facts import object_facts
+from kplan.policy.risk import add_risks
 from tests.applying import Bench
 from tests.values import resource, state
 
@@ -111,12 +111,12 @@ def test_more_replicas_are_a_move_that_keeps_what_is_there() -> None:
 def test_fewer_replicas_are_a_change_to_look_at_twice() -> None:
     """Issue 7: RF down has a risk class and a code."""
     held = cluster((1, 2, 3))
-    plan = with_risks(planned(on(held), wanted(replication_factor=2)))
+    plan = add_risks(planned(on(held), wanted(replication_factor=2)))
     (change,) = plan.changes
     assert change.risk.value == "review"
     assert [note.split()[0] for note in change.notes] == ["KP2212"]
     low = wanted(replication_factor=1, config={"min.insync.replicas": "2"})
-    (change,) = with_risks(planned(on(held), low)).changes
+    (change,) = add_risks(planned(on(held), low)).changes
     assert change.risk.value == "dangerous"
     assert any(note.startswith("KP2213") for note in change.notes)
 
@@ -411,7 +411,7 @@ def test_policies_are_told_who_chose_the_brokers() -> None:
 
     def told(topic: Topic) -> Mapping[str, object]:
         (change,) = planned(on(held), topic).changes
-        found = facts(change.after, brokers, change.before)
+        found = object_facts(change.after, brokers, change.before)
         assert found is not None
         return found
 

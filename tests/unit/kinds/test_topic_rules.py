@@ -4,7 +4,8 @@ import pytest
 
 from kplan.kinds.base import Problem
 from kplan.kinds.codes import SUMMARIES
-from kplan.kinds.topic import Topic, TopicKind
+from kplan.kinds.topic import TopicKind
+from kplan.kinds.topic_value import Topic
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Live
 from tests.values import topic

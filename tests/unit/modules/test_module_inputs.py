@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from kplan.config.inputs import Inputs
-from kplan.config.load import Configuration, load
+from kplan.config.load import Configuration, load_configuration
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 
 MODULES = Path(__file__).parents[3] / "modules"
 SERVICE = 'principal = "User:app"'
@@ -30,7 +30,7 @@ def used(tmp_path: Path, module: str, inputs: str, yaml: str = "") -> Configurat
     text = f'provider "kafka" {{}}\n{block}\noutput "all" {{\n  value = module.m\n}}\n'
     (folder / "main.tf").write_text(text, encoding="utf-8")
     parsed_once = {"XDG_CACHE_HOME": str(tmp_path.parent)}
-    return load(folder, Inputs(environ=parsed_once), KINDS)
+    return load_configuration(folder, Inputs(environ=parsed_once), KINDS)
 
 
 def grants(found: Configuration) -> set[tuple[str, str, str, str]]:

@@ -5,7 +5,7 @@ import pytest
 from kplan.model.errors import UsageError
 from kplan.model.plan import Change
 from kplan.model.resource import Identity
-from kplan.plan.ignore import Sifted, ignored_by, sifted
+from kplan.plan.ignore import FilteredDrift, filter_drift, parse_patterns
 from tests.values import owned, plan_of, snapshot, state, topic
 
 NOTHING: dict[str, tuple[Identity, ...]] = {}
@@ -24,18 +24,18 @@ def drifted() -> tuple[Change, ...]:
     return plan_of([], held, snapshot(live)).drift
 
 
-def left(text: str) -> Sifted:
-    return sifted(drifted(), NOTHING, ignored_by(text, "f"))
+def left(text: str) -> FilteredDrift:
+    return filter_drift(drifted(), NOTHING, parse_patterns(text, "f"))
 
 
-def names(found: Sifted) -> list[str]:
+def names(found: FilteredDrift) -> list[str]:
     return [each.address.name for each in found.changes]
 
 
 def test_without_patterns_all_drift_is_left() -> None:
     found = left("\n# nothing\n   \n")
     assert found.changes == drifted()
-    assert found.ignored == 0
+    assert found.ignored_count == 0
 
 
 @pytest.mark.parametrize(
@@ -55,14 +55,14 @@ def test_without_patterns_all_drift_is_left() -> None:
 def test_a_pattern_fits_an_address_its_block_or_the_object(text: str, kept: list[str]) -> None:
     found = left(text)
     assert names(found) == kept
-    assert found.ignored == 3 - len(kept)
+    assert found.ignored_count == 3 - len(kept)
 
 
 def test_an_attribute_is_ignored_and_the_others_are_not() -> None:
     found = left("kafka_topic.audit config.retention.ms")
     (audit,) = [each for each in found.changes if each.address.name == "audit"]
     assert [each.path for each in audit.attributes] == [("config", "a")]
-    assert found.ignored == 1
+    assert found.ignored_count == 1
     assert "audit" not in names(left("kafka_topic.audit config.*"))
 
 
@@ -76,12 +76,12 @@ def test_a_deleted_object_has_no_attributes_to_ignore() -> None:
 
 def test_what_is_not_managed_is_ignored_by_name() -> None:
     foreign = {"kafka_topic": (Identity("tmp.a"), Identity("b")), "kafka_acl": (Identity("c"),)}
-    found = sifted((), foreign, ignored_by("kafka_topic/tmp.*", "f"))
+    found = filter_drift((), foreign, parse_patterns("kafka_topic/tmp.*", "f"))
     assert found.unmanaged == {"kafka_topic": ("b",), "kafka_acl": ("c",)}
-    assert found.ignored == 1
+    assert found.ignored_count == 1
 
 
 def test_lines_that_are_no_patterns_are_all_named() -> None:
     with pytest.raises(UsageError) as caught:
-        ignored_by('ok\na b c\n!\n"open\n', "drift.ignore")
+        parse_patterns('ok\na b c\n!\n"open\n', "drift.ignore")
     assert "drift.ignore:2, drift.ignore:3, drift.ignore:4" in str(caught.value)

@@ -9,8 +9,15 @@ import pytest
 
 from kplan.cluster.specs import AclBinding
 from kplan.model.access import AccessShift, Effect
-from kplan.policy.access import ANY_HOST, EVERYONE, OPERATIONS, Acls, Request, Rules
-from kplan.policy.access_diff import Stages, access_shifts
+from kplan.policy.access_diff import AclStages, compare_access
+from kplan.policy.authorizer import (
+    OPERATIONS,
+    WILDCARD_HOST,
+    WILDCARD_PRINCIPAL,
+    AccessRequest,
+    AclIndex,
+    AuthorizerRules,
+)
 
 Row = tuple[Effect, str, str, str]
 NOBODY = "User:nobody"
@@ -35,8 +42,8 @@ def shifts(
 ) -> tuple[AccessShift, ...]:
     """Compare as deletes before adds do."""
     first, last = frozenset(before), frozenset(after)
-    rules = Rules(**given)  # type: ignore[arg-type] # checked by the dataclass
-    return access_shifts(Stages(first, first & last, last), rules, {"TOPIC": names})
+    rules = AuthorizerRules(**given)  # type: ignore[arg-type] # checked by the dataclass
+    return compare_access(AclStages(first, first & last, last), rules, {"TOPIC": names})
 
 
 def test_a_prefix_is_counted_on_what_exists() -> None:
@@ -77,9 +84,9 @@ def test_a_replaced_deny_exposes_for_a_moment() -> None:
 
 def test_what_everyone_gains_is_told_once() -> None:
     own = [binding("READ", principal=f"User:{each}") for each in "abc"]
-    (found,) = shifts(own, [*own, binding("WRITE", principal=EVERYONE)], "orders")[:1]
-    assert (found.principal, found.operations) == (EVERYONE, ("WRITE", "DESCRIBE"))
-    others = shifts(own, [*own, binding("WRITE", principal=EVERYONE)], "orders")[1:]
+    (found,) = shifts(own, [*own, binding("WRITE", principal=WILDCARD_PRINCIPAL)], "orders")[:1]
+    assert (found.principal, found.operations) == (WILDCARD_PRINCIPAL, ("WRITE", "DESCRIBE"))
+    others = shifts(own, [*own, binding("WRITE", principal=WILDCARD_PRINCIPAL)], "orders")[1:]
     assert others == ()
 
 
@@ -90,14 +97,16 @@ def test_a_super_user_neither_gains_nor_loses() -> None:
 def test_the_first_acl_on_a_topic_takes_it_from_everyone_else() -> None:
     found = shifts([], [binding("ALL")], "orders", "other", allow_everyone=True)
     assert [(each.effect, each.principal, each.existing) for each in found] == [
-        (Effect.LOSS, EVERYONE, 1)
+        (Effect.LOSS, WILDCARD_PRINCIPAL, 1)
     ]
     assert found[0].operations == OPERATIONS["TOPIC"]
 
 
 def test_without_a_list_of_names_nothing_is_counted() -> None:
     acl = binding("READ", "workers", resource_type="GROUP")
-    (found,) = access_shifts(Stages(frozenset(), frozenset(), frozenset({acl})), Rules(), {})
+    (found,) = compare_access(
+        AclStages(frozenset(), frozenset(), frozenset({acl})), AuthorizerRules(), {}
+    )
     assert (found.existing, found.patterns) == (None, ("workers",))
 
 
@@ -105,13 +114,13 @@ def test_without_a_list_of_names_nothing_is_counted() -> None:
 def test_every_shift_is_what_the_authorizer_says_topic_by_topic(seed: int) -> None:
     dice = random.Random(seed)
     pool = [_random(dice) for _ in range(dice.randint(4, 16))]
-    stages = Stages(*(frozenset(each for each in pool if dice.random() < 0.6) for _ in range(3)))
-    rules = Rules(
+    stages = AclStages(*(frozenset(each for each in pool if dice.random() < 0.6) for _ in range(3)))
+    rules = AuthorizerRules(
         frozenset({"User:bob"}) if dice.random() < 0.2 else frozenset(), dice.random() < 0.4
     )
     names = dice.sample(NAMES, dice.randint(1, len(NAMES)))
     told: Counter[Row] = Counter()
-    for each in access_shifts(stages, rules, {"TOPIC": names}):
+    for each in compare_access(stages, rules, {"TOPIC": names}):
         assert each.existing is not None
         for operation in each.operations:
             told[each.effect, each.principal, each.host, operation] += each.existing
@@ -123,23 +132,26 @@ def _random(dice: random.Random) -> AclBinding:
         dice.choice(("ALL", "READ", "WRITE", "DESCRIBE", "ALTER_CONFIGS")),
         dice.choice(("a", "ab", "a.b", "b", "orders", "*", "z")),
         pattern_type=dice.choice(("LITERAL", "PREFIXED")),
-        principal=dice.choice(("User:alice", "User:bob", "User:carol", EVERYONE)),
+        principal=dice.choice(("User:alice", "User:bob", "User:carol", WILDCARD_PRINCIPAL)),
         host=dice.choice(("*", "*", "10.0.0.1", "10.0.0.2")),
         permission=dice.choice(("ALLOW", "ALLOW", "DENY")),
     )
 
 
-def _expected(stages: Stages, rules: Rules, names: Collection[str]) -> Counter[Row]:
+def _expected(stages: AclStages, rules: AuthorizerRules, names: Collection[str]) -> Counter[Row]:
     """Ask topic by topic, and leave out what is told of everyone or of any host."""
-    acls = [Acls(side, rules) for side in stages.all]
-    bindings = set().union(*stages.all)
-    hosts = sorted({ANY_HOST} | {each.host for each in bindings})
-    principals = sorted({EVERYONE} | {each.principal for each in bindings})
+    acls = [AclIndex(side, rules) for side in stages.in_order]
+    bindings = set().union(*stages.in_order)
+    hosts = sorted({WILDCARD_HOST} | {each.host for each in bindings})
+    principals = sorted({WILDCARD_PRINCIPAL} | {each.principal for each in bindings})
 
     def effect(who: str, host: str, operation: str, name: str) -> Effect | None:
-        who, host = {EVERYONE: NOBODY}.get(who, who), {ANY_HOST: "other"}.get(host, host)
-        asked = Request(who, host, operation, "TOPIC", name)
-        before, between, after = (each.verdict(asked).is_allowed for each in acls)
+        who, host = (
+            {WILDCARD_PRINCIPAL: NOBODY}.get(who, who),
+            {WILDCARD_HOST: "other"}.get(host, host),
+        )
+        asked = AccessRequest(who, host, operation, "TOPIC", name)
+        before, between, after = (each.authorize(asked).is_allowed for each in acls)
         if before is not after:
             return Effect.LOSS if before else Effect.GAIN
         return None if before is between else Effect.GAP if before else Effect.EXPOSURE
@@ -147,8 +159,10 @@ def _expected(stages: Stages, rules: Rules, names: Collection[str]) -> Counter[R
     found: Counter[Row] = Counter()
     for name, who, host, operation in product(names, principals, hosts, OPERATIONS["TOPIC"]):
         got = effect(who, host, operation, name)
-        is_general = host != ANY_HOST and got is effect(who, ANY_HOST, operation, name)
-        is_everyones = who != EVERYONE and got is effect(EVERYONE, host, operation, name)
+        is_general = host != WILDCARD_HOST and got is effect(who, WILDCARD_HOST, operation, name)
+        is_everyones = who != WILDCARD_PRINCIPAL and got is effect(
+            WILDCARD_PRINCIPAL, host, operation, name
+        )
         if got is not None and not is_general and not is_everyones:
             found[got, who, host, operation] += 1
     return found

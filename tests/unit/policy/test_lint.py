@@ -6,7 +6,7 @@ import pytest
 
 from kplan.cluster.specs import AclBinding
 from kplan.model.source import SourceRange
-from kplan.policy.lint import Estate, Place, lint
+from kplan.policy.lint import AclInventory, Declaration, lint_acls
 from tests.unit.policy.test_access_diff import binding
 from tests.values import address
 
@@ -16,8 +16,8 @@ READER, WRITER = binding("READ"), binding("WRITE")
 def found(
     acls: Collection[AclBinding], topics: Collection[str] = ("orders",), principal: str = ""
 ) -> list[tuple[str, str]]:
-    estate = Estate(frozenset(acls), frozenset(topics), principal=principal)
-    return [(each.code, each.detail) for each in lint(estate)]
+    estate = AclInventory(frozenset(acls), frozenset(topics), principal=principal)
+    return [(each.code, each.detail) for each in lint_acls(estate)]
 
 
 def codes(
@@ -105,11 +105,11 @@ def test_a_topic_without_reader_or_writer_is_told() -> None:
 
 def test_a_declared_topic_without_any_acl_is_told_where_others_have_some() -> None:
     """Issue 7, item 5: a topic without reader or writer, at its line."""
-    at = Place(address("kafka_topic.free"), SourceRange("main.tf", 3, 1, 3, 9))
+    at = Declaration(address("kafka_topic.free"), SourceRange("main.tf", 3, 1, 3, 9))
     topics = frozenset({"orders", "free"})
     for acls, told in (({READER, WRITER}, ["KP406", "KP407"]), (set[AclBinding](), [])):
-        estate = Estate(frozenset(acls), topics, topic_places={"free": at})
-        found = lint(estate)
+        estate = AclInventory(frozenset(acls), topics, topic_declarations={"free": at})
+        found = lint_acls(estate)
         assert [each.code for each in found] == told
         assert {each.subject for each in found} <= {at.at}
 
@@ -128,12 +128,12 @@ def test_a_principal_of_another_shape_than_logins_get_is_told() -> None:
 def test_what_is_declared_is_told_with_its_place_and_what_is_live_with_its_words() -> None:
     at = SourceRange("main.tf", 7, 1, 7, 9)
     declared = binding("READ", "gone")
-    estate = Estate(
+    estate = AclInventory(
         frozenset({declared, binding("READ", "lost")}),
         frozenset(),
-        {declared: Place(address("kafka_acl.a"), at)},
+        {declared: Declaration(address("kafka_acl.a"), at)},
     )
-    first, second = (each for each in lint(estate) if each.code == "KP405")
+    first, second = (each for each in lint_acls(estate) if each.code == "KP405")
     places = {str(each.address): each.subject for each in (first, second)}
     assert places == {"kafka_acl.a": at, "None": None}
     assert "live, not declared here" in first.detail + second.detail

@@ -12,11 +12,11 @@ from kplan.kinds.broker_config import BrokerConfig
 from kplan.kinds.feature import Feature
 from kplan.kinds.quota import Quota
 from kplan.kinds.scram import Credential
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.model.plan import Action, AttributeChange, Change, Risk
 from kplan.model.resource import Identity
-from kplan.policy import blast, risk, setting_risk
-from kplan.policy.risk import with_risks
+from kplan.policy import impact, risk
+from kplan.policy.risk import add_risks
 from tests.values import acl, address, owned, plan_of, resource, snapshot, state, topic
 
 ORDERS = "kafka_topic.orders"
@@ -28,7 +28,7 @@ def judged(before: Topic | Acl, after: Topic | Acl | None) -> Change:
     declared = [resource("kafka_topic.z", topic("z"))]
     if after is not None:
         declared.append(resource(at, after))
-    plan = with_risks(plan_of(declared, state(owned(at, before, "")), live))
+    plan = add_risks(plan_of(declared, state(owned(at, before, "")), live))
     assert all(each in plan.changes for batch in plan.batches for each in batch.changes)
     return next(each for each in plan.changes if str(each.address) == at)
 
@@ -70,7 +70,7 @@ def test_a_change_is_as_risky_as_the_worst_of_what_it_does(
 
 
 def test_creating_is_safe() -> None:
-    plan = with_risks(plan_of([resource(ORDERS, topic())], state(), snapshot()))
+    plan = add_risks(plan_of([resource(ORDERS, topic())], state(), snapshot()))
     assert [each.risk for each in plan.changes] == [Risk.SAFE]
 
 
@@ -118,7 +118,30 @@ USER = Credential("app", "SCRAM-SHA-256")
     ],
 )  # fmt: skip
 def test_settings_and_swaps_have_their_risks(given: Change, worst: Risk, codes: list[str]) -> None:
-    plan = with_risks(replace(plan_of([], state(), snapshot()), changes=(given,)))
+    plan = add_risks(replace(plan_of([], state(), snapshot()), changes=(given,)))
+    (found,) = plan.changes
+    assert found.risk is worst
+    assert [note[:6] for note in found.notes] == codes
+
+
+@pytest.mark.parametrize(
+    ("attribute", "after", "worst", "codes"),
+    [
+        (AttributeChange(("replica_assignment",), ((1,),), ((2,),)),
+         Topic("a", 1, 1, replica_assignment=((2,),)), Risk.REVIEW, ["KP2211"]),
+        (AttributeChange(("replication_factor",), 3, 2), Topic("a", 1, 2),
+         Risk.REVIEW, ["KP2212"]),
+        (AttributeChange(("replication_factor",), 3, 1),
+         Topic("a", 1, 1, config={"min.insync.replicas": "2"}),
+         Risk.DANGEROUS, ["KP2212", "KP2213"]),
+    ],
+)  # fmt: skip
+def test_moved_and_fewer_replicas_have_their_risks(
+    attribute: AttributeChange, after: Topic, worst: Risk, codes: list[str]
+) -> None:
+    before = Topic("a", 1, 3, replica_assignment=((1,),))
+    given = replace(change(before, after), attributes=(attribute,))
+    plan = add_risks(replace(plan_of([], state(), snapshot()), changes=(given,)))
     (found,) = plan.changes
     assert found.risk is worst
     assert [note[:6] for note in found.notes] == codes
@@ -127,8 +150,8 @@ def test_settings_and_swaps_have_their_risks(given: Change, worst: Risk, codes: 
 def test_every_code_of_a_risk_is_shown_by_a_test_here_or_of_what_is_destroyed() -> None:
     """Issue 7, item 7: a class and a code on every change."""
     folder = Path(__file__).parent
-    shown = "".join((folder / name).read_text() for name in ("test_risk.py", "test_blast.py"))
-    sources = "".join(inspect.getsource(each) for each in (risk, setting_risk, blast))
+    shown = "".join((folder / name).read_text() for name in ("test_risk.py", "test_impact.py"))
+    sources = "".join(inspect.getsource(each) for each in (risk, impact))
     codes = set(re.findall(r"KP2\d{3}", sources))
     assert len(codes) > 20
     assert sorted(each for each in codes if each not in shown) == []

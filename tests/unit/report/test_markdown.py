@@ -6,7 +6,7 @@ from functools import cache
 import pytest
 
 from kplan.model.plan import Plan
-from kplan.policy.risk import with_risks
+from kplan.policy.risk import add_risks
 from kplan.report.document import Document, Item, Mark, Paragraph, Row, Totals, line
 from kplan.report.formats.markdown import LIMITS, markdown
 from kplan.report.formats.markdown_pieces import code, prose
@@ -25,7 +25,7 @@ def big_plan(destroyed: int, created: int) -> Plan:
     wanted = [
         resource(f"kafka_topic.new{number}", topic(f"new.{number}")) for number in range(created)
     ]
-    return with_risks(plan_of(wanted, state(*held), snapshot(live)))
+    return add_risks(plan_of(wanted, state(*held), snapshot(live)))
 
 
 def comment(plan: Plan, limit: int = LIMITS["github"]) -> str:

@@ -19,7 +19,7 @@ from kplan.model.policy import Level, Operation, Standing, Violation
 from kplan.model.resource import Identity
 from kplan.model.source import SourceRange
 from kplan.model.tables import Figures, FigureTable
-from kplan.policy.blast import with_impacts
+from kplan.policy.impact import add_impacts
 from kplan.report.documents.access import holders_data, holders_document
 from kplan.report.documents.drift import Coverage
 from kplan.report.format import ANSWERS, COUNTLESS, EVERY, Format
@@ -56,7 +56,7 @@ def full() -> Plan:
     found = Impact(1_204_118, 3 << 30, 240_000, (GroupImpact("etl", is_live=True),), 1)
     plan = planned()
     (old,) = [each for each in plan.changes if each.address.name == "old"]
-    plan = with_impacts(plan, {old.key: found})
+    plan = add_impacts(plan, {old.key: found})
     return replace(plan, violations=(REFUSED,), access=AccessDiff((LOST,), ("red is down",)))
 
 
@@ -236,6 +236,6 @@ def test_a_part_of_which_a_plan_says_nothing_says_so() -> None:
 def test_what_is_not_known_of_one_topic_is_not_known_of_all() -> None:
     plan = planned()
     (old,) = [each for each in plan.changes if each.address.name == "old"]
-    report = part_report(with_impacts(plan, {old.key: Impact(unread=("no",))}), Part.BLAST, AT)
+    report = part_report(add_impacts(plan, {old.key: Impact(unread=("no",))}), Part.BLAST, AT)
     assert "unknown records, unknown at risk." in written(report, Format.TEXT, Setting())
     assert "records_at_risk" not in written(report, Format.PROMETHEUS, Setting())

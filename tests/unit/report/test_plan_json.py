@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from kplan.model.plan import Action, BrokerMove, OutputChange, Plan
-from kplan.policy.risk import with_risks
+from kplan.policy.risk import add_risks
 from kplan.report.views import plan_json
 from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
 
@@ -109,7 +109,7 @@ def test_an_update_carries_its_attributes_and_its_risk() -> None:
         state(owned(ORDERS, held, ID)),
         snapshot([(held, ID)]),
     )
-    facts = change_of(with_risks(plan))["kplan"]
+    facts = change_of(add_risks(plan))["kplan"]
     assert (facts["risk"], facts["uid"]) == ("dangerous", ID)
     assert facts["attributes"] == [
         {

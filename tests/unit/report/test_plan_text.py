@@ -9,7 +9,7 @@ from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, BrokerMove, OutputChange, Plan, Risk
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import OutputValue
-from kplan.policy.risk import with_risks
+from kplan.policy.risk import add_risks
 from kplan.report.look import Look
 from kplan.report.views import plan_text
 from tests.values import acl, address, owned, plan_of, resource, snapshot, state, topic
@@ -89,7 +89,7 @@ def one_of_each() -> Plan:
             "version": "4.1",
         },
     )
-    return with_risks(replace(plan, cluster={**plan.cluster, "asked": "3", "refused": "0"}))
+    return add_risks(replace(plan, cluster={**plan.cluster, "asked": "3", "refused": "0"}))
 
 
 def nothing(**given: object) -> Plan:
@@ -215,7 +215,7 @@ def test_equal_remarks_of_many_acls_are_said_once() -> None:
     held = [owned(f"kafka_acl.a{number}", acl(name=f"t{number}")) for number in range(3)]
     live = snapshot(acls=[acl(name=f"t{number}") for number in range(3)])
     keep = resource(ORDERS, topic())
-    text = shown(with_risks(plan_of([keep], state(*held), live)))
+    text = shown(add_risks(plan_of([keep], state(*held), live)))
     assert text.count("KP2301") == 1
     assert "KP2301 User:app loses this permission (3 ACLs)" in text
 

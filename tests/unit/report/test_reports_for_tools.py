@@ -13,7 +13,7 @@ from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Change, Plan, Risk
 from kplan.model.source import SourceRange
 from kplan.model.testing import Grade
-from kplan.policy.risk import with_risks
+from kplan.policy.risk import add_risks
 from kplan.report.case import Case, Finding, Level
 from kplan.report.documents.drift import Coverage
 from kplan.report.documents.findings import of_risks
@@ -47,7 +47,7 @@ def planned() -> Plan:
         resource("kafka_topic.kept", topic("kept", partitions=6), line=12),
         resource("kafka_acl.swap", acl(acl_operation="Write")),
     ]
-    return with_risks(plan_of(wanted, held, live))
+    return add_risks(plan_of(wanted, held, live))
 
 
 def change(name: str) -> Change:

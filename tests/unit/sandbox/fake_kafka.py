@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kplan.sandbox.java import Java
-from kplan.sandbox.kit import Kit
+from kplan.sandbox.runtime import KafkaRuntime
 
 SCRIPT = """#!/bin/sh
 told=$(cat "$0.told")
@@ -43,7 +43,7 @@ class FakeKafka:
         self.launcher = folder / "java"
         self.launcher.write_text(SCRIPT, encoding="utf-8")
         self.launcher.chmod(0o700)
-        self.kit = Kit(Java(self.launcher, java_version), (folder / "kafka.jar",))
+        self.kit = KafkaRuntime(Java(self.launcher, java_version), (folder / "kafka.jar",))
         self.tell("serve")
 
     def tell(self, what: str) -> None:

@@ -1,6 +1,6 @@
 """Values the tests of the state room are made of."""
 
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.outcome import Outcome, Status
 from kplan.model.plan import Action, BasedOn, Batch, Change, Plan, Step

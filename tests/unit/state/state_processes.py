@@ -49,8 +49,8 @@ def apply_for_ever(path: Path, acknowledge: Connection, size: int) -> None:
     made = plan(*changes)
     with recording(path, made) as journal:
         for change in changes:
-            journal.sending(made.batches[0], [change])
+            journal.on_send(made.batches[0], [change])
             acknowledge.send(("sent", change.identity))
-            journal.finished([applied(change)])
+            journal.on_outcomes([applied(change)])
             acknowledge.send(("done", change.identity))
         time.sleep(60)

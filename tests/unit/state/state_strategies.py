@@ -6,7 +6,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from kplan.kinds.acl import Acl, AclKind
-from kplan.kinds.topic import Topic, TopicKind
+from kplan.kinds.topic import TopicKind
+from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import (

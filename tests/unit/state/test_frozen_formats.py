@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from kplan.kinds.acl import Acl, AclKind
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.outcome import Outcome, Status

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kplan.kinds.acl import Acl, AclKind
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.errors import StateCorrupt, StateError
 from kplan.model.outcome import Outcome, Status
@@ -44,10 +44,10 @@ def read(path: Path) -> Journal:
 def write_example(path: Path) -> None:
     with recording(path, plan(A, B, C, creation("d"))) as journal:
         batch = plan(A, B, C).batches[0]
-        journal.sending(batch, [A, B, C])
+        journal.on_send(batch, [A, B, C])
         for outcome in (applied(A), FAILED, UNKNOWN):
-            journal.finished([outcome])
-        journal.settling(1, 3)
+            journal.on_outcomes([outcome])
+        journal.on_visibility(1, 3)
         journal.writes(42)
         journal.end()
 
@@ -64,10 +64,10 @@ def test_the_outcomes_of_one_answer_are_written_at_once_and_read_one_by_one(
 
     path = tmp_path / "state.json"
     with recording(path, plan(A, B, C)) as journal:
-        journal.sending(plan(A, B, C).batches[0], [A, B, C])
+        journal.on_send(plan(A, B, C).batches[0], [A, B, C])
         with monkeypatch.context() as patched:
             patched.setattr(os, "write", noted)
-            journal.finished([applied(A), FAILED, UNKNOWN])
+            journal.on_outcomes([applied(A), FAILED, UNKNOWN])
     assert len(writes) == 1
     assert read(path).outcomes == (applied(A), FAILED, UNKNOWN)
 
@@ -122,9 +122,9 @@ def test_intent_is_on_the_disk_before_anything_is_sent(
 
     monkeypatch.setattr(os, "fdatasync", note)
     with recording(path, plan(A, B)) as journal:
-        journal.sending(plan(A).batches[0], [A])
-        journal.finished([applied(A)])
-        journal.sending(plan(B).batches[0], [B])
+        journal.on_send(plan(A).batches[0], [A])
+        journal.on_outcomes([applied(A)])
+        journal.on_send(plan(B).batches[0], [B])
     assert [data.count(b'"sent"') for data in synced] == [1, 2]
     assert [data.count(b'"item"') for data in synced] == [0, 1]
 
@@ -171,9 +171,9 @@ def test_folding_knows_deletes_replacements_and_moves(tmp_path: Path) -> None:
         ),
     )
     with recording(path, plan(*changes)) as journal:
-        journal.sending(plan(*changes).batches[0], changes)
+        journal.on_send(plan(*changes).batches[0], changes)
         for change in changes:
-            journal.finished([Outcome(change, Status.APPLIED, attempts=1)])
+            journal.on_outcomes([Outcome(change, Status.APPLIED, attempts=1)])
     after, _ = fold(state(held, gone, moved), read(path))
     assert {str(place): each.identity for place, each in after.owned.items()} == {
         "kafka_acl.billing": kind.identify(new),
@@ -204,8 +204,8 @@ def test_the_first_apply_ever_can_be_folded_into_a_state_that_was_never_written(
 ) -> None:
     path = tmp_path / "state.json"
     with recording(path, plan(A, serial=0)) as journal:
-        journal.sending(plan(A).batches[0], [A])
-        journal.finished([applied(A)])
+        journal.on_send(plan(A).batches[0], [A])
+        journal.on_outcomes([applied(A)])
     after, _ = fold(new_state("made up a moment ago"), read(path))
     assert after.lineage == LINEAGE
     assert list(after.owned) == [A.address]
@@ -333,9 +333,9 @@ def test_a_journal_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
 def apply_all(journal: JournalWriter, changes: tuple[Change, ...], per_batch: int) -> None:
     for start in range(0, len(changes), per_batch):
         chunk = changes[start : start + per_batch]
-        journal.sending(plan(*chunk).batches[0], chunk)
+        journal.on_send(plan(*chunk).batches[0], chunk)
         for change in chunk:
-            journal.finished([applied(change)])
+            journal.on_outcomes([applied(change)])
     journal.end()
 
 
@@ -359,11 +359,11 @@ def test_a_full_disk_stops_the_apply_before_it_sends_and_keeps_the_journal_whole
 ) -> None:
     path = tmp_path / "state.json"
     with recording(path, plan(A, B)) as journal:
-        journal.sending(plan(A).batches[0], [A])
+        journal.on_send(plan(A).batches[0], [A])
         with files_limited_to(journal_path(path).stat().st_size + 10):
-            journal.finished([applied(A)])  # what is known is not lost: it is written later
+            journal.on_outcomes([applied(A)])  # what is known is not lost: it is written later
             with pytest.raises(StateError, match="Nothing more was sent"):
-                journal.sending(plan(B).batches[0], [B])
+                journal.on_send(plan(B).batches[0], [B])
         assert read(path).unsettled == {A.key}
         journal.end()
     assert read(path).outcomes == (applied(A),)

@@ -16,13 +16,7 @@ from hypothesis import strategies as st
 from kplan.kinds.schema import Attribute
 from kplan.model.address import Address
 from kplan.model.errors import KplanError, StalePlan
-from kplan.model.plan import (
-    Action,
-    AttributeChange,
-    Change,
-    OutputChange,
-    Plan,
-)
+from kplan.model.plan import Action, AttributeChange, Change, OutputChange, Plan
 from kplan.model.resource import Identity
 from kplan.state import values
 from kplan.state.plain import from_plain, plain

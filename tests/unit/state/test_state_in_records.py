@@ -220,7 +220,7 @@ def test_a_run_that_lost_its_lock_cannot_write_any_more(
     with at_once(first, holder), first.recording(plan(a)) as journal:
         second.force_unlock(holder.id)
         with pytest.raises(StateLocked, match="taken away from this run; nobody holds it"):
-            journal.sending(plan(a).batches[0], [a])
+            journal.on_send(plan(a).batches[0], [a])
         with at_once(second, this_run("plan")):
             with pytest.raises(StateLocked, match="it is held by plan"):
                 first.write(state(owned("first"), serial=2))
@@ -396,11 +396,11 @@ def test_nothing_is_sent_while_the_journal_cannot_be_written_and_nothing_of_it_i
     store = RecordStore(records)
     a, b = creation("a"), creation("b")
     with store.recording(plan(a, b)) as journal:
-        journal.sending(plan(a, b).batches[0], [a])
+        journal.on_send(plan(a, b).batches[0], [a])
         records.is_away = True
-        journal.finished([applied(a)])
+        journal.on_outcomes([applied(a)])
         with pytest.raises(StateError, match="Nothing more was sent") as told:
-            journal.sending(plan(a, b).batches[0], [b])
+            journal.on_send(plan(a, b).batches[0], [b])
         assert "kplan apply -resume" in told.value.hint
         records.is_away = False
         journal.end()
@@ -420,9 +420,9 @@ def test_a_long_journal_is_cut_into_pieces_and_put_together_again() -> None:
     made = plan(*changes)
     with store.recording(made) as journal:
         for start in range(0, 3000, 500):
-            journal.sending(made.batches[0], changes[start : start + 500])
+            journal.on_send(made.batches[0], changes[start : start + 500])
             for each in changes[start : start + 500]:
-                journal.finished([applied(each)])
+                journal.on_outcomes([applied(each)])
     names = [name for name in kept(records) if name.startswith("journal/")]
     assert len(names) > 7
     assert max(len(each) for each in kept(records).values()) <= PART_BYTES
@@ -441,9 +441,9 @@ def test_outcomes_are_written_with_the_next_intent() -> None:
     a, b = creation("a"), creation("b")
     with store.recording(plan(a, b)) as journal:
         before = len(records.kept.writes)
-        journal.sending(plan(a, b).batches[0], [a])
-        journal.finished([applied(a)])
-        journal.sending(plan(a, b).batches[0], [b])
+        journal.on_send(plan(a, b).batches[0], [a])
+        journal.on_outcomes([applied(a)])
+        journal.on_send(plan(a, b).batches[0], [b])
         assert len(records.kept.writes) == before + 2
 
 
@@ -453,7 +453,7 @@ def test_a_journal_with_a_gap_is_damaged(missing: str) -> None:
     store = RecordStore(records)
     a = creation("a")
     with store.recording(plan(a)) as journal:
-        journal.sending(plan(a).batches[0], [a])
+        journal.on_send(plan(a).batches[0], [a])
         journal.end()
     del kept(records)[missing]
     with pytest.raises(StateCorrupt):

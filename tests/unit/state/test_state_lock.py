@@ -18,13 +18,7 @@ from kplan.model.errors import StateError, StateLocked
 from kplan.state import lock
 from kplan.state.atomic import write_atomically, write_beside
 from kplan.state.holder import Holder, decode_holder, encode_holder, is_dead, this_run
-from kplan.state.lock import (
-    force_unlock,
-    lock_path,
-    lock_status,
-    locked,
-    note_path,
-)
+from kplan.state.lock import force_unlock, lock_path, lock_status, locked, note_path
 from kplan.state.waiting import Lock, LockStatus
 from tests.unit.state.state_faults import files_limited_to
 from tests.unit.state.state_processes import PROCESSES, contend, hold

@@ -176,10 +176,10 @@ def test_a_run_whose_lock_was_taken_away_sends_nothing_more(store: StateStore, a
     holder = this_run("apply")
     with at_once(store, holder):
         with store.recording(made, holder=holder) as journal:
-            journal.sending(made.batches[0], [a])
+            journal.on_send(made.batches[0], [a])
             again().force_unlock(holder.id)
             with pytest.raises(StateLocked, match="taken away from this run; nobody holds it"):
-                journal.sending(made.batches[0], [b])
+                journal.on_send(made.batches[0], [b])
         with (
             pytest.raises(StateLocked, match="taken away from this run"),
             store.recording(made, holder=holder),
@@ -194,9 +194,9 @@ def test_a_journal_tells_the_next_run_what_was_sent_and_what_became_of_it(
     made = plan(a, b, c)
     store.write(state())
     with store.recording(made) as journal:
-        journal.sending(made.batches[0], [a, b])
-        journal.finished([applied(a)])
-        journal.sending(made.batches[0], [c])
+        journal.on_send(made.batches[0], [a, b])
+        journal.on_outcomes([applied(a)])
+        journal.on_send(made.batches[0], [c])
         journal.writes(42)
     found = again().journal()
     assert found is not None

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cli.exits import Exit, of_plan
+from kplan.cli.exit_code import ExitCode, plan_exit
 from kplan.cluster.memory import MemoryCluster
 from kplan.model.outcome import Status
 from kplan.model.plan import Plan
@@ -41,7 +41,7 @@ def test_a_policy_of_the_broker_refuses_the_one_change_at_plan(site: Site) -> No
     made = site.plan().plan
     assert said(made) == [("a", "broker", "names begin with x")]
     assert [each.code for each in made.problems] == ["KP331"]
-    assert of_plan(made, detailed=True) is Exit.REFUSED
+    assert plan_exit(made, detailed=True) is ExitCode.REFUSED
     done = site.apply()
     assert [(each.change.identity, each.status) for each in done.outcomes] == [
         ("b", Status.APPLIED),

@@ -7,8 +7,9 @@ import pytest
 from kplan.cluster.memory import MemoryCluster
 from kplan.model.errors import StateError
 from kplan.state import file
-from kplan.workflow.apply import Hands, apply, resume
+from kplan.workflow.apply import apply, resume
 from kplan.workflow.checkpoints import EVERY_S
+from kplan.workflow.execution import Hands
 from kplan.workflow.project import PlanOptions
 from tests.applying import FakeClock, Memory
 from tests.sites import MAIN, Site

@@ -6,11 +6,11 @@ import pytest
 
 from kplan.cluster.memory import MemoryCluster
 from kplan.config.load import Configuration
-from kplan.config.yamlparts import read_yaml
+from kplan.config.yaml_document import read_yaml
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
 from kplan.kinds.quota import Quota
-from kplan.kinds.topic import Topic
+from kplan.kinds.topic_value import Topic
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import ConfigError
 from kplan.workflow.convert import READERS, Conversion, Format, convert

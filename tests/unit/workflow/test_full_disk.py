@@ -15,7 +15,8 @@ from kplan.model.errors import KplanError, StateError
 from kplan.state.file import read_state
 from kplan.state.holder import this_run
 from kplan.state.journal import read_journal
-from kplan.workflow.apply import Hands, resume
+from kplan.workflow.apply import resume
+from kplan.workflow.execution import Hands
 from kplan.workflow.project import PlanOptions, Ports
 from kplan.workflow.states import owned_objects
 from tests.sites import MAIN, Site

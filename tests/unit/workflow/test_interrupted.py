@@ -12,8 +12,9 @@ from kplan.model.state import State
 from kplan.state.file import read_state
 from kplan.state.journal import journal_path, read_journal
 from kplan.state.plan_file import read_plan
-from kplan.workflow.apply import Hands, apply, resume
+from kplan.workflow.apply import apply, resume
 from kplan.workflow.apply_saved import apply_saved
+from kplan.workflow.execution import Hands
 from kplan.workflow.imports import import_object
 from kplan.workflow.plan import Planned
 from kplan.workflow.project import PlanOptions
@@ -143,9 +144,9 @@ def test_a_journal_that_cannot_be_written_stops_the_apply_before_its_first_reque
 
 def test_a_plan_right_after_an_apply_waits_for_what_is_not_visible_yet(site: Site) -> None:
     """Trap 2: the same creates would be proposed again."""
-    from kplan.apply.pace import Pace
+    from kplan.apply.limits import Limits
 
-    impatient = PlanOptions(pace=Pace(visible_s=0.1))
+    impatient = PlanOptions(pace=Limits(visible_s=0.1))
     site.cluster.before("create_topics", lambda: site.cluster.lag(12))
     apply(site.project, impatient, site.ports, Hands(lambda _: True, site.memory))
     state = read_state(site.project.state_path)

@@ -12,9 +12,10 @@ from kplan.model.errors import ConfigError, StalePlan, UsageError, WrongCluster
 from kplan.model.outcome import Status
 from kplan.model.plan import Action, Reason
 from kplan.state.file import read_state
-from kplan.workflow.apply import Hands, apply
+from kplan.workflow.apply import apply
 from kplan.workflow.apply_saved import apply_saved
 from kplan.workflow.drift import drift
+from kplan.workflow.execution import Hands
 from kplan.workflow.imports import import_object
 from kplan.workflow.plan import Planned, plan
 from kplan.workflow.project import PlanOptions

@@ -14,9 +14,10 @@ from kplan.model.plan import Action
 from kplan.report import views
 from kplan.report.look import PLAIN
 from kplan.state.file import read_state
-from kplan.workflow.apply import Hands, apply, resume
+from kplan.workflow.apply import apply, resume
 from kplan.workflow.apply_saved import OnStale, apply_saved
 from kplan.workflow.drift import drift
+from kplan.workflow.execution import Hands
 from kplan.workflow.imports import import_object
 from kplan.workflow.plan import plan
 from kplan.workflow.project import PlanOptions

@@ -10,8 +10,9 @@ from kplan.cluster.memory import MemoryCluster
 from kplan.model.errors import StalePlan
 from kplan.model.plan import Action
 from kplan.state.file import read_state
-from kplan.workflow.apply import Hands, resume
+from kplan.workflow.apply import resume
 from kplan.workflow.apply_saved import apply_saved
+from kplan.workflow.execution import Hands
 from kplan.workflow.plan import Planned
 from kplan.workflow.project import PlanOptions, Ports
 from kplan.workflow.saved import save

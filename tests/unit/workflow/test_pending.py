@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.apply.pace import Pace
+from kplan.apply.limits import Limits
 from kplan.cluster.memory import MemoryCluster
 from kplan.model.state import Owned
 from tests.sites import Site
@@ -28,7 +28,7 @@ def site(tmp_path: Path) -> Site:
     """One topic was applied, and nobody waited for it."""
     found = Site(tmp_path, MemoryCluster())
     found.write(declared("a"))
-    found.apply(pace=Pace(waits_for_visibility=False))
+    found.apply(pace=Limits(waits_for_visibility=False))
     return found
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kplan.config.diagnostic import EvaluationError
 from kplan.config.inputs import Inputs
-from kplan.config.problem import Failure
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import ConfigError, Unsupported, UsageError
 from kplan.model.testing import Grade, RunResult
@@ -247,7 +247,7 @@ def test_an_assertion_that_python_cannot_follow_is_an_error(
     def too_deep(*_: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr("kplan.config.testing.trial.evaluate", too_deep)
+    monkeypatch.setattr("kplan.config.testing.run.evaluate", too_deep)
     found = outcome(tmp_path, run("command = plan\n" + holds("output.partitions == 3")))
     assert (found.grade, codes(found)) == (Grade.ERROR, ["KP114"])
 
@@ -305,9 +305,9 @@ def test_what_cannot_be_known_does_not_pass(
     """Whatever depends on something that failed fails in silence, and silence is no success."""
 
     def mute(*_: object) -> None:
-        raise Failure
+        raise EvaluationError
 
-    monkeypatch.setattr("kplan.config.testing.trial.evaluate", mute)
+    monkeypatch.setattr("kplan.config.testing.run.evaluate", mute)
     found = outcome(tmp_path, run("command = plan\n" + holds("output.partitions == 3")))
     assert (found.grade, codes(found)) == (Grade.ERROR, ["KP147"])
 

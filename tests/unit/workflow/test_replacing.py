@@ -14,8 +14,9 @@ from kplan.model.plan import Action, Change, Plan, Reason, Risk
 from kplan.report import views
 from kplan.report.look import PLAIN
 from kplan.state.file import read_state
-from kplan.workflow.apply import Hands, resume
+from kplan.workflow.apply import resume
 from kplan.workflow.apply_saved import OnStale, apply_saved
+from kplan.workflow.execution import Hands
 from kplan.workflow.plan import Planned
 from kplan.workflow.project import PlanOptions
 from kplan.workflow.saved import save

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.memory import MemoryCluster
-from kplan.config.inputs import Inputs, Text
+from kplan.config.inputs import Inputs, VariableText
 from kplan.model.errors import ConfigError, StalePlan
 from kplan.workflow.apply_saved import apply_saved
 from kplan.workflow.execution import Applied, Hands
@@ -66,7 +66,9 @@ def variants(folder: Path) -> dict[str, Inputs]:
     file = folder / "eu.vars"
     file.write_text(f'names = {NAMES}\nprefix = "eu"\n', encoding="utf-8")
     return {
-        "options": Inputs((Text("names", NAMES, "-var"), Text("prefix", "eu", "-var"))),
+        "options": Inputs(
+            (VariableText("names", NAMES, "-var"), VariableText("prefix", "eu", "-var"))
+        ),
         "file": Inputs((file,)),
         "environment": Inputs(environ={"KPLAN_VAR_names": NAMES, "TF_VAR_prefix": "eu"}),
     }
@@ -91,7 +93,7 @@ def test_the_environment_of_the_apply_changes_nothing_and_an_option_is_refused(
 ) -> None:
     path = saved(site, variants(site.folder)["options"])
     with pytest.raises(StalePlan) as told:
-        applied(site, path, Inputs((Text("prefix", "us", "-var"),)))
+        applied(site, path, Inputs((VariableText("prefix", "us", "-var"),)))
     assert "keeps the values of its variables" in told.value.hint
     applied(site, path, Inputs(environ={"TF_VAR_prefix": "us"}))
     assert sorted(site.cluster.topics()) == ["eu.a", "eu.c"]

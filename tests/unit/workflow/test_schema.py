@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kplan.config.declared import SHAPES
-from kplan.kafka.keys import ARGUMENTS, Setting
-from kplan.kafka.provider_schema import PROVIDER
+from kplan.config.declarations.block_schema import BLOCK_SCHEMAS
+from kplan.kafka.settings.key import ARGUMENT_SETTINGS, Setting
+from kplan.kafka.settings.schema import PROVIDER_SCHEMA
 from kplan.kinds import KINDS
 from kplan.kinds.schema import schema_fields
 from kplan.workflow.schema import json_schema, provider_schema, reference
@@ -100,7 +100,7 @@ def test_what_kplan_refuses_does_not_fit_the_json_schema(found: Any) -> None:  #
 
 def test_the_json_schema_has_every_block() -> None:
     schema = json.loads(json_schema())
-    assert schema["properties"].keys() == {"//", "resource", *SHAPES}
+    assert schema["properties"].keys() == {"//", "resource", *BLOCK_SCHEMAS}
     assert schema["$defs"].keys() >= {kind.name for kind in KINDS}
 
 
@@ -135,15 +135,15 @@ def test_every_attribute_of_every_block_is_in_the_reference() -> None:
         assert f'resource "{kind.name}"' in page
         for each in schema_fields(kind.schema):
             assert f"| `{each.name}` | {each.attribute.type} |" in page
-    for name, attribute in PROVIDER.items():
+    for name, attribute in PROVIDER_SCHEMA.items():
         assert f"| `{name}` |" in page
         assert attribute.doc.endswith(".")
 
 
 def test_every_argument_that_counts_for_something_is_in_the_reference() -> None:
     """The others are known, so that a file of the provider is told what it has to change."""
-    unserved = {name for name, setting in ARGUMENTS.items() if setting is Setting.AWS_OTHER}
-    assert ARGUMENTS.keys() - PROVIDER.keys() == {*unserved, "sasl_aws_creds_debug"}
+    unserved = {name for name, setting in ARGUMENT_SETTINGS.items() if setting is Setting.AWS_OTHER}
+    assert ARGUMENT_SETTINGS.keys() - PROVIDER_SCHEMA.keys() == {*unserved, "sasl_aws_creds_debug"}
 
 
 def test_the_reference_tells_defaults_and_keeps_its_tables_whole() -> None:

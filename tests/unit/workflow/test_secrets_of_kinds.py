@@ -11,9 +11,9 @@ from kplan.model.outcome import Status
 from kplan.model.plan import Action
 from kplan.report import views
 from kplan.report.look import PLAIN
-from kplan.workflow.apply import Hands
 from kplan.workflow.apply_saved import apply_saved
 from kplan.workflow.drift import drift
+from kplan.workflow.execution import Hands
 from kplan.workflow.project import PlanOptions
 from kplan.workflow.saved import save
 from tests.sites import Site

@@ -14,7 +14,8 @@ from kplan.model.state import State
 from kplan.state.backup import backups
 from kplan.state.codec import decode_state, encode_state
 from kplan.state.file import read_state
-from kplan.workflow.apply import Hands, apply
+from kplan.workflow.apply import apply
+from kplan.workflow.execution import Hands
 from kplan.workflow.project import PlanOptions
 from kplan.workflow.rebuild import Proposal, rebuild
 from kplan.workflow.state_files import pull, push, restore, restored

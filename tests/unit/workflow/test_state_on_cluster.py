@@ -12,7 +12,8 @@ from kplan.model.address import Address
 from kplan.model.errors import StateError, StateLocked, UsageError
 from kplan.state.holder import this_run
 from kplan.state.record_store import RecordStore
-from kplan.workflow.apply import Hands, resume
+from kplan.workflow.apply import resume
+from kplan.workflow.execution import Hands
 from kplan.workflow.migration import migrate
 from kplan.workflow.plan import Planned
 from kplan.workflow.project import PlanOptions, Ports, Project

@@ -13,7 +13,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from kplan.cluster.specs import AclBinding
-from kplan.policy.access import OPERATIONS, Acls, Request, Rules
+from kplan.policy.authorizer import OPERATIONS, AccessRequest, AclIndex, AuthorizerRules
 
 HERE = Path(__file__).parent
 ANSWERS = HERE / "answers.json"
@@ -44,9 +44,9 @@ NAMES = (
 class Case:
     """ACLs on a cluster, and what is asked of it."""
 
-    rules: Rules
+    rules: AuthorizerRules
     acls: tuple[AclBinding, ...]
-    requests: tuple[Request, ...]
+    requests: tuple[AccessRequest, ...]
 
 
 def cases(seed: int, count: int = CASES) -> Iterator[Case]:
@@ -56,7 +56,7 @@ def cases(seed: int, count: int = CASES) -> Iterator[Case]:
         sorts = dice.sample(sorted(OPERATIONS), dice.randint(1, 3))
         names = dice.sample(NAMES, dice.randint(2, 6))
         yield Case(
-            Rules(
+            AuthorizerRules(
                 frozenset(dice.sample(("User:root", "User:bob", "Group:ops"), dice.randint(0, 1))),
                 dice.random() < 0.3,
             ),
@@ -78,9 +78,9 @@ def _acl(dice: random.Random, sorts: Sequence[str], names: Sequence[str]) -> Acl
     )
 
 
-def _request(dice: random.Random, sorts: Sequence[str], names: Sequence[str]) -> Request:
+def _request(dice: random.Random, sorts: Sequence[str], names: Sequence[str]) -> AccessRequest:
     sort = dice.choice(sorts)
-    return Request(
+    return AccessRequest(
         dice.choice(("User:alice", "User:bob", "User:root", "Group:ops", "user:alice", "User:x")),
         dice.choice(ADDRESSES),
         dice.choice(OPERATIONS[sort]),
@@ -91,18 +91,18 @@ def _request(dice: random.Random, sorts: Sequence[str], names: Sequence[str]) ->
 
 def ours(case: Case) -> list[bool]:
     """Answer as kplan does."""
-    acls = Acls(case.acls, case.rules)
-    return [acls.verdict(each).is_allowed for each in case.requests]
+    acls = AclIndex(case.acls, case.rules)
+    return [acls.authorize(each).is_allowed for each in case.requests]
 
 
 def theirs(given: Sequence[Case]) -> list[list[bool]]:
     """Ask StandardAuthorizer; takes a JDK, and the jars of the sandbox."""
-    from kplan.sandbox.artifacts import cache_folder, jars
-    from kplan.sandbox.spec import DEFAULT_KAFKA
+    from kplan.sandbox.artifact import cache_folder, fetch_jars
+    from kplan.sandbox.spec import DEFAULT_KAFKA_VERSION
 
     java = shutil.which("java")
     assert java is not None
-    path = jars(DEFAULT_KAFKA, cache_folder(), lambda _: None)
+    path = fetch_jars(DEFAULT_KAFKA_VERSION, cache_folder(), lambda _: None)
     asked = "".join(f"{line}\n" for case in given for line in _lines(case))
     done = subprocess.run(
         [java, str(HERE / "Oracle.java")],

@@ -1,0 +1,188 @@
+"""Apply a plan: its batches in their order, up to a few at a time, one outcome per change."""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from math import inf
+from queue import SimpleQueue
+
+from kplan.apply.batch import send_batch
+from kplan.apply.limits import ApplyContext, Watcher, never_stop
+from kplan.apply.progress import ApplyProgress
+from kplan.apply.visibility import wait_until_visible
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Batch, Change, Plan
+
+
+class ApplyEnded(BaseException):
+    """Ends a piece of work that nobody waits for any more, before it sends another request."""
+
+
+class SerializedWatcher:
+    """Lets one thread at a time speak to a watcher, and none once the apply is over."""
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        self._lock = threading.Lock()
+        self._is_over = False
+
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Tell of changes that are about to be sent; raises Abandoned: they must not be."""
+        with self._lock:
+            if self._is_over:
+                raise ApplyEnded
+            self._watcher.on_send(batch, changes)
+
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Tell what became of changes."""
+        with self._lock:
+            if not self._is_over:
+                self._watcher.on_outcomes(outcomes)
+
+    def on_visibility(self, waiting: int, total: int) -> None:
+        """Tell how many applied changes are not served by every broker yet."""
+        with self._lock:
+            if not self._is_over:
+                self._watcher.on_visibility(waiting, total)
+
+    def on_reassignment(self, left: int, total: int) -> None:
+        """Tell how many partitions are not where they are to be yet."""
+        with self._lock:
+            if not self._is_over:
+                self._watcher.on_reassignment(left, total)
+
+    def close(self) -> None:
+        """Be silent from now on."""
+        with self._lock:
+            self._is_over = True
+
+
+@contextmanager
+def serialize_watcher(watcher: Watcher) -> Iterator[SerializedWatcher]:
+    """Lend a watcher to threads; those that outlive this, as after a second signal, send no more.
+
+    What they had in flight has no outcome then: the journal tells that it was sent.
+    """
+    turns = SerializedWatcher(watcher)
+    try:
+        yield turns
+    finally:
+        turns.close()
+
+
+def run_concurrently(works: Iterable[Callable[[], None]], width: int) -> None:
+    """Do pieces of work, up to `width` at a time, until all are done or one fails.
+
+    One that fails lets the others come to their end, begins none after them, and is raised. An
+    exception that strikes the caller itself is not kept waiting: the threads are left behind.
+    """
+    waiting = deque(works)
+    if width == 1 or len(waiting) == 1:
+        for work in waiting:
+            work()
+        return
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def run() -> None:
+        failure: BaseException | None = None
+        try:
+            while (work := _next_work(waiting)) is not None:
+                work()
+        except BaseException as struck:  # noqa: BLE001 - raised again by who waits for it
+            waiting.clear()
+            failure = struck
+        ended.put(failure)
+
+    width = min(width, len(waiting))
+    for number in range(width):
+        threading.Thread(target=run, name=f"apply-{number}", daemon=True).start()
+    failures = [each for _ in range(width) if (each := ended.get()) is not None]
+    if failures:
+        raise failures[0]
+
+
+def _next_work(waiting: deque[Callable[[], None]]) -> Callable[[], None] | None:
+    """Take the next piece; another thread may have been quicker."""
+    try:
+        return waiting.popleft()
+    except IndexError:
+        return None
+
+
+BatchChain = tuple[Batch, ...]
+"""Batches that go one after the other: the delete of ACLs, and the add that replaces them."""
+
+
+def concurrent_chains(batches: Sequence[Batch]) -> Iterator[tuple[BatchChain, ...]]:
+    """Cut batches, in their order, into waves of lanes that take the same steps.
+
+    A wave begins when the one before it is settled; its lanes touch different objects.
+    """
+    for _, wave in groupby(_batch_chains(batches), key=_chain_steps):
+        yield tuple(wave)
+
+
+def _batch_chains(batches: Sequence[Batch]) -> Iterator[BatchChain]:
+    lane: BatchChain = ()
+    for batch in batches:
+        if lane and not _has_same_changes(lane[-1], batch):
+            yield lane
+            lane = ()
+        lane += (batch,)
+    if lane:
+        yield lane
+
+
+def _has_same_changes(before: Batch, batch: Batch) -> bool:
+    """Whether both are about the same objects."""
+    return before.kind == batch.kind and before.changes == batch.changes
+
+
+def _chain_steps(lane: BatchChain) -> tuple[object, ...]:
+    return lane[0].kind, tuple(batch.step for batch in lane)
+
+
+def apply_plan(plan: Plan, means: ApplyContext) -> tuple[Outcome, ...]:
+    """Send every batch of the plan and tell what became of each change, in order of the batches.
+
+    Batches of the same step go up to `in_flight` at a time; a step begins when the one before it
+    is settled. One refused item never stops its neighbours; a stop or the deadline leaves the rest
+    SKIPPED. Nothing is called applied without an answer or a look at the cluster (design law 2),
+    and an applied change is verified when every broker serves it (design law 10).
+    """
+    ledger = ApplyProgress.from_plan(plan)
+    deadline = means.clock.now() + means.limits.total_s
+    with serialize_watcher(means.watcher) as watcher:
+        means = replace(means, watcher=watcher)
+        for wave in concurrent_chains(plan.batches):
+            works = [partial(_send_chain, lane, ledger, means, deadline) for lane in wave]
+            run_concurrently(works, means.limits.in_flight)
+        if means.limits.waits_for_visibility and not means.is_stopped():
+            wait_until_visible(ledger, means, deadline)
+        outcomes = ledger.outcomes()
+        watcher.on_outcomes([each for each in outcomes if each.status is Status.SKIPPED])
+    return outcomes
+
+
+def _send_chain(
+    lane: BatchChain, ledger: ApplyProgress, means: ApplyContext, deadline: float
+) -> None:
+    """Send the batches of a lane, each with what the one before it carried out.
+
+    A lane that was begun is finished, whatever asks to stop: an ACL that was deleted for another
+    one is not left missing.
+    """
+    todo = lane[0].changes
+    for batch in lane:
+        before = [ledger.get(each).steps_left for each in todo]
+        send_batch(replace(batch, changes=todo), ledger, means, deadline)
+        todo = tuple(
+            each
+            for each, left in zip(todo, before, strict=True)
+            if ledger.get(each).steps_left < left
+        )
+        means, deadline = replace(means, is_stopped=never_stop), inf

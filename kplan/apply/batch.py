@@ -1,0 +1,302 @@
+"""Send one batch: retry, split, and read the cluster where a response leaves doubt."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kplan.apply.limits import ApplyContext
+from kplan.apply.progress import ApplyProgress, ChangeProgress, add_hint, is_finished
+from kplan.cluster.errors import (
+    CLIENT_INVALID,
+    CLIENT_TIMED_OUT,
+    Handling,
+    client_refusal,
+    handling,
+    is_size_limit,
+)
+from kplan.cluster.specs import Verdict
+from kplan.model.errors import ClusterError
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Action, Batch, Change
+from kplan.model.refusal import Refusal, UnderWay
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Reading
+
+Doubt = tuple[Change, Refusal]
+
+
+def settle_doubts(
+    batch: Batch, doubts: Sequence[Doubt], ledger: ApplyProgress, means: ApplyContext
+) -> tuple[Change, ...]:
+    """Find out what became of items, and give back those that are worth another send.
+
+    An item that may still come about (no answer, K4-24) is looked for until `settle_s` is over,
+    sent once more, looked for again, and only then called unknown.
+    """
+    until = means.clock.now() + means.limits.settle_s
+    attempt = 0
+    open_ = list(doubts)
+    while open_:
+        reading = _read_objects(batch, open_, means)
+        if reading is not None:
+            seen = [(each, _decide(batch, each, reading, ledger, means)) for each in open_]
+            open_ = [each for each, line in seen if line is None]
+            lines = [line for _, line in seen if line is not None]
+            means.watcher.on_outcomes([each.outcome() for each in lines if is_finished(each)])
+        if not open_ or means.clock.now() >= until or means.is_stopped():
+            break
+        attempt += 1
+        means.wait(means.limits.pause_s(attempt, means.jitter))
+    return _retry_or_give_up(open_, ledger, means)
+
+
+def _read_objects(batch: Batch, doubts: Sequence[Doubt], means: ApplyContext) -> Reading | None:
+    try:
+        return means.kind(batch.kind).read(means.cluster, [change.identity for change, _ in doubts])
+    except ClusterError:
+        return None  # nobody answers now: look again until the time is over
+
+
+def _decide(
+    batch: Batch, doubt: Doubt, reading: Reading, ledger: ApplyProgress, means: ApplyContext
+) -> ChangeProgress | None:
+    """Give the line of an item whose fate the reading shows."""
+    change, refused = doubt
+    if means.kind(batch.kind).is_done(batch.step, change, reading):
+        return ledger.complete_step(change, means.clock.now(), note=_done_note(change, refused))
+    how = handling(refused)
+    is_there = change.identity in reading.objects
+    waits = how is Handling.IN_DOUBT or (
+        # The answer speaks of a topic that this broker has not heard of yet, or has still.
+        how is Handling.COMPARE
+        and (is_there is not _knows_object(refused) or _is_being_deleted(change, refused, reading))
+    )
+    if waits:
+        return None
+    return ledger.fail(
+        change, means.clock.now(), Status.FAILED, _explain_refusal(change, refused, reading)
+    )
+
+
+def _knows_object(refused: Refusal) -> bool:
+    """Whether the broker that refused knows the object."""
+    return refused.error != "UNKNOWN_TOPIC_OR_PARTITION"
+
+
+def _is_being_deleted(change: Change, refused: Refusal, reading: Reading) -> bool:
+    """Whether what is to be replaced is in the way still: some clusters delete it later."""
+    live = reading.objects.get(change.identity)
+    is_old = live is not None and change.is_recreated and live.uid == change.uid
+    return is_old and refused.error == "TOPIC_ALREADY_EXISTS"
+
+
+def _done_note(change: Change, refused: Refusal) -> str:
+    if handling(refused) is Handling.IN_DOUBT:
+        return "found on the cluster"
+    return "already absent" if change.action is Action.DELETE else "already as declared"
+
+
+def _explain_refusal(change: Change, refused: Refusal, reading: Reading) -> Refusal:
+    """Say what the look at the cluster showed."""
+    if handling(refused) is Handling.STALE and change.identity in reading.objects:
+        return add_hint(refused, "It was created again since the plan; plan again.")
+    if refused.error == "TOPIC_ALREADY_EXISTS":
+        way = f"To adopt it: kplan import '{change.address}' '{change.identity}'"
+        return add_hint(refused, f"It differs from what is declared. {way}")
+    if refused.error == "UNKNOWN_TOPIC_OR_PARTITION":
+        return add_hint(refused, "It vanished since the plan; plan again.")
+    return refused
+
+
+def _retry_or_give_up(
+    doubts: Sequence[Doubt], ledger: ApplyProgress, means: ApplyContext
+) -> tuple[Change, ...]:
+    """Send once more what did not come about; after that it stays unknown."""
+    again: list[Change] = []
+    given_up: list[Outcome] = []
+    for change, refused in doubts:
+        if ledger.get(change).tries == 1 and not means.is_stopped():
+            again.append(change)
+        else:
+            status = Status.UNKNOWN if handling(refused) is Handling.IN_DOUBT else Status.FAILED
+            given_up.append(ledger.fail(change, means.clock.now(), status, refused).outcome())
+    means.watcher.on_outcomes(given_up)
+    return tuple(again)
+
+
+Chunk = tuple[Change, ...]
+
+
+@dataclass(slots=True)
+class RequestResult:
+    """The items of one request, sorted by what is to be done with them next.
+
+    Nothing is to be done for those of the `told`: these are their outcomes.
+    """
+
+    retry: list[Change] = field(default_factory=list)
+    split: list[tuple[Change, Refusal]] = field(default_factory=list)
+    in_doubt: list[tuple[Change, Refusal]] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
+    pause_s: float = 0.0
+
+
+def send_batch(batch: Batch, ledger: ApplyProgress, means: ApplyContext, deadline: float) -> None:
+    """Send the batch until each of its items has an outcome for this step.
+
+    Items that ask for patience are sent again together; a request that is too large, or spoilt by
+    one of its items, is halved until the guilty item stands alone (traps 3 and 4). So is one that
+    is refused whole for what may be its size; an item that is refused alone for the same reason
+    proves that it was not, and speaks for all of them.
+    """
+    queue: deque[Chunk] = deque([batch.changes])
+    while queue:
+        changes = tuple(each for each in queue.popleft() if ledger.get(each).has_steps_left)
+        if not changes:
+            continue
+        if means.is_stopped():
+            return
+        if means.clock.now() >= deadline and not _is_under_way(changes, ledger):
+            _fail_late(changes, ledger, means)
+            continue
+        sorted_out = _send_request(batch, changes, ledger, means)
+        if (proof := _single_refusal(changes, ledger)) is not None:
+            _fail_same(queue, proof, ledger, means)
+        resend = settle_doubts(batch, sorted_out.in_doubt, ledger, means)
+        queue.extendleft(reversed(_split(changes, sorted_out.split, ledger, means)))
+        again = tuple(sorted_out.retry) + resend
+        if again:
+            means.wait(sorted_out.pause_s)
+            queue.append(again)
+
+
+def _fail_late(changes: Chunk, ledger: ApplyProgress, means: ApplyContext) -> None:
+    """Fail what was put off until the time was over; what was not sent yet stays so."""
+    refusals = ((each, ledger.get(each).refusal) for each in changes)
+    means.watcher.on_outcomes(
+        [_fail(each, why, ledger, means) for each, why in refusals if why is not None]
+    )
+
+
+def _is_under_way(changes: Chunk, ledger: ApplyProgress) -> bool:
+    """Whether all of it was begun and only looked at: that is no sending, and has no deadline."""
+    return all(ledger.get(each).is_under_way for each in changes)
+
+
+def _send_request(
+    batch: Batch, changes: Chunk, ledger: ApplyProgress, means: ApplyContext
+) -> RequestResult:
+    if not _is_under_way(changes, ledger):
+        means.watcher.on_send(batch, changes)
+        ledger.start(changes, means.clock.now())
+    found = RequestResult()
+    verdicts = _request_verdicts(batch, changes, means)
+    if ways := [each for each in verdicts.values() if isinstance(each, UnderWay) and each.total]:
+        means.watcher.on_reassignment(ways[0].left, ways[0].total)
+    if (alike := _common_refusal(changes, verdicts)) is not None:
+        found.split = [(change, alike) for change in changes]
+        for change in changes:
+            ledger.defer(change, alike)
+        return found
+    for change in changes:
+        if change.identity not in verdicts:
+            found.in_doubt.append((change, client_refusal(CLIENT_TIMED_OUT, "No answer came.")))
+        elif (refused := verdicts[change.identity]) is None:
+            _complete(change, found, ledger, means)
+        else:
+            _classify(change, refused, found, ledger, means)
+    means.watcher.on_outcomes(found.outcomes)
+    return found
+
+
+def _request_verdicts(
+    batch: Batch, changes: Chunk, means: ApplyContext
+) -> Mapping[Identity, Verdict]:
+    """Send one request. What refuses the call as a whole refuses each of its items."""
+    try:
+        return means.kind(batch.kind).apply(means.cluster, batch.step, changes)
+    except ClusterError as failure:
+        refused = client_refusal(CLIENT_INVALID, f"{failure.summary}: {failure.detail}")
+        return dict.fromkeys((each.identity for each in changes), refused)
+
+
+def _common_refusal(changes: Chunk, verdicts: Mapping[Identity, Verdict]) -> Refusal | None:
+    """Give the one refusal of a whole request, where its code may speak of the request's size."""
+    met = {verdicts.get(change.identity) for change in changes}
+    refused = met.pop() if len(changes) > 1 and len(met) == 1 else None
+    return refused if refused is not None and refused.error in _SIZE_ERRORS else None
+
+
+_SIZE_ERRORS = frozenset(("POLICY_VIOLATION", "INVALID_REQUEST"))
+
+
+def _single_refusal(changes: Chunk, ledger: ApplyProgress) -> Refusal | None:
+    """Give the refusal of an item that stood alone, unless it speaks of size all the same."""
+    refused = ledger.get(changes[0]).refusal
+    if len(changes) > 1 or refused is None or refused.error not in _SIZE_ERRORS:
+        return None
+    return None if is_size_limit(refused) else refused
+
+
+def _fail_same(
+    queue: deque[Chunk], proof: Refusal, ledger: ApplyProgress, means: ApplyContext
+) -> None:
+    """Fail all items whose last answer was the one that the proof got alone."""
+    lines = (ledger.get(change) for chunk in queue for change in chunk)
+    alike = [each.change for each in lines if each.has_steps_left and each.refusal == proof]
+    means.watcher.on_outcomes([_fail(each, proof, ledger, means) for each in alike])
+
+
+def _classify(
+    change: Change,
+    refused: Refusal,
+    found: RequestResult,
+    ledger: ApplyProgress,
+    means: ApplyContext,
+) -> None:
+    attempts = ledger.get(change).tries
+    match handling(refused):
+        case Handling.RETRY | Handling.THROTTLED as how if (
+            # Who is throttled is told when to come back, and may do so until the time is over.
+            how is Handling.THROTTLED or attempts < means.limits.max_attempts
+        ):
+            found.retry.append(change)
+            ledger.defer(change, refused)
+            pause = means.limits.pause_s(attempts, means.jitter)
+            found.pause_s = max(found.pause_s, pause, refused.throttle_ms / 1000)
+        case Handling.SPLIT:
+            found.split.append((change, refused))
+        case Handling.IN_DOUBT | Handling.COMPARE | Handling.STALE:
+            found.in_doubt.append((change, refused))
+        case Handling.CONVERGED:
+            _complete(change, found, ledger, means, note=refused.message)
+        case _:
+            found.outcomes.append(_fail(change, refused, ledger, means))
+
+
+def _split(
+    changes: Chunk,
+    refused: Sequence[tuple[Change, Refusal]],
+    ledger: ApplyProgress,
+    means: ApplyContext,
+) -> list[Chunk]:
+    if not refused:
+        return []
+    if len(changes) == 1:
+        means.watcher.on_outcomes([_fail(*refused[0], ledger, means)])
+        return []
+    rest = tuple(change for change, _ in refused)
+    middle = max(1, len(rest) // 2)
+    return [half for half in (rest[:middle], rest[middle:]) if half]
+
+
+def _complete(
+    change: Change, found: RequestResult, ledger: ApplyProgress, means: ApplyContext, note: str = ""
+) -> None:
+    line = ledger.complete_step(change, means.clock.now(), note=note)
+    if is_finished(line):
+        found.outcomes.append(line.outcome())
+
+
+def _fail(change: Change, refused: Refusal, ledger: ApplyProgress, means: ApplyContext) -> Outcome:
+    return ledger.fail(change, means.clock.now(), Status.FAILED, refused).outcome()

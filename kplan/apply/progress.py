@@ -1,0 +1,144 @@
+"""What is known of every change while a plan is applied."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from kplan.kinds.acl import Acl
+from kplan.kinds.secrecy import without_secrets
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Action, Change, Plan
+from kplan.model.refusal import Refusal, UnderWay
+from kplan.model.resource import Identity
+
+ChangeKey = tuple[str, Identity]
+
+
+@dataclass(slots=True)
+class ChangeProgress:
+    """One change: what is still to be sent for it, and what became of what was sent.
+
+    `tries` counts the sends of the step that is being carried out, and `attempts` those of the step
+    that took the most. What is `is_under_way` was begun, and is only looked at until it is done.
+    """
+
+    change: Change
+    steps_left: int
+    steps_done: int = 0
+    status: Status = Status.APPLIED
+    refusal: Refusal | None = None
+    note: str = ""
+    attempts: int = 0
+    tries: int = 0
+    started: float | None = None
+    ended: float = 0.0
+    uid: str = ""
+    is_verified: bool = False
+    is_under_way: bool = False
+
+    @property
+    def has_steps_left(self) -> bool:
+        """Whether a further step may be sent."""
+        return self.status is Status.APPLIED and self.steps_left > 0
+
+    def outcome(self) -> Outcome:
+        """Say what became of the change; steps that are left to do make it SKIPPED."""
+        status, note = self.status, self.note
+        if self.has_steps_left:
+            status, note = Status.SKIPPED, "done in part" if self.steps_done else note
+        elif self.status is not Status.APPLIED and self.steps_done and self.change.is_recreated:
+            note = "deleted, and not created again yet: the next apply creates it"
+        elapsed = 0 if self.started is None else max(0, round((self.ended - self.started) * 1000))
+        return Outcome(
+            self.change,
+            status,
+            self.refusal,
+            self.attempts,
+            elapsed,
+            note,
+            self.is_verified,
+            self.uid,
+        )
+
+
+@dataclass(slots=True)
+class ApplyProgress:
+    """All lines, by kind and identity."""
+
+    changes: dict[ChangeKey, ChangeProgress] = field(default_factory=dict)
+
+    @classmethod
+    def from_plan(cls, plan: Plan) -> "ApplyProgress":
+        """Open a line for every change of the plan's batches."""
+        ledger = cls()
+        for batch in plan.batches:
+            for change in batch.changes:
+                line = ledger.changes.setdefault(change_key(change), ChangeProgress(change, 0))
+                line.steps_left += 1
+        return ledger
+
+    def get(self, change: Change) -> ChangeProgress:
+        """Give the line of a change."""
+        return self.changes[change_key(change)]
+
+    def start(self, changes: Sequence[Change], now: float) -> None:
+        """Note that a request with these changes goes out."""
+        for change in changes:
+            line = self.get(change)
+            line.tries += 1
+            line.attempts = max(line.attempts, line.tries)
+            line.started = now if line.started is None else line.started
+
+    def complete_step(self, change: Change, now: float, *, note: str = "") -> ChangeProgress:
+        """Note that a step was carried out."""
+        line = self.get(change)
+        line.steps_left -= 1
+        line.steps_done += 1
+        line.tries, line.refusal = 0, None
+        line.ended = now
+        line.note = note or line.note
+        if change.action is Action.REPLACE and not line.steps_left and line.started is not None:
+            # From the send of the delete to the answer of the add: the access gap is no longer.
+            gap = f"{_gap_kind(change)} for at most {(now - line.started) * 1000:.0f} ms"
+            line.note = "never without access" if change.adds_first else gap
+        return line
+
+    def defer(self, change: Change, refusal: Refusal) -> None:
+        """Note why a step is to be sent again; where that never comes to be, it is told."""
+        line = self.get(change)
+        line.is_under_way = isinstance(refusal, UnderWay)
+        plain = refusal.plain() if isinstance(refusal, UnderWay) else refusal
+        line.refusal = without_secrets(plain, change)
+
+    def fail(self, change: Change, now: float, status: Status, refusal: Refusal) -> ChangeProgress:
+        """Note that a step was refused, or that nobody knows."""
+        line = self.get(change)
+        line.ended, line.status = now, status
+        line.refusal = without_secrets(refusal, change)
+        return line
+
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Say what became of every change, in order of the plan's batches."""
+        return tuple(line.outcome() for line in self.changes.values())
+
+
+def _gap_kind(change: Change) -> str:
+    if change.is_recreated:
+        return "away"
+    before = change.before
+    is_deny = isinstance(before, Acl) and before.acl_permission_type == "Deny"
+    return "without the Deny" if is_deny else "without access"
+
+
+def change_key(change: Change) -> ChangeKey:
+    """Tell changes apart; an address can hold two of them (the old object and the new one)."""
+    return change.kind, change.identity
+
+
+def add_hint(refusal: Refusal, text: str) -> Refusal:
+    """Add a sentence to the broker's message."""
+    return replace(refusal, message=f"{refusal.message.rstrip('. ')}. {text}".lstrip(". "))
+
+
+def is_finished(line: ChangeProgress) -> bool:
+    """Whether nothing more will be sent for the change."""
+    return not line.has_steps_left

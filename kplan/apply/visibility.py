@@ -1,0 +1,136 @@
+"""Wait until every broker serves what was applied (design law 10)."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import TypeVar
+
+from kplan.apply.limits import ApplyContext
+from kplan.apply.progress import ApplyProgress, ChangeProgress
+from kplan.model.errors import ClusterError
+from kplan.model.outcome import Status
+from kplan.model.resource import Identity
+
+Answer = TypeVar("Answer")
+
+_STOP_CHECK_S = 0.5  # how long a request to stop may go unnoticed
+_MIN_WAIT_S = 0.05
+
+
+def ask_concurrently(
+    questions: Mapping[int, Callable[[], Answer]], means: ApplyContext, until: float
+) -> dict[int, Answer]:
+    """Ask all at once; what has no answer at `until`, or when somebody asks to stop, is left out.
+
+    A request that hangs is left behind with its thread, which ends with the process. What a
+    question raises is raised.
+    """
+    told: SimpleQueue[tuple[int, Answer] | BaseException] = SimpleQueue()
+
+    def ask(number: int, question: Callable[[], Answer]) -> None:
+        try:
+            told.put((number, question()))
+        except BaseException as failure:  # noqa: BLE001 - raised again by who waits for it
+            told.put(failure)
+
+    for each in questions.items():
+        Thread(target=ask, args=each, name=f"look-{each[0]}", daemon=True).start()
+    found: dict[int, Answer] = {}
+    while len(found) < len(questions):
+        left = until - means.clock.now()
+        try:
+            answer = told.get(timeout=min(_STOP_CHECK_S, max(left, _MIN_WAIT_S)))
+        except Empty:
+            if means.is_stopped() or means.clock.now() >= until:
+                break
+            continue
+        if isinstance(answer, BaseException):
+            raise answer
+        found[answer[0]] = answer[1]
+    return found
+
+
+def wait_until_visible(ledger: ApplyProgress, means: ApplyContext, deadline: float) -> None:
+    """Ask every broker for every applied change until all serve it or `visible_s` is over.
+
+    Marks the lines verified and notes the topic ids. A broker that cannot be asked leaves what it
+    was asked for unverified; the wait goes on, within its bound, which holds for a request that
+    hangs too.
+    """
+    applied = [
+        line
+        for line in ledger.changes.values()
+        if line.status is Status.APPLIED and line.steps_left == 0
+    ]
+    if not applied:
+        return
+    means.watcher.on_visibility(len(applied), len(applied))
+    until = min(deadline, means.clock.now() + means.limits.visible_s)
+    begun = means.clock.now()
+    brokers = ask_concurrently({0: lambda: _read_brokers(means)}, means, until).get(0, _NO_BROKER)
+    waiting = {broker: list(applied) for broker in brokers}
+    while True:
+        asked = {
+            broker: partial(_find_unserved, broker, lines, means)
+            for broker, lines in waiting.items()
+        }
+        waiting |= ask_concurrently(asked, means, until)
+        waiting = {broker: left for broker, left in waiting.items() if left}
+        late = {id(line) for lines in waiting.values() for line in lines}
+        means.watcher.on_visibility(len(late), len(applied))
+        if not waiting or means.clock.now() >= until or means.is_stopped():
+            break
+        means.wait(_pause_s(means.clock.now() - begun))
+    for line in applied:
+        line.is_verified = id(line) not in late
+
+
+def _pause_s(waited_s: float) -> float:
+    """Look again after a tenth of the time that was waited: seldom, and hardly ever too late."""
+    return min(max(waited_s / 10, 0.05), 2.0)
+
+
+_NO_BROKER = (-1,)
+"""There is nobody to ask now: what was applied stays unverified."""
+
+
+def _read_brokers(means: ApplyContext) -> tuple[int, ...]:
+    try:
+        return means.cluster.describe().witnesses or _NO_BROKER
+    except ClusterError:
+        return _NO_BROKER
+
+
+def _find_unserved(
+    broker: int, lines: Sequence[ChangeProgress], means: ApplyContext
+) -> list[ChangeProgress]:
+    left: list[ChangeProgress] = []
+    for kind, members in _group_by_kind(lines):
+        served = _read_served(kind, broker, members, means)
+        for line in members:
+            if line.change.identity in served:
+                line.uid = served[line.change.identity] or line.uid
+            else:
+                left.append(line)
+    return left
+
+
+def _read_served(
+    kind: str, broker: int, lines: Sequence[ChangeProgress], means: ApplyContext
+) -> Mapping[Identity, str]:
+    if broker < 0:
+        return {}
+    try:
+        return means.kind(kind).served(means.cluster, broker, [line.change for line in lines])
+    except ClusterError:
+        return {}
+
+
+def _group_by_kind(lines: Iterable[ChangeProgress]) -> list[tuple[str, list[ChangeProgress]]]:
+    ordered = sorted(lines, key=lambda line: line.change.kind)
+    return [
+        (kind, list(members))
+        for kind, members in groupby(ordered, key=lambda line: line.change.kind)
+    ]

@@ -1,0 +1,97 @@
+"""Import one object, a whole cluster, or what a Terraform state owns, and show the result."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from kplan.cli import wiring
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import InputOptions, StateOptions
+from kplan.cli.progress import show_progress
+from kplan.cli.session import Session
+from kplan.model.errors import UsageError
+from kplan.model.state import Owned
+from kplan.report import views
+from kplan.workflow.import_all import import_all
+from kplan.workflow.import_tfstate import import_tfstate
+from kplan.workflow.imports import import_object
+
+_MAX_REASONS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """What is to be taken over. An empty text stands for what was not given."""
+
+    address: str = ""
+    identity: str = ""
+    all: bool = False
+    prefix: str = ""
+    generate_config: str = ""
+    from_tfstate: str = ""
+
+    def check(self) -> None:
+        """Refuse what says too much or too little. Raises UsageError."""
+        ways = (bool(self.address or self.identity), self.all, bool(self.from_tfstate))
+        if sum(ways) != 1:
+            raise UsageError(
+                "Say what to take over: ADDRESS and ID, -all, or -from-tfstate=FILE.",
+                "See the examples of `kplan import -help`.",
+            )
+        if ways[0] and not (self.address and self.identity):
+            raise UsageError("An import takes an ADDRESS and the ID of an object.")
+        if self.all != bool(self.generate_config):
+            raise UsageError("-all and -generate-config=FILE go together.")
+        if self.prefix and not self.all:
+            raise UsageError("-prefix goes with -all.")
+
+
+def run_import(
+    session: Session, wish: ImportOptions, inputs: InputOptions, states: StateOptions
+) -> int:
+    """Take over what is wished for, say what became of it, and give the exit code."""
+    wish.check()
+    project = wiring.build_project(session, states, inputs)
+    with show_progress(session.terminal) as shown:
+        ports = wiring.build_ports(session, "import", states, shown)
+        if wish.all:
+            file = Path(wish.generate_config)
+            every = import_all(project, file, wish.prefix, ports)
+            owned, why = every.owned, [f"{each.identity}: {each.reason}" for each in every.left_out]
+            why += [f"all {kind}: {reason}" for kind, reason in sorted(every.unread.items())]
+            ending = [f"Their configuration is in {file}; the next plan is empty."] if owned else []
+        elif wish.from_tfstate:
+            file = Path(wish.from_tfstate)
+            taken = import_tfstate(project, file, _read_file(file), ports)
+            owned, why = taken.owned, [f"{each.address}: {each.reason}" for each in taken.left_out]
+            ending = ["Terraform must not apply this folder any more."] if owned else []
+        else:
+            one = import_object(project, wish.address, wish.identity, ports)
+            session.terminal.write_stdout(
+                f"Import successful: {one.address} now owns {one.identity}."
+            )
+            return ExitCode.DONE
+    _show_result(session, owned, why, ending)
+    return ExitCode.DONE
+
+
+def _show_result(
+    session: Session, owned: Iterable[Owned], why: list[str], ending: Iterable[str]
+) -> None:
+    look = session.terminal.stdout_style
+    notes = tuple(_left_out_lines(why))
+    session.terminal.write_stdout(views.imported_text(tuple(owned), (*ending, *notes), look))
+
+
+def _left_out_lines(why: list[str]) -> Iterator[str]:
+    for each in why[:_MAX_REASONS]:
+        yield f"Left out: {each.rstrip('.')}."
+    if (more := len(why) - _MAX_REASONS) > 0:
+        yield f"Left out: {more:,} more."
+
+
+def _read_file(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as failure:
+        raise UsageError(f"{file} cannot be read: {failure.strerror}.") from None

@@ -1,0 +1,1 @@
+"""`kplan apply`, `destroy`, `wait` and `records delete`."""

@@ -1,0 +1,108 @@
+"""Delete records: show the plan, ask for approval, delete, and show the outcomes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kplan.cli import approval, wiring
+from kplan.cli.exit_code import ExitCode, refusals_exit
+from kplan.cli.options import InputOptions, OutputOptions, StateOptions
+from kplan.cli.progress import Progress, show_progress
+from kplan.cli.session import Session
+from kplan.model.errors import UsageError
+from kplan.model.outcome import Status
+from kplan.model.record_deletion import CutOutcome, DeletionPlan
+from kplan.report.documents.record_deletion import (
+    deletion_data,
+    deletion_outcome_document,
+    deletion_plan_document,
+)
+from kplan.report.formats.json_text import json_text
+from kplan.report.formats.text import text
+from kplan.workflow.record_deletion import Deleted, Wanted, delete_records
+
+QUESTION = """
+Do you really want to delete these records?
+  They are gone for every consumer. There is no undo.
+  Only 'yes' will be accepted to confirm.
+
+  Enter a value: """
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDeletionOptions:
+    """What is to be deleted, and how that is approved and told; with `dry_run` only shown."""
+
+    request: Wanted
+    inputs: InputOptions
+    states: StateOptions
+    output: OutputOptions
+    auto_approve: bool = False
+    dry_run: bool = False
+
+    @property
+    def needs_approval(self) -> bool:
+        """Whether somebody has to say yes."""
+        return not (self.auto_approve or self.dry_run)
+
+
+def run_record_deletion(session: Session, wish: RecordDeletionOptions) -> int:
+    """Plan, ask and delete; give the exit code.
+
+    Raises:
+        UsageError: nobody can be asked, before any work.
+
+    """
+    if wish.needs_approval:
+        if wish.output.json:
+            raise UsageError("-json needs -auto-approve or -dry-run: it cannot ask.")
+        approval.check_can_approve(session, auto_approve=False, may_ask=wish.inputs.input)
+    with show_progress(session.terminal) as shown:
+
+        def approve(plan: DeletionPlan) -> bool:
+            _show_plan(session, shown, wish, plan)
+            if wish.dry_run or not wish.needs_approval:
+                return not wish.dry_run
+            return not plan.granted or approval.ask_approval(session, shown, QUESTION)
+
+        ports = wiring.build_ports(session, "records delete", wish.states, shown)
+        project = wiring.build_project(session, wish.states, wish.inputs)
+        done = delete_records(project, wish.request, ports, approve)
+    if wish.output.json:
+        session.terminal.write_stdout(json_text(deletion_data(done.plan, done.outcomes)))
+    elif done.is_approved:
+        look = session.terminal.stdout_style
+        session.terminal.write_stdout(text(deletion_outcome_document(done.outcomes), look))
+    return _exit_code(wish, done)
+
+
+def _show_plan(
+    session: Session, shown: Progress, wish: RecordDeletionOptions, plan: DeletionPlan
+) -> None:
+    if not wish.output.json:
+        with shown.pause():
+            look = session.terminal.stdout_style
+            session.terminal.write_stdout(text(deletion_plan_document(plan), look))
+
+
+def _exit_code(wish: RecordDeletionOptions, done: Deleted) -> ExitCode:
+    detailed = wish.output.detailed_exitcode
+    if done.is_approved:
+        return _outcomes_exit(done.outcomes, detailed=detailed)
+    if not wish.dry_run:
+        return ExitCode.ERROR  # somebody looked at it and did not say yes
+    if done.plan.refusals:
+        return ExitCode.REFUSED if detailed else ExitCode.ERROR
+    return ExitCode.CHANGES if detailed and done.plan.granted else ExitCode.DONE
+
+
+def _outcomes_exit(outcomes: Sequence[CutOutcome], *, detailed: bool) -> ExitCode:
+    met = {each.status for each in outcomes}
+    if met <= {Status.APPLIED}:
+        return ExitCode.DONE
+    if not detailed:
+        return ExitCode.ERROR
+    if Status.UNKNOWN in met:
+        return ExitCode.UNKNOWN
+    gone = any(each.status is Status.APPLIED and each.cut.records for each in outcomes)
+    refusals = [each.refusal for each in outcomes if each.refusal is not None]
+    return ExitCode.PARTIAL if gone else refusals_exit(refusals)

@@ -1,0 +1,54 @@
+"""Wait until every broker serves what was applied, and show what is pending."""
+
+import json
+
+from kplan.apply.limits import Limits
+from kplan.cli import wiring
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import InputOptions, OutputOptions, StateOptions, duration_s
+from kplan.cli.progress import show_progress
+from kplan.cli.session import Session
+from kplan.cli.watcher import ApplyWatcher
+from kplan.model.errors import UsageError
+from kplan.report.documents.units import counted
+from kplan.workflow.waiting import Waited, wait
+
+
+def wait_for_visibility(
+    session: Session,
+    inputs: InputOptions,
+    states: StateOptions,
+    answer: OutputOptions,
+    timeout: str,
+) -> int:
+    """Wait, say what is served and what is not, and give the exit code. Raises UsageError."""
+    seconds = duration_s("-timeout", timeout)
+    if seconds <= 0:
+        raise UsageError("-timeout must be greater than 0.")
+    project = wiring.build_project(session, states, inputs)
+    with show_progress(session.terminal) as shown:
+        ports = wiring.build_ports(session, "wait", states, shown, seconds)
+        watcher = ApplyWatcher(shown, session.signals, session.terminal.stderr_style)
+        found = wait(project, Limits(visible_s=seconds), ports, watcher)
+    session.terminal.write_stdout(_json(found) if answer.json else _text(found))
+    if not found.pending:
+        return ExitCode.DONE
+    return ExitCode.UNKNOWN if answer.detailed_exitcode else ExitCode.ERROR
+
+
+def _text(found: Waited) -> str:
+    if not (found.served or found.pending):
+        return "Nothing is waited for: every broker serves what was applied."
+    lines = [f"Not served by every broker yet: {each.address}" for each in found.pending]
+    both = counted(len(found.served) + len(found.pending), "object")
+    return "\n".join([*lines, f"Every broker serves {len(found.served):,} of {both}."])
+
+
+def _json(found: Waited) -> str:
+    return json.dumps(
+        {
+            "served": [str(each.address) for each in found.served],
+            "pending": [str(each.address) for each in found.pending],
+        },
+        indent=2,
+    )

@@ -1,0 +1,120 @@
+"""Show plans, outcomes, states and drift: results on stdout, diagnostics and hints on stderr."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+
+from kplan.cli.diagnostics import show_diagnostics, timestamp
+from kplan.cli.environment import is_ci
+from kplan.cli.options import PlanningOptions
+from kplan.cli.session import Session
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.outcome import Status
+from kplan.model.plan import Plan
+from kplan.model.state import State
+from kplan.report import views
+from kplan.report.documents.drift import Coverage
+from kplan.workflow import saved
+from kplan.workflow.drift import Drifted
+from kplan.workflow.execution import Applied
+from kplan.workflow.plan import Planned
+from kplan.workflow.project import Ports
+
+
+def show_plan(
+    session: Session, made: Planned, planning: PlanningOptions, *, is_told: bool = False
+) -> None:
+    """Show a plan as text, and its problems; `is_told` by a report, the text is left out."""
+    if not is_told:
+        session.terminal.write_stdout(plan_text(session, made.plan, group=planning.group))
+    found = made.plan.problems
+    if planning.compact_warnings:
+        session.terminal.write_stderr(
+            _warning_summaries(each for each in found if not each.is_error)
+        )
+        found = tuple(each for each in found if each.is_error)
+    show_diagnostics(found, session.terminal, sources=made.configuration.sources)
+
+
+def plan_text(session: Session, plan: Plan, *, group: bool | None) -> str:
+    """Write a plan; for automation every ACL has a line that tools can find."""
+    if group is None:
+        group = not session.terminal.is_automation and not is_ci(session.environ)
+    return views.plan_text(plan, session.terminal.stdout_style, group_acls=group)
+
+
+def stream_plan(session: Session, made: Planned, *, whole: bool = False) -> None:
+    """Write a plan and its problems as messages, one a line; `whole` adds the plan itself."""
+    at = timestamp()
+    session.terminal.write_stdout(views.version_line(at) + views.plan_stream(made.plan, at))
+    if whole:
+        session.terminal.write_stdout(views.plan_line(made.plan, at))
+    show_diagnostics(
+        made.plan.problems,
+        session.terminal,
+        is_stream=True,
+        sources=made.configuration.sources,
+    )
+
+
+def show_save_hint(session: Session, made: Planned) -> None:
+    """Say how the plan can be kept, to whoever has a plan to keep and reads this."""
+    if made.plan.is_applyable and not session.terminal.is_automation:
+        session.terminal.write_stderr(
+            "\nNote: the plan is not saved. To apply just this one: kplan plan -out=FILE"
+        )
+
+
+def save_plan(session: Session, made: Planned, path: Path, ports: Ports, ttl: timedelta) -> None:
+    """Save a plan that is good for `ttl`, and say how to go on."""
+    saved.save(made, path, ports, show=views.plan_json(made.plan).encode(), ttl=ttl)
+    if not session.terminal.is_automation:
+        session.terminal.write_stderr(
+            f"\nThe plan is saved in {path}. To carry out just that:\n    kplan apply {path}"
+        )
+
+
+def show_outcomes(session: Session, done: Applied, again: str) -> None:
+    """Sum up an apply, and show the outputs of a whole one; `again` goes on where it stopped."""
+    terminal = session.terminal
+    terminal.write_stderr("\n")
+    imported = done.planned.plan.imported
+    terminal.write_stdout(
+        views.apply_text(done.outcomes, terminal.stdout_style, again=again, imported=imported)
+    )
+    if all(each.status is Status.APPLIED for each in done.outcomes):
+        terminal.write_stdout(_outputs_text(session, done.state))
+
+
+def state_text(session: Session, state: State) -> str:
+    """Write what is owned, and the outputs."""
+    owned = views.state_show_text(tuple(state.owned.values()), session.terminal.stdout_style)
+    return owned + _outputs_text(session, state)
+
+
+def _outputs_text(session: Session, state: State) -> str:
+    if not state.outputs:
+        return ""
+    return f"\nOutputs:\n\n{views.outputs_text(state.outputs, session.terminal.stdout_style)}"
+
+
+def drift_coverage(found: Drifted, *, lists: bool) -> Coverage:
+    """Say how much of the cluster a drift speaks of."""
+    applied = found.state.applied_plans
+    return Coverage(
+        found.managed,
+        found.unmanaged,
+        found.unread,
+        found.hidden,
+        found.cluster["id"],
+        found.ignored,
+        applied[-1] if applied else None,
+        found.state.serial,
+        lists,
+    )
+
+
+def _warning_summaries(warnings: Iterable[Diagnostic]) -> str:
+    lines = sorted(f"- {each.summary} [{each.code}]" for each in warnings)
+    counted = [f"{line} ({lines.count(line)})" for line in sorted(set(lines))]
+    return "\n".join(["Warnings:", *counted]) if counted else ""

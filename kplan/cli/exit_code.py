@@ -1,0 +1,96 @@
+"""What the process answers to its caller: the one table of exit codes."""
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+from kplan.model.errors import KplanError
+
+if TYPE_CHECKING:  # help must not wait for what only verbs need
+    from kplan.model.outcome import Outcome
+    from kplan.model.plan import Plan
+    from kplan.model.refusal import Refusal
+
+
+class ExitCode(IntEnum):
+    """The codes of every verb. From REFUSED on only with `-detailed-exitcode`, else 1.
+
+    A verb that only asks answers PARTLY where it could not read all (K117-08).
+    """
+
+    DONE = 0
+    ERROR = 1
+    CHANGES = 2
+    REFUSED = 3
+    PARTIAL = 4
+    UNKNOWN = 5
+    STALE = 6
+    UNREACHABLE = 7
+
+
+GUARD_CODES = frozenset(
+    {"KP232", "KP235", "KP240", "KP451", "KP452", "KP329", "KP441", "KP442", "KP443"}
+)
+"""Codes of what a plan must not do: delete what is protected, all, or too much; be refused."""
+
+
+def error_exit(error: KplanError, *, detailed: bool) -> ExitCode:
+    """Tell why the run stopped, as exactly as was asked for."""
+    return ExitCode(error.detailed_exit) if detailed else ExitCode.ERROR
+
+
+def plan_exit(plan: "Plan", *, detailed: bool) -> ExitCode:
+    """Tell whether there is something to do; what could not be read or planned is an error."""
+    if plan.has_errors or plan.unread:
+        faults = {each.code for each in plan.diagnostics if each.is_error}
+        is_refused = detailed and bool(faults) and faults <= GUARD_CODES
+        return ExitCode.REFUSED if is_refused else ExitCode.ERROR
+    if plan.refused:
+        return ExitCode.REFUSED if detailed else ExitCode.ERROR
+    return ExitCode.CHANGES if detailed and plan.has_changes else ExitCode.DONE
+
+
+def outcomes_exit(
+    plan: "Plan", outcomes: Sequence["Outcome"], *, detailed: bool, waited: bool = False
+) -> ExitCode:
+    """Tell the worst that became of a plan; an unknown outcome is worse than a failed one.
+
+    What could not be read was not done: it counts as failed (K4-51). What was waited for and is
+    not seen on every broker is not known to be there (K4-49, design law 10).
+    """
+    from kplan.model.outcome import Status  # noqa: PLC0415 - as above
+
+    met = {outcome.status for outcome in outcomes}
+    if waited and any(each.status is Status.APPLIED and not each.is_verified for each in outcomes):
+        met.add(Status.UNKNOWN)
+    if plan.unread or plan.refused:
+        met.add(Status.FAILED)
+    if met <= {Status.APPLIED}:
+        return ExitCode.DONE
+    if not detailed:
+        return ExitCode.ERROR
+    if Status.UNKNOWN in met:
+        return ExitCode.UNKNOWN
+    failed = [each for each in outcomes if each.status is Status.FAILED]
+    stopped = {each.change.key for each in failed}
+    if not plan.unread and Status.SKIPPED not in met and stopped <= plan.refused:
+        return ExitCode.REFUSED  # what could be done was done
+    if Status.APPLIED in met:
+        return ExitCode.PARTIAL
+    return refusals_exit([each.refusal for each in failed if each.refusal is not None])
+
+
+def refusals_exit(refusals: Sequence["Refusal"]) -> ExitCode:
+    """Tell apart a policy's word and objects that moved since the plan."""
+    from kplan.cluster.errors import Handling, handling  # noqa: PLC0415 - as above
+
+    if refusals and all(handling(each) is Handling.STALE for each in refusals):
+        return ExitCode.STALE
+    if refusals and all(each.error == "POLICY_VIOLATION" for each in refusals):
+        return ExitCode.REFUSED
+    return ExitCode.ERROR
+
+
+def signal_exit(number: int) -> int:
+    """Give the code shells expect after a signal: 129 SIGHUP, 130 SIGINT, 143 SIGTERM."""
+    return 128 + number

@@ -1,0 +1,1 @@
+"""`kplan fleet`: many clusters, on Spark."""

@@ -1,0 +1,212 @@
+"""What all fleet verbs share: options, ports, and how results are shown."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import InputOptions, Json, Report, StateOptions, duration_s
+from kplan.cli.progress import Progress, show_progress
+from kplan.cli.report_option import prepare_reports
+from kplan.cli.session import Session
+from kplan.model.errors import ConfigError, KplanError, UsageError
+
+if TYPE_CHECKING:  # help needs none of these
+    from kplan.cluster.port import Cluster
+    from kplan.config.fleet_file import FleetCluster
+    from kplan.model.diagnostic import Diagnostic
+    from kplan.model.tables import Figures
+    from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
+
+
+@dataclass(frozen=True, slots=True)
+class SparkOptions:
+    """Which Spark works, and on which clusters of the fleet."""
+
+    cluster: Annotated[
+        list[str],
+        typer.Option("--cluster", metavar="NAME", help="Only this cluster (repeatable)."),
+    ] = field(default_factory=list)
+    master: Annotated[
+        str,
+        typer.Option(
+            "--master",
+            metavar="URL",
+            help="Spark's master, as for spark-submit.",
+            show_default="that of fleet.hcl, else this machine",
+        ),
+    ] = ""
+    remote: Annotated[
+        str,
+        typer.Option("--remote", metavar="URL", help="A Spark Connect server, sc://HOST:PORT."),
+    ] = ""
+    conf: Annotated[
+        list[str],
+        typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark (repeatable)."),
+    ] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Which stored run is asked, and how the answer is given."""
+
+    run: Annotated[
+        str,
+        typer.Option("--run", metavar="NAME", help="A stored run.", show_default="the latest"),
+    ] = ""
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", min=1, help="Rows to show of each table.")
+    ] = 1_000
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output", metavar="PATH", help="Write all rows too: a folder, .parquet, .csv, .json."
+        ),
+    ] = ""
+    json: Json = False
+    report: Report = field(default_factory=list)
+
+
+Since = Annotated[
+    str,
+    typer.Option(
+        "--since", metavar="SPAN", help="Only requests of this time until now, as 720h, by days."
+    ),
+]
+
+CommandOptions = tuple[SparkOptions, RunOptions, InputOptions]
+"""What most fleet verbs are given."""
+
+
+def build_options(
+    session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions
+) -> "FleetOptions":
+    """Gather what a fleet command works on. Raises UsageError and FleetError."""
+    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.fleet.jvm import parse_settings  # noqa: PLC0415
+    from kplan.fleet.session import SparkSettings  # noqa: PLC0415
+    from kplan.workflow.fleet_ports import FleetOptions  # noqa: PLC0415
+
+    if spark.master and spark.remote:
+        raise UsageError("-master and -remote name two Sparks.", "Give one of them.")
+    engine = SparkSettings(spark.master, spark.remote, parse_settings(spark.conf))
+    given = wiring.build_project(session, StateOptions(), inputs).inputs
+    chosen = tuple(spark.cluster)
+    return FleetOptions(Path(), given, chosen, run.run, run.limit, run.output, engine)
+
+
+def build_ports(session: Session, shown: Progress) -> "FleetPorts":
+    """Connect a fleet command to clusters, clock and terminal."""
+    from kplan.cli.wiring import remote_state_store  # noqa: PLC0415 - see above
+    from kplan.workflow.fleet_ports import FleetPorts  # noqa: PLC0415
+
+    return FleetPorts(
+        partial(_cluster_connector, session),
+        lambda folder, inputs: remote_state_store(folder, inputs, session.environ),
+        partial(_java_client_settings, session),
+        shown,
+        lambda: datetime.now(UTC),
+    )
+
+
+def _cluster_connector(
+    session: Session, cluster: "FleetCluster"
+) -> "tuple[Callable[[], Cluster] | None, Sequence[Diagnostic]]":
+    from kplan.kafka.cluster import open_cluster  # noqa: PLC0415 - see above
+    from kplan.kafka.settings.resolver import resolve_settings  # noqa: PLC0415
+
+    resolved = resolve_settings(cluster.provider, session.environ, folder=Path.cwd())
+    if resolved.settings is None:
+        return None, resolved.diagnostics
+    return partial(open_cluster, resolved.settings), resolved.diagnostics
+
+
+def _java_client_settings(session: Session, cluster: "FleetCluster") -> Mapping[str, str]:
+    from kplan.kafka.settings.java import java_client_settings  # noqa: PLC0415 - see above
+    from kplan.kafka.settings.resolver import resolve_settings  # noqa: PLC0415
+
+    resolved = resolve_settings(cluster.provider, session.environ, folder=Path.cwd())
+    if resolved.settings is None:
+        raise ConfigError(resolved.diagnostics)
+    return java_client_settings(resolved.settings)
+
+
+def parse_duration(option: str, text: str) -> timedelta | None:
+    """Read a span of time; None where none is given. Raises UsageError."""
+    return timedelta(seconds=duration_s(option, text)) if text else None
+
+
+def completeness_exit(found: "Figures") -> int:
+    """Tell whether all that was asked could be read."""
+    return ExitCode.ERROR if found.notes else ExitCode.DONE
+
+
+def run_command(
+    session: Session,
+    given: CommandOptions,
+    work: "Callable[[FleetOptions, FleetPorts], Figures]",
+    places: Mapping[str, str] | None = None,
+    since: str = "",
+) -> "Figures":
+    """Work under a progress display, and show what came of it.
+
+    `places` maps options to the folders that they name, `since` is the option. Raises KplanError.
+    """
+    from kplan.cli.diagnostics import timestamp  # noqa: PLC0415 - see above
+    from kplan.report import views  # noqa: PLC0415
+    from kplan.report.format import ANSWERS  # noqa: PLC0415
+    from kplan.report.parts import figures_report  # noqa: PLC0415
+
+    spark, run, inputs = given
+    reports = prepare_reports(session, "fleet", run.report, is_json=run.json, formats=ANSWERS)
+    chosen = replace(
+        build_options(session, spark, run, inputs), since=parse_duration("-since", since)
+    )
+    _check_paths(run.output, places or {})
+    with reports.report_errors(), show_progress(session.terminal) as shown:
+        found = work(chosen, build_ports(session, shown))
+    look = session.terminal.stdout_style
+    if not reports.takes_stdout:
+        session.terminal.write_stdout(
+            views.figures_json(found) if run.json else views.figures_text(found, look)
+        )
+    if reports.write(figures_report(found, timestamp()), ExitCode.DONE) != ExitCode.DONE:
+        raise KplanError("A report could not be written.")
+    return found
+
+
+def _check_paths(output: str, folders: Mapping[str, str]) -> None:
+    """Tell before any work what of all that is asked for cannot be written."""
+    from kplan.fleet.output import check_output  # noqa: PLC0415 - see above
+
+    problems: list[Diagnostic] = []
+    checks = [partial(check_output, output)]
+    checks += [partial(check_folder, *each) for each in folders.items() if each[1]]
+    for check in checks:
+        try:
+            check()
+        except UsageError as failure:
+            problems.extend(failure.diagnostics)
+    if problems:
+        raise ConfigError(problems)
+
+
+def check_folder(option: str, folder: str) -> None:
+    """Refuse a folder that neither is one that can be written to nor can be made.
+
+    Raises:
+        UsageError: it tells why.
+
+    """
+    place = Path(folder).absolute()
+    held = next(each for each in (place, *place.parents) if each.exists())
+    if not held.is_dir():
+        raise UsageError(f"{option}={folder}: {held} is no folder.")
+    if not os.access(held, os.W_OK):
+        raise UsageError(f"{option}={folder}: there is no writing to {held}.")

@@ -1,0 +1,1 @@
+"""Verbs for one part of a cluster: topics, groups, ACLs, quorum, brokers, tokens."""

@@ -1,0 +1,123 @@
+"""`kplan access who-can` and `kplan access of`."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import InputOptions, Json, Provider, Report, StateOptions
+from kplan.cli.progress import show_progress
+from kplan.cli.report_option import prepare_reports
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+if TYPE_CHECKING:  # help must not wait for what only a run needs
+    from kplan.workflow.access_queries import Question
+
+
+@dataclass(frozen=True, slots=True)
+class AccessOptions:
+    """Which cluster, when, and how the answer is told."""
+
+    provider: Provider = ""
+    planned: Annotated[
+        bool, typer.Option("--planned", help="As it will be after the plan, not as it is.")
+    ] = False
+    json: Json = False
+    report: Report = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class OperationOptions:
+    """What is asked for."""
+
+    operation: Annotated[str, typer.Argument(metavar="OPERATION", help="As in read or alter.")]
+    resource: Annotated[
+        str, typer.Argument(metavar="RESOURCE", help="As in topic:orders, group:app or cluster.")
+    ]
+
+
+@verb(
+    ("kplan access who-can read topic:orders", "Everyone who may, and the ACL that says so."),
+    ("kplan access who-can alter cluster -json", "Who can change ACLs, for machines."),
+    ("kplan access who-can write topic:orders -planned", "After what is declared is applied."),
+)
+def who_can(
+    session: Session,
+    what: OperationOptions,
+    inputs: InputOptions,
+    states: StateOptions,
+    ask: AccessOptions,
+) -> int:
+    """Tell who may do something.
+
+    The ACLs are weighed as Kafka's own authorizer weighs them. Nothing is changed anywhere.
+    """
+    from kplan.workflow.access_queries import Question, resource_of  # noqa: PLC0415 - as above
+
+    operation, resource = resource_of(what.operation, what.resource)
+    asked = Question(
+        operation=operation, resource=resource, is_planned=ask.planned, provider=ask.provider
+    )
+    return _show_access(session, asked, inputs, states, ask)
+
+
+@verb(
+    ("kplan access of User:app", "All that User:app may do, by name and prefix."),
+    ("kplan access of 'User:*'", "What everyone may do."),
+    ("kplan access of User:app -planned", "After what is declared is applied."),
+)
+def access_of(
+    session: Session,
+    principal: Annotated[str, typer.Argument(metavar="PRINCIPAL", help="As in User:app.")],
+    inputs: InputOptions,
+    states: StateOptions,
+    ask: AccessOptions,
+) -> int:
+    """Tell what somebody may do.
+
+    What everyone may do is included. Nothing is changed anywhere.
+    """
+    from kplan.model.errors import UsageError  # noqa: PLC0415 - as above
+    from kplan.workflow.access_queries import Question  # noqa: PLC0415
+
+    if ":" not in principal:
+        raise UsageError(f'"{principal}" is no principal.', hint=f"Write it as User:{principal}.")
+    asked = Question(principal=principal, is_planned=ask.planned, provider=ask.provider)
+    return _show_access(session, asked, inputs, states, ask)
+
+
+def _show_access(
+    session: Session,
+    asked: "Question",
+    inputs: InputOptions,
+    states: StateOptions,
+    ask: AccessOptions,
+) -> int:
+    from kplan.cli import wiring  # noqa: PLC0415 - as above
+    from kplan.cli.diagnostics import timestamp  # noqa: PLC0415
+    from kplan.report.documents import access as documents  # noqa: PLC0415
+    from kplan.report.format import ANSWERS  # noqa: PLC0415
+    from kplan.report.formats.json_text import json_text  # noqa: PLC0415
+    from kplan.report.formats.text import text  # noqa: PLC0415
+    from kplan.report.parts import answer_report  # noqa: PLC0415
+    from kplan.workflow.access_queries import access  # noqa: PLC0415
+
+    reports = prepare_reports(session, "access", ask.report, is_json=ask.json, formats=ANSWERS)
+    project = wiring.build_project(session, states, inputs)
+    with reports.report_errors(), show_progress(session.terminal) as shown:
+        told = access(project, asked, wiring.build_ports(session, "access", states, shown))
+    look = session.terminal.stdout_style
+    unknown = (documents.UNKNOWN_SUPER_USERS,) if told.rules.super_users is None else ()
+    if asked.principal:
+        of_whom = (asked.principal, told.holdings, unknown)
+        answer = documents.holdings_document(*of_whom, is_super=told.is_super)
+        data = documents.holdings_data(*of_whom, is_super=told.is_super)
+    else:
+        of_what = (asked.operation, asked.resource, told.holders, unknown)
+        answer, data = documents.holders_document(*of_what), documents.holders_data(*of_what)
+    if not reports.takes_stdout:
+        session.terminal.write_stdout(json_text(data) if ask.json else text(answer, look))
+    report = answer_report(lambda: answer, lambda: data, (data,), timestamp())
+    return reports.write(report, ExitCode.DONE)

@@ -1,0 +1,70 @@
+"""`kplan broker unregister`."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import AutoApprove, InputOptions
+from kplan.cli.query import QueryOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+if TYPE_CHECKING:  # help needs none of these
+    from kplan.workflow.broker_registration import BrokerStanding
+
+QUESTION = """
+Do you really want to take broker {broker} out of the cluster?
+  {why}
+  Only 'yes' will be accepted to confirm.
+
+  Enter a value: """
+
+
+@dataclass(frozen=True, slots=True)
+class UnregisterOptions:
+    """Which broker is to go, and who approves it."""
+
+    broker: Annotated[int, typer.Argument(metavar="ID", help="The id of the broker.", min=0)]
+    force: Annotated[
+        bool, typer.Option("--force", help="Even if it runs, or has replicas of topics.")
+    ] = False
+    auto_approve: AutoApprove = False
+
+
+@verb(
+    ("kplan broker unregister 3", "After it was stopped for good, and its replicas were moved."),
+    ("kplan broker unregister 3 -auto-approve -json", "In a script."),
+)
+def unregister(
+    session: Session, what: UnregisterOptions, inputs: InputOptions, ask: QueryOptions
+) -> int:
+    """Take a broker that is gone for good out of the cluster.
+
+    One that runs or has replicas is left alone; with -force it is taken out all the same, as Kafka
+    itself does. A broker that is started again is registered anew.
+    """
+    from kplan.cli.approval import ClusterChange  # noqa: PLC0415 - help needs none of these
+    from kplan.report.formats.json_text import json_text  # noqa: PLC0415
+    from kplan.workflow.broker_registration import unregister as taken_out  # noqa: PLC0415
+
+    def question(standing: "BrokerStanding") -> str:
+        why = "; ".join(standing.objections) or "it does not run and has no replicas"
+        return QUESTION.format(broker=what.broker, why=f"{why[0].upper()}{why[1:]}.")
+
+    is_done = ClusterChange(session, inputs, ask, what.auto_approve).run(
+        "broker unregister",
+        lambda project, ports, say: taken_out(
+            project,
+            ports,
+            (ask.provider, what.broker),
+            lambda standing: say(question(standing)),
+            is_forced=what.force,
+        ),
+    )
+    if ask.json:
+        session.terminal.write_stdout(json_text({"broker": what.broker, "unregistered": is_done}))
+    elif is_done:
+        session.terminal.write_stdout(f"Broker {what.broker} is not registered any more.\n")
+    return ExitCode.DONE if is_done else ExitCode.ERROR

@@ -1,0 +1,1 @@
+"""`kplan reassign` and `kplan elect`."""

@@ -1,0 +1,80 @@
+"""Move replicas as a file says: show the plan, ask for approval, move, and show the outcomes."""
+
+from dataclasses import dataclass
+
+from kplan.cli import approval, exit_code, wiring
+from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import InputOptions, StateOptions
+from kplan.cli.progress import show_progress
+from kplan.cli.query import QueryOptions
+from kplan.cli.session import Session
+from kplan.cli.watcher import ApplyWatcher
+from kplan.config.load import Configuration
+from kplan.model.plan import Plan
+from kplan.model.tables import Figures
+from kplan.report import views
+from kplan.workflow.move_figures import FAILED
+from kplan.workflow.reassigning import Wanted, reassign
+
+
+@dataclass(frozen=True, slots=True)
+class ReassignmentOptions:
+    """What is to be moved, and how that is approved; with `dry_run` only shown."""
+
+    request: Wanted
+    inputs: InputOptions
+    states: StateOptions
+    auto_approve: bool = False
+    dry_run: bool = False
+
+
+def run_reassignment(session: Session, wish: ReassignmentOptions) -> int:
+    """Plan, ask and move; give the exit code.
+
+    Raises:
+        UsageError: nobody can be asked, before any work.
+
+    """
+    if not (wish.auto_approve or wish.dry_run):
+        approval.check_can_approve(session, auto_approve=False, may_ask=wish.inputs.input)
+    with show_progress(session.terminal) as on_screen:
+
+        def approve(plan: Plan, configuration: Configuration) -> bool:
+            with on_screen.pause():
+                _show_plan(session, plan, configuration)
+            if wish.dry_run or wish.auto_approve:
+                return not wish.dry_run
+            return approval.ask_approval(session, on_screen, approval.APPLY_QUESTION)
+
+        ports = wiring.build_ports(session, "reassign import", wish.states, on_screen)
+        project = wiring.build_project(session, wish.states, wish.inputs)
+        watcher = ApplyWatcher(on_screen, session.signals, session.terminal.stderr_style)
+        done = reassign(project, wish.request, ports, approve, watcher)
+    session.signals.stop_deferring()
+    if done.is_approved:
+        session.terminal.write_stdout(
+            views.apply_text(done.outcomes, session.terminal.stdout_style)
+        )
+        return exit_code.outcomes_exit(done.plan, done.outcomes, detailed=False)
+    if done.plan.batches and not done.plan.has_errors:
+        return ExitCode.DONE if wish.dry_run else ExitCode.ERROR
+    if done.plan.problems:
+        _show_plan(session, done.plan, done.configuration)
+        return ExitCode.ERROR
+    session.terminal.write_stdout("Replicas stand there already.\n")
+    return ExitCode.DONE
+
+
+def _show_plan(session: Session, plan: Plan, configuration: Configuration) -> None:
+    session.terminal.write_stdout(views.plan_text(plan, session.terminal.stdout_style))
+    show_diagnostics(plan.problems, session.terminal, sources=configuration.sources)
+
+
+def show_tables(session: Session, ask: QueryOptions, found: Figures) -> int:
+    """Show tables; something that was not done makes the exit code 1."""
+    look = session.terminal.stdout_style
+    session.terminal.write_stdout(
+        views.figures_json(found) if ask.json else views.figures_text(found, look)
+    )
+    return ExitCode.ERROR if FAILED in found.findings else ExitCode.DONE

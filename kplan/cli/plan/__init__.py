@@ -1,0 +1,1 @@
+"""`kplan plan` and `kplan drift`."""

@@ -1,0 +1,97 @@
+"""`kplan plan`."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kplan.cli import exit_code
+from kplan.cli.diagnostics import timestamp
+from kplan.cli.options import InputOptions, PlanningOptions, ReportOptions, StateOptions, duration_s
+from kplan.cli.progress import show_progress
+from kplan.cli.report_option import check_writable, prepare_reports
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.model.errors import UsageError
+
+_DEFAULT_TTL = "24h"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedPlanOptions:
+    """What to plan, and where to keep the plan."""
+
+    out: Annotated[
+        str, typer.Option("--out", metavar="FILE", help="Save the plan, for apply to carry out.")
+    ] = ""
+    plan_ttl: Annotated[
+        str,
+        typer.Option(
+            "--plan-ttl", metavar="SPAN", help="How long a saved plan may be applied (24h)."
+        ),
+    ] = ""
+    destroy: Annotated[
+        bool, typer.Option("--destroy", help="Plan to delete everything that kplan owns here.")
+    ] = False
+
+    def time_to_live(self) -> timedelta:
+        """Tell how long the plan may be applied; raises UsageError for what is no such time."""
+        if self.plan_ttl and not self.out:
+            raise UsageError(
+                "-plan-ttl tells how long a saved plan may be applied, and this one is not saved.",
+                "Save it with -out=FILE, or leave -plan-ttl away.",
+            )
+        found = timedelta(seconds=duration_s("-plan-ttl", self.plan_ttl or _DEFAULT_TTL))
+        if not found:
+            raise UsageError("-plan-ttl must be greater than 0.")
+        return found
+
+
+@verb(
+    ("kplan plan", "What apply would change."),
+    ("kplan plan -out=release.kplan", "Keep the plan; `kplan apply release.kplan` does just that."),
+    ("kplan plan -max-deletes=0", "Fail where something would be deleted."),
+    ("kplan plan -detailed-exitcode", "For scripts: 0 nothing to do, 2 changes, 1 error."),
+    ("kplan plan -report=md=plan.md -report=html=plan.html", "A comment and a page as well."),
+    ("kplan plan -json", "One message a line, as Terraform's plan -json writes them."),
+    ("kplan plan -target='kafka_topic.events[\"orders\"]'", "One resource only."),
+    ("kplan plan -var environment=test -var-file=eu.tfvars", "With values for input variables."),
+)
+def plan(
+    session: Session,
+    what: SavedPlanOptions,
+    inputs: InputOptions,
+    states: StateOptions,
+    planning: PlanningOptions,
+    answer: ReportOptions,
+) -> int:
+    """Show what apply would change.
+
+    Configuration, state and cluster are compared, and the brokers are asked whether they would
+    carry the changes out. Nothing is changed anywhere.
+    """
+    from kplan.cli import display, wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.report.reports import plan_report  # noqa: PLC0415
+    from kplan.workflow.plan import plan as planned  # noqa: PLC0415
+
+    ttl = what.time_to_live()
+    if what.out:
+        check_writable(f"-out={what.out}", Path(what.out))
+    options = wiring.build_plan_options(planning, is_destroy=what.destroy)
+    reports = prepare_reports(session, "plan", answer.report, is_json=answer.json)
+    project = wiring.build_project(session, states, inputs)
+    with reports.report_errors(), show_progress(session.terminal) as shown:
+        ports = wiring.build_ports(session, "plan", states, shown)
+        made = planned(project, options, ports)
+    if answer.json:
+        display.stream_plan(session, made, whole=True)
+    else:
+        display.show_plan(session, made, planning, is_told=answer.has_report_on_stdout)
+    if what.out and not made.plan.has_errors:
+        display.save_plan(session, made, Path(what.out), ports, ttl)
+    elif not answer.json:
+        display.show_save_hint(session, made)
+    code = exit_code.plan_exit(made.plan, detailed=answer.detailed_exitcode)
+    return reports.write(plan_report(made.plan, made.configuration.sources, timestamp()), code)

@@ -1,0 +1,1 @@
+"""`kplan policy` and `kplan lint`."""

@@ -1,0 +1,59 @@
+"""`kplan lint`."""
+
+from collections.abc import Sequence
+
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import InputOptions, ReportOptions, StateOptions
+from kplan.cli.progress import show_progress
+from kplan.cli.report_option import prepare_reports
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.model.diagnostic import Diagnostic
+
+
+@verb(
+    ("kplan lint", "What Kafka takes without a word and nobody can have meant."),
+    ("kplan lint -json", "The same as `kplan validate -json` writes it."),
+    ("kplan lint -report=sarif=lint.sarif", "For code scanning, at the line of each ACL."),
+    ("kplan lint -detailed-exitcode", "For CI: 0 nothing odd, 2 something, 1 error."),
+)
+def lint(
+    session: Session, inputs: InputOptions, states: StateOptions, answer: ReportOptions
+) -> int:
+    """Find what is odd about ACLs and topics, declared and live.
+
+    ACLs that can have no effect, that stand twice, that a Deny voids, that fit no topic; topics
+    that nobody may read or write. Nothing is changed anywhere.
+    """
+    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.cli.diagnostics import show_diagnostics, timestamp  # noqa: PLC0415
+    from kplan.report import views  # noqa: PLC0415
+    from kplan.report.format import COUNTLESS  # noqa: PLC0415
+    from kplan.report.reports import problems_report  # noqa: PLC0415
+    from kplan.workflow.lint import linted  # noqa: PLC0415
+
+    reports = prepare_reports(
+        session, "lint", answer.report, is_json=answer.json, formats=COUNTLESS
+    )
+    project = wiring.build_project(session, states, inputs)
+    with reports.report_errors(), show_progress(session.terminal) as shown:
+        found = linted(project, wiring.build_ports(session, "lint", states, shown))
+    sources = found.configuration.sources
+    if answer.json:
+        session.terminal.write_stdout(views.validation_json(found.diagnostics, sources))
+    else:
+        show_diagnostics(found.diagnostics, session.terminal, sources=sources)
+        count = len(found.diagnostics)
+        told = "nothing odd" if not count else f"{count:,} to look at"
+        if not answer.has_report_on_stdout:
+            session.terminal.write_stdout(
+                f"{found.acls:,} ACLs on {found.topics:,} topics: {told}.\n"
+            )
+    report = problems_report("kplan lint", found.diagnostics, sources, timestamp(), "Lint ran")
+    return reports.write(report, _exit_code(found.diagnostics, detailed=answer.detailed_exitcode))
+
+
+def _exit_code(found: Sequence[Diagnostic], *, detailed: bool) -> ExitCode:
+    if any(each.is_error for each in found):
+        return ExitCode.ERROR
+    return ExitCode.CHANGES if found and detailed else ExitCode.DONE

@@ -1,0 +1,96 @@
+"""`kplan policy list` and `kplan policy test`."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import InputOptions, Json, Policies, StateOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyPathOptions:
+    """Which policies, beside those of the configuration."""
+
+    policy: Policies = field(default_factory=list)
+    json: Json = False
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyTestOptions:
+    """Which tests, and how they are told."""
+
+    filter: Annotated[
+        list[str],
+        typer.Option(
+            "--filter", metavar="NAME", help="Only files with this in their name (repeatable)."
+        ),
+    ] = field(default_factory=list)
+    junit_xml: Annotated[
+        str, typer.Option("--junit-xml", metavar="FILE", help="Write a report for CI services too.")
+    ] = ""
+
+
+@verb(
+    ("kplan policy list", "Those of the configuration and of the modules it calls."),
+    ("kplan policy list -policy=../rules", "With those of another folder."),
+)
+def list_(session: Session, paths: PolicyPathOptions, inputs: InputOptions) -> int:
+    """List the policies that a plan is held against, in the order in which they are asked.
+
+    Each has its level, what it decides, where it is written, and who is excepted until when.
+    """
+    from datetime import UTC, datetime  # noqa: PLC0415 - help needs none of these
+
+    from kplan.cli import wiring  # noqa: PLC0415
+    from kplan.policy.engine import sort_policies  # noqa: PLC0415
+    from kplan.report import language  # noqa: PLC0415
+    from kplan.workflow.policy_listing import policy_list  # noqa: PLC0415
+    from kplan.workflow.project import PolicyOptions  # noqa: PLC0415
+
+    project = wiring.build_project(session, StateOptions(), inputs)
+    today = datetime.now(UTC).date()
+    with policy_list(project, PolicyOptions(paths=tuple(paths.policy))) as found:
+        heads = [each.head for each in sort_policies(found.policies)]
+    if paths.json:
+        session.terminal.write_stdout(language.policy_list_json(heads, today))
+    else:
+        look = session.terminal.stdout_style
+        session.terminal.write_stdout(language.policy_list_text(heads, today, look))
+    return ExitCode.DONE
+
+
+@verb(
+    ("kplan policy test", "Every *.policytest.hcl file here and in tests/."),
+    ("kplan policy test -filter=names -junit-xml=report.xml", "Some, with a report for CI."),
+)
+def test(
+    session: Session, cases: PolicyTestOptions, paths: PolicyPathOptions, inputs: InputOptions
+) -> int:
+    """Test policies by tables of operations, without a cluster.
+
+    A case block says what is asked (on, kind, requested, current, principal, ci, today) and what is
+    expected: pass, deny, warn, advise, advisory (a denial that only tells) or waived; policy and
+    message narrow that down. A cluster block says what is there.
+    """
+    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.cli.test.runner import TestRunner  # noqa: PLC0415
+    from kplan.model.testing import Grade, worst  # noqa: PLC0415
+    from kplan.report.language import result_junit  # noqa: PLC0415
+    from kplan.workflow.policy_testing import policy_suite  # noqa: PLC0415
+    from kplan.workflow.project import PolicyOptions  # noqa: PLC0415
+
+    project = wiring.build_project(session, StateOptions(), inputs)
+    options = PolicyOptions(paths=tuple(paths.policy))
+    with policy_suite(project, options, cases.filter) as suite:
+        if not suite.scripts:
+            session.terminal.write_stderr("There is no *.policytest.hcl file, here or in tests/.")
+        results = TestRunner(session.terminal, paths.json, is_verbose=False).run(suite)
+    if cases.junit_xml:
+        report = result_junit(results, suite.sources)
+        Path(cases.junit_xml).write_text(report, encoding="utf-8")
+    return ExitCode.DONE if worst(results) is Grade.PASS else ExitCode.ERROR

@@ -1,0 +1,1 @@
+"""Verbs of a project and of kplan itself: init, validate, fmt, console, sandbox, help..."""

@@ -1,0 +1,32 @@
+"""`kplan console`."""
+
+from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import InputOptions, Json, StateOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+
+@verb(
+    ("kplan console", "Type expressions, see their values."),
+    ("kplan console -var-file=prod.tfvars", "With the variables of another environment."),
+    ("kplan console -json", 'For programs: {"expr": "1 + 1"} in, its value or problems out.'),
+)
+def console(session: Session, inputs: InputOptions, *, json_: Json = False) -> int:
+    """Evaluate expressions with the configuration in sight.
+
+    From a pipe every line is one expression; the exit code is 1 if one of them has no value. With
+    -json every line is an object and is answered by one, {"ok": true, "type": ..., "value": ...} or
+    {"ok": false, "diagnostics": [...]}, and the exit code is 0. Nothing is asked of any network.
+    """
+    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.cli.project import console_prompt  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.console import opened_console  # noqa: PLC0415
+
+    terminal = session.terminal
+    opened = opened_console(wiring.build_project(session, StateOptions(), inputs))
+    show_diagnostics(opened.diagnostics, terminal, sources=opened.sources)
+    if json_:
+        console_prompt.serve_json(terminal, opened)
+        return ExitCode.DONE
+    return ExitCode.DONE if console_prompt.run_prompt(terminal, opened) else ExitCode.ERROR

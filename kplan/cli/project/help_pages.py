@@ -1,0 +1,279 @@
+"""Pages of `kplan help` and `kplan explain`: their text, and how it is laid out for a terminal."""
+
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+from kplan.cli.app import VERBS
+from kplan.cli.environment import PREFIXES, VARIABLES
+from kplan.model.errors import UsageError
+
+_MAX_WIDTH = 100
+"""Lines longer than this are hard to read, however wide the terminal is."""
+_MIN_WIDTH = 16
+"""Columns that a text takes beside others; where there are fewer it stands below."""
+_INDENT = " " * 8
+_BULLET = re.compile(r"(- |\d+\. )")
+
+
+def format_page(text: str, width: int) -> str:
+    """Break prose into lines of at most `width` columns; code stays as it is.
+
+    Indented lines in two columns are broken in the second one. Tables of Markdown become lists
+    where one of them is too wide.
+    """
+    room = min(width, _MAX_WIDTH)
+    told = list(_line_kinds(text))
+    has_lists = any(sort == "table" and len(line) > room for sort, line in told)
+    written: list[str] = []
+    for sort, pairs in groupby(told, key=itemgetter(0)):
+        lines = [line for _, line in pairs]
+        written += (
+            _format_rows(lines, room)
+            if sort == "table" and has_lists
+            else _format_lines(sort, lines, room)
+        )
+    return "\n".join(written) + "\n"
+
+
+def _line_kinds(text: str) -> Iterator[tuple[str, str]]:
+    """Give each line with what it is a part of."""
+    is_fenced = False
+    for line in text.rstrip("\n").split("\n"):
+        if line.startswith("```"):
+            is_fenced = not is_fenced
+            yield "code", line
+        elif is_fenced:
+            yield "code", line
+        else:
+            yield _line_kind(line), line
+
+
+def _line_kind(line: str) -> str:
+    match line[:1]:
+        case "" | "#":
+            return "code"
+        case " ":
+            return "columns"
+        case "|":
+            return "table"
+        case _:
+            return "prose"
+
+
+def _format_lines(sort: str, lines: Sequence[str], room: int) -> Iterable[str]:
+    match sort:
+        case "prose":
+            return _format_prose(lines, room)
+        case "columns":
+            return _format_columns(lines, room)
+        case _:
+            return lines
+
+
+def _format_prose(lines: Sequence[str], room: int) -> Iterator[str]:
+    paragraphs: list[str] = []
+    for line in lines:
+        if paragraphs and not _BULLET.match(line):
+            paragraphs[-1] += f" {line.strip()}"
+        else:
+            paragraphs.append(line.strip())
+    for each in paragraphs:
+        bullet = _BULLET.match(each)
+        yield from _wrap_text(each, "", " " * len(bullet[0]) if bullet else "", room)
+
+
+def _format_columns(lines: Sequence[str], room: int) -> Iterator[str]:
+    """Break the second column, where all lines have one at the same place; else it is code."""
+    at = _second_column(lines)
+    if not at or all(len(each) <= room for each in lines):
+        yield from lines
+        return
+    rows: list[tuple[str, str]] = []
+    for line in lines:
+        head, said = line[:at], line[at:]
+        if head.isspace() and rows:
+            rows[-1] = (rows[-1][0], f"{rows[-1][1]} {said}")
+        else:
+            rows.append((head, said))
+    for head, said in rows:
+        if at + _MIN_WIDTH <= room:
+            yield from _wrap_text(said, head, " " * at, room)
+        else:
+            yield head.rstrip()
+            yield from _wrap_text(said, _INDENT, _INDENT, room)
+
+
+def _second_column(lines: Sequence[str]) -> int:
+    """Find where the second column begins, 0 where there is none."""
+    if len(lines) == 1:
+        return 0
+    found = re.finditer(r"(?<=\S)\s{2,}(?=\S)", lines[0])
+    return next((each.end() for each in found if _fits_column(lines, each.end())), 0)
+
+
+def _fits_column(lines: Sequence[str], at: int) -> bool:
+    return all(each[at - 2 : at] == "  " and each[at : at + 1].strip() for each in lines)
+
+
+def _format_rows(lines: Sequence[str], room: int) -> Iterator[str]:
+    """Write each row as a line of its short cells, and its last cell below."""
+    for line in lines[2:]:
+        *short, said = [each.strip() for each in re.split(r"(?<!\\)\|", line)[1:-1]]
+        yield from _wrap_text("  ".join(each for each in short if each), "    ", "    ", room)
+        yield from _wrap_text(said, _INDENT, _INDENT, room)
+
+
+def _wrap_text(text: str, first: str, others: str, room: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        max(room, len(others) + _MIN_WIDTH),
+        initial_indent=first,
+        subsequent_indent=others,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [first.rstrip()]
+
+
+_PAGE_FOLDER = Path(__file__).parents[1] / "help"
+_CODE = re.compile(r"^## (?P<code>KP\d+) (?P<title>.+)$", re.MULTILINE)
+_HINT_PREFIX = "Way out: "
+
+
+@dataclass(frozen=True, slots=True)
+class CodePage:
+    """What there is to say about a code: its title, why it is so, and the way out."""
+
+    code: str
+    title: str
+    explanation: str
+    hint: str
+
+
+def code_pages() -> dict[str, CodePage]:
+    """Read the page of every code."""
+    text = _read_page("codes")
+    found = list(_CODE.finditer(text))
+    ends = [each.start() for each in found[1:]] + [len(text)]
+    return {
+        each["code"]: _parse_code_page(each, text[each.end() : end].strip())
+        for each, end in zip(found, ends, strict=True)
+    }
+
+
+def _parse_code_page(found: re.Match[str], body: str) -> CodePage:
+    why, _, way_out = body.partition(_HINT_PREFIX)
+    return CodePage(found["code"], found["title"], why.strip(), way_out.strip())
+
+
+def help_topics() -> Mapping[str, str]:
+    """Name every topic with what it is about."""
+    return {
+        "tutorial": "From nothing to a watched cluster, step by step.",
+        "reports": "The formats of -report and show -format.",
+        "watching": "Drift: what is accepted, and who hears of it.",
+        "fleets": "Many clusters at once: fleet.hcl, runs, logs, and which Spark works.",
+        "placement": "Where replicas stand, how they move, and who leads.",
+        "policies": "Rules that a plan is held against, and how they are tested.",
+        "commands": "Every verb.",
+        "attributes": "Every kind of object with its attributes.",
+        "environment": "Every variable that kplan reads.",
+        "exit-codes": "What the exit code of a command says.",
+        "codes": "Every code of a problem; `kplan explain CODE` says more.",
+    }
+
+
+def help_page(name: str) -> str:
+    """Give the page of a topic.
+
+    Raises:
+        UsageError: there is none of this name.
+
+    """
+    if name not in help_topics():
+        raise UsageError(f"There is no topic {name!r}.", f"There are {', '.join(help_topics())}.")
+    made: Mapping[str, Callable[[], str]] = {
+        "commands": _commands_page,
+        "attributes": _attributes_page,
+        "environment": _environment_page,
+        "exit-codes": lambda: _EXIT_CODES,
+        "codes": _codes_page,
+    }
+    return made[name]() if name in made else _read_page(name)
+
+
+def _read_page(name: str) -> str:
+    return (_PAGE_FOLDER / f"{name}.md").read_text(encoding="utf-8")
+
+
+def _format_entries(title: str, entries: Mapping[str, str]) -> str:
+    width = max(len(each) for each in entries)
+    lines = [f"    {name:<{width}}  {said}" for name, said in entries.items()]
+    return "\n".join([f"# {title}", "", *lines]) + "\n"
+
+
+def _commands_page() -> str:
+    return _format_entries("Commands", {f"kplan {name}": said for name, (_, said) in VERBS.items()})
+
+
+def _environment_page() -> str:
+    families = {f"{name}...": said for name, said in PREFIXES.items()}
+    return _format_entries("Environment", {**VARIABLES, **families})
+
+
+def _codes_page() -> str:
+    return _format_entries("Codes", {each.code: each.title for each in code_pages().values()})
+
+
+def _attributes_page() -> str:
+    from kplan.workflow import schema  # noqa: PLC0415 - only this page needs it
+
+    return schema.reference()
+
+
+_EXIT_CODES = """# Exit codes
+
+    0    done, or nothing to do
+    1    an error
+    2    changes (plan -detailed-exitcode), or drift (drift)
+
+With -detailed-exitcode errors are told apart:
+
+    3    refused by a policy or a guard
+    4    partly applied
+    5    the outcome of a change is unknown
+    6    locked, stale, or another cluster
+    7    the cluster cannot be reached
+
+After a signal: 129 SIGHUP, 130 SIGINT, 143 SIGTERM.
+"""
+
+
+def explain_code(code: str) -> str:
+    """Say what a code of kplan, or an error of Kafka by its name, means and what to do.
+
+    Raises:
+        UsageError: there is no such code.
+
+    """
+    from kplan.cluster.errors import ERRORS, kafka_error  # noqa: PLC0415 - only this page needs it
+    from kplan.report.documents.errors import errors_text  # noqa: PLC0415
+
+    pages = code_pages()
+    wanted = code.upper()
+    if wanted in ERRORS:
+        return errors_text([kafka_error(wanted)])
+    if wanted not in pages:
+        raise UsageError(f"There is no code {code}.", "See `kplan help codes`.")
+    return "\n\n".join(_code_sections(pages[wanted])) + "\n"
+
+
+def _code_sections(page: CodePage) -> Iterator[str]:
+    yield f"{page.code} {page.title}"
+    if page.explanation:
+        yield page.explanation
+    yield f"{_HINT_PREFIX}{page.hint}"

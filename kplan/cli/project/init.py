@@ -1,0 +1,166 @@
+"""`kplan init`: write the files of a new project, or check the one that is there."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from kplan.cli.diagnostics import show_diagnostics
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import InputOptions, StateOptions
+from kplan.cli.project.examples import example_folder
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.model.diagnostic import has_errors
+from kplan.model.errors import UsageError
+from kplan.workflow.project import Project
+
+_TEMPLATE_FOLDER = Path(__file__).parents[1] / "scaffold"
+_CONFIGURATION_GLOBS = ("*.tf", "*.hcl", "*.tf.json")
+_TEMPLATE_FILES = {
+    "kplan.hcl": "kplan.hcl",
+    ".gitignore": "gitignore",
+    ".pre-commit-config.yaml": "pre-commit-config.yaml",
+}
+_ROOT_REPLACEMENTS = (
+    ('paths: ["kafka/**"]', 'paths: ["**.hcl", "**.tf"]'),
+    ("directory: kafka", "directory: ."),
+    ("    - cd kafka\n", ""),
+    ("-chdir=kafka ", ""),
+    ("kafka/", ""),
+)
+"""The examples keep their configuration in a folder of its own, a new project at the top."""
+
+
+class Pipeline(StrEnum):
+    """Whose pipeline is written."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+    JENKINS = "jenkins"
+    NONE = "none"
+
+
+def is_new_project(folder: Path) -> bool:
+    """Tell whether nothing is declared in a folder yet."""
+    return not any(True for each in _CONFIGURATION_GLOBS for _ in folder.glob(each))
+
+
+def project_files(pipeline: Pipeline) -> Mapping[str, str]:
+    """Give the files of a new project, by their paths in it."""
+    own = {
+        name: (_TEMPLATE_FOLDER / file).read_text("utf-8") for name, file in _TEMPLATE_FILES.items()
+    }
+    return {**own, **pipeline_files(pipeline)}
+
+
+def pipeline_files(pipeline: Pipeline) -> Mapping[str, str]:
+    """Give the files of a pipeline, made of the examples."""
+    match pipeline:
+        case Pipeline.GITHUB:
+            names = [f"github/{each}.yml" for each in ("plan", "apply", "drift")]
+            return {
+                f".github/workflows/kplan-{Path(each).name}": _example_at_root(each)
+                for each in names
+            }
+        case Pipeline.GITLAB:
+            return {".gitlab-ci.yml": _example_at_root("gitlab/.gitlab-ci.yml")}
+        case Pipeline.JENKINS:
+            return {"Jenkinsfile": _example_at_root("jenkins/Jenkinsfile")}
+        case Pipeline.NONE:
+            return {}
+
+
+def _example_at_root(name: str) -> str:
+    text = (example_folder("ci") / name).read_text("utf-8")
+    for there, here in _ROOT_REPLACEMENTS:
+        text = text.replace(there, here)
+    return text
+
+
+def write_new_files(folder: Path, files: Mapping[str, str]) -> None:
+    """Write files where there are none.
+
+    Raises:
+        UsageError: one is there already; then none is written.
+
+    """
+    there = [name for name in files if (folder / name).exists()]
+    if there:
+        raise UsageError(
+            f"{', '.join(there)} is there already; nothing is written.",
+            "Move it away, or choose another pipeline with -ci; -ci=none writes none.",
+        )
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+
+
+@verb(
+    ("kplan init", "Begin a project, or check one; there is nothing to install."),
+    ("kplan init -ci=gitlab", "With a pipeline of GitLab; in a project, only that is added."),
+    ("kplan -chdir=topics init", "In another folder."),
+)
+def init(
+    session: Session,
+    inputs: InputOptions,
+    states: StateOptions,
+    *,
+    ci: Annotated[
+        Pipeline | None,
+        typer.Option(
+            "--ci",
+            help="The pipeline of a new project, or one to add.",
+            show_default="github in a new project",
+        ),
+    ] = None,
+    upgrade: Annotated[
+        bool, typer.Option("--upgrade", help="Accepted for Terraform's sake; does nothing.")
+    ] = False,
+) -> int:
+    """Begin a project, or check that one is ready to plan.
+
+    Where nothing is declared yet, a configuration with comments, .gitignore, hooks for pre-commit
+    and a pipeline are written; nothing is ever written over. Where something is declared, it is
+    read, and told where the state is. There are no plugins to install, and no network is asked.
+    """
+    from kplan.cli.wiring import build_project as located  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.validate import validate  # noqa: PLC0415
+
+    del upgrade
+    written = _write_project(ci)
+    project = located(session, states, inputs)
+    found = validate(project)
+    show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
+    if has_errors(found.diagnostics):
+        return ExitCode.ERROR
+    session.terminal.write_stdout(
+        "".join(f"Written: {each}\n" for each in written) + "kplan is ready.\n"
+        f"Files: {', '.join(sorted(found.sources))}\n"
+        f"Resources: {len(found.resources)}\n"
+        f"State: {project.store.place}{_owned_text(project)}"
+    )
+    return ExitCode.DONE
+
+
+def _write_project(ci: Pipeline | None) -> list[str]:
+    """Write what is to be written, and give the names."""
+    folder = Path.cwd()
+    if is_new_project(folder):
+        files = project_files(ci or Pipeline.GITHUB)
+    else:
+        files = pipeline_files(ci or Pipeline.NONE)
+    write_new_files(folder, files)
+    return list(files)
+
+
+def _owned_text(project: Project) -> str:
+    """Tell what a state in a file owns; to know it of one on a cluster takes the network."""
+    if project.store.place != project.file.place:
+        return ""
+    state = project.file.read()
+    return f", objects owned: {len(state.owned)}" if state else ", begins with the first apply"

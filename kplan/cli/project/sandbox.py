@@ -1,0 +1,198 @@
+"""`kplan sandbox start | stop | status | logs`."""
+
+import json
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import Json
+from kplan.cli.progress import show_progress
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.sandbox.spec import DEFAULT_KAFKA_VERSION, SandboxSpec, Security
+
+if TYPE_CHECKING:
+    from kplan.sandbox.lifecycle import SandboxStatus
+    from kplan.sandbox.sandbox import Sandbox
+
+Folder = Annotated[
+    str,
+    typer.Option(
+        "--folder", metavar="DIR", help="Where the sandbox lives.", show_default="the user's cache"
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """What sort of cluster to start."""
+
+    brokers: Annotated[int, typer.Option("--brokers", metavar="N", help="How many brokers.")] = 1
+    controllers: Annotated[
+        int | None,
+        typer.Option(
+            "--controllers",
+            metavar="N",
+            help="How many nodes are controllers only.",
+            show_default="0 beside one broker, else 3",
+        ),
+    ] = None
+    kafka_version: Annotated[
+        str, typer.Option("--kafka-version", metavar="VERSION", help="Which Apache Kafka.")
+    ] = DEFAULT_KAFKA_VERSION
+    security: Annotated[
+        Security, typer.Option("--security", help="How clients prove who they are.")
+    ] = Security.NONE
+    log_allowed: Annotated[
+        bool,
+        typer.Option("--log-allowed", help="Log what the authorizer allows, not only denials."),
+    ] = False
+
+
+@verb(
+    ("kplan sandbox start", "One broker without passwords; it runs until it is stopped."),
+    ("kplan sandbox start -brokers=3 -security=sasl", "Three brokers in three racks, SASL users."),
+    ("kplan sandbox start -json", "What a script needs to connect."),
+)
+def start(
+    session: Session, shape: ClusterOptions, folder: Folder = "", *, json_: Json = False
+) -> int:
+    """Start a real Apache Kafka on this machine.
+
+    The first start of a Kafka version fetches its jars from Maven Central; later ones work without
+    a network. Starting what runs already changes nothing.
+    """
+    from kplan.cli.watcher import SandboxWatcher  # noqa: PLC0415 - help needs none of these
+    from kplan.sandbox.lifecycle import start_sandbox as started  # noqa: PLC0415
+
+    spec = SandboxSpec(
+        shape.brokers,
+        shape.controllers,
+        shape.kafka_version,
+        shape.security,
+        logs_allowed=shape.log_allowed,
+    )
+    with show_progress(session.terminal) as shown:
+        sandbox = started(_sandbox_folder(folder), spec, SandboxWatcher(shown))
+    session.terminal.write_stdout(_json(sandbox) if json_ else _connection_text(sandbox))
+    return ExitCode.DONE
+
+
+@verb(("kplan sandbox stop", "End its processes; logs stay until the next start."))
+def stop(session: Session, folder: Folder = "", *, json_: Json = False) -> int:
+    """Stop the sandbox. Only processes that the sandbox started are ended."""
+    from kplan.sandbox.lifecycle import stop_sandbox as stopped  # noqa: PLC0415
+
+    with show_progress(session.terminal) as shown:
+        shown.stage("Stopping Kafka")
+        has_run = stopped(_sandbox_folder(folder))
+    told = "The sandbox is stopped." if has_run else "No sandbox is running."
+    session.terminal.write_stdout(json.dumps({"stopped": has_run}) if json_ else told)
+    return ExitCode.DONE
+
+
+@verb(
+    ("kplan sandbox status", "Where it listens, and which nodes run."),
+    ("kplan sandbox status -json", "The same for scripts."),
+)
+def status(session: Session, folder: Folder = "", *, json_: Json = False) -> int:
+    """Tell whether the sandbox runs, and how to reach it.
+
+    Exits with 0 while every node runs, and with 1 otherwise; of a node that has crashed the end of
+    its log is shown.
+    """
+    from kplan.sandbox.lifecycle import read_status as found  # noqa: PLC0415
+
+    now = found(_sandbox_folder(folder))
+    session.terminal.write_stdout(_status_json(now) if json_ else _status_text(now))
+    return ExitCode.DONE if now.is_running else ExitCode.ERROR
+
+
+@verb(
+    ("kplan sandbox logs", "The end of the first node's log."),
+    ("kplan sandbox logs -node=2 -lines=1000", "More of another one's."),
+)
+def logs(
+    session: Session,
+    folder: Folder = "",
+    node: Annotated[
+        int | None,
+        typer.Option("--node", metavar="ID", help="Which node.", show_default="the first"),
+    ] = None,
+    lines: Annotated[int, typer.Option("--lines", metavar="N", help="How many lines.")] = 100,
+) -> int:
+    """Show the end of a node's log."""
+    from kplan.sandbox.lifecycle import read_logs as told  # noqa: PLC0415
+
+    session.terminal.write_stdout(told(_sandbox_folder(folder), node, lines))
+    return ExitCode.DONE
+
+
+def _sandbox_folder(folder: str) -> Path:
+    from kplan.sandbox.lifecycle import default_folder  # noqa: PLC0415
+
+    return Path(folder).resolve() if folder else default_folder()
+
+
+def _json(sandbox: "Sandbox") -> str:
+    from kplan.sandbox.lifecycle import describe_sandbox  # noqa: PLC0415
+
+    return json.dumps(describe_sandbox(sandbox), indent=2)
+
+
+def _connection_text(sandbox: "Sandbox") -> str:
+    """Say how to connect; the first line can be given to a shell as it stands."""
+    from kplan.sandbox.sandbox import properties_file  # noqa: PLC0415
+
+    spec, first = sandbox.spec, sandbox.users[0]
+    settings = (
+        f"KPLAN_BOOTSTRAP_SERVERS={sandbox.bootstrap_servers}"
+        if spec.security is Security.NONE
+        else f"KPLAN_COMMAND_CONFIG={shlex.quote(str(properties_file(sandbox.folder, first.name)))}"
+    )
+    lines = [
+        f"export {settings}",
+        f"# Apache Kafka {spec.kafka_version}, cluster {sandbox.cluster_id}, "
+        + _node_summary(sandbox),
+        f"# controllers at {sandbox.bootstrap_controllers}",
+        *(
+            f"# {user.principal}: {properties_file(sandbox.folder, user.name)}"
+            for user in sandbox.users
+        ),
+    ]
+    return "\n".join(lines)
+
+
+def _node_summary(sandbox: "Sandbox") -> str:
+    from kplan.report.documents.units import counted  # noqa: PLC0415 - help needs it not
+
+    brokers = sum(1 for node in sandbox.nodes if node.is_broker)
+    others = len(sandbox.nodes) - brokers
+    own = f" and {counted(others, 'controller')}" if others else ""
+    return f"{counted(brokers, 'broker')}{own}, security {sandbox.spec.security}"
+
+
+def _status_json(now: "SandboxStatus") -> str:
+    from kplan.sandbox.lifecycle import crashes, describe_sandbox  # noqa: PLC0415
+
+    described = dict(describe_sandbox(now.sandbox)) if now.sandbox else {}
+    states = {str(number): state.value for number, state in now.nodes.items()}
+    return json.dumps(
+        {"running": now.is_running, "states": states, "crashes": crashes(now), **described},
+        indent=2,
+    )
+
+
+def _status_text(now: "SandboxStatus") -> str:
+    """Say how the nodes are; for a shell all but the first line is a comment."""
+    from kplan.sandbox.lifecycle import crashes  # noqa: PLC0415
+
+    if now.sandbox is None or not now.nodes:
+        return "No sandbox is running."
+    told = [f"node {number}: {state.value}" for number, state in now.nodes.items()]
+    told += [line for each in crashes(now).values() for line in each.splitlines()]
+    return "\n".join([_connection_text(now.sandbox), *(f"# {line}" for line in told)])

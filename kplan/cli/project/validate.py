@@ -1,0 +1,55 @@
+"""`kplan validate`."""
+
+from dataclasses import dataclass, field
+
+from kplan.cli.diagnostics import show_diagnostics, timestamp
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import InputOptions, Json, Report, StateOptions
+from kplan.cli.report_option import prepare_reports
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.model.diagnostic import has_errors
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationOptions:
+    """How the problems are told."""
+
+    json: Json = False
+    report: Report = field(default_factory=list)
+
+
+@verb(
+    ("kplan validate", "Every mistake of every file, with the line it stands on."),
+    ("kplan validate -report=sarif=kplan.sarif", "For code scanning; junit for test reports."),
+    ("kplan validate -json", "The same as Terraform's validate -json writes it."),
+)
+def validate(session: Session, inputs: InputOptions, answer: ValidationOptions) -> int:
+    """Check the configuration without a cluster.
+
+    All *.tf and *.hcl files of the folder are read; nothing is asked of any network.
+    """
+    from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
+    from kplan.report.format import COUNTLESS  # noqa: PLC0415
+    from kplan.workflow.validate import validate as validated  # noqa: PLC0415
+
+    reports = prepare_reports(
+        session, "validate", answer.report, is_json=answer.json, formats=COUNTLESS
+    )
+    found = validated(build_project(session, StateOptions(), inputs))
+    has_failed = has_errors(found.diagnostics)
+    if answer.json:
+        from kplan.report.views import validation_json  # noqa: PLC0415
+
+        session.terminal.write_stdout(validation_json(found.diagnostics, found.sources))
+    else:
+        show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
+        is_silent = has_failed or reports.takes_stdout
+        session.terminal.write_stdout("" if is_silent else "Success! The configuration is valid.")
+    code = ExitCode.ERROR if has_failed else ExitCode.DONE
+    if not reports.is_requested:
+        return code
+    from kplan.report.reports import problems_report  # noqa: PLC0415
+
+    told = problems_report("kplan validate", found.diagnostics, found.sources, timestamp())
+    return reports.write(told, code)

@@ -1,0 +1,55 @@
+"""Ask one cluster something, without state or lock, and show the tables."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
+
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import BootstrapController, InputOptions, Json, Provider, StateOptions
+from kplan.cli.progress import show_progress
+from kplan.cli.session import Session
+
+if TYPE_CHECKING:  # help needs none of these
+    from kplan.cluster.port import Cluster
+    from kplan.model.tables import Figures
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryOptions:
+    """Which cluster is asked, and how its answer is told."""
+
+    provider: Provider = ""
+    json: Json = False
+    bootstrap_controller: BootstrapController = ""
+
+
+def query_cluster(
+    session: Session, inputs: InputOptions, provider: str, question: "Callable[[Cluster], Answer]"
+) -> Answer:
+    """Ask a cluster under a progress display; neither state nor lock is touched."""
+    from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.asking import asked  # noqa: PLC0415
+
+    states = StateOptions(lock=False)
+    project = wiring.build_project(session, states, inputs)
+    with show_progress(session.terminal) as shown:
+        return asked(project, wiring.build_ports(session, "", states, shown), provider, question)
+
+
+def show_query(
+    session: Session,
+    inputs: InputOptions,
+    ask: QueryOptions,
+    question: "Callable[[Cluster], Figures]",
+) -> int:
+    """Ask a cluster for tables, and show them; what could not be read makes the exit code 4."""
+    from kplan.report import views  # noqa: PLC0415 - see above
+
+    found = query_cluster(session, inputs, ask.provider, question)
+    look = session.terminal.stdout_style
+    session.terminal.write_stdout(
+        views.figures_json(found) if ask.json else views.figures_text(found, look)
+    )
+    return ExitCode.PARTIAL if "unread" in found.findings else ExitCode.DONE

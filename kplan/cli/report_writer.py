@@ -1,0 +1,141 @@
+"""Write reports to files, to stdout, and to the CI service of this job."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from kplan.cli.environment import is_ci, is_enabled
+from kplan.cli.report_target import ReportTarget
+from kplan.cli.session import Session
+from kplan.report.format import Format
+from kplan.report.formats.markdown import LIMITS
+from kplan.report.report import Report, Setting, written
+from kplan.state.atomic import real_path, write_beside
+
+_CHECKOUT_VARIABLES = (
+    "GITHUB_WORKSPACE",
+    "CI_PROJECT_DIR",
+    "BUILD_SOURCESDIRECTORY",
+    "BITBUCKET_CLONE_DIR",
+    "WORKSPACE",
+)
+"""Where services have checked the repository out."""
+
+_COMMENT_SERVICES: Mapping[str, str] = {
+    "GITHUB_ACTIONS": "github",
+    "GITLAB_CI": "gitlab",
+    "TF_BUILD": "azure",
+    "BITBUCKET_BUILD_NUMBER": "bitbucket",
+}
+
+
+def comment_limit(environ: Mapping[str, str]) -> int:
+    """Give how many bytes a comment may take; without a known service as many as on GitHub."""
+    found = next(
+        (name for key, name in _COMMENT_SERVICES.items() if is_enabled(environ, key)), "github"
+    )
+    return LIMITS[found]
+
+
+def annotation_format(environ: Mapping[str, str]) -> Format | None:
+    """Give the format of annotations that the log of this job understands."""
+    if not is_ci(environ):
+        return None
+    if is_enabled(environ, "GITHUB_ACTIONS"):
+        return Format.GITHUB
+    return Format.AZURE if is_enabled(environ, "TF_BUILD") else None
+
+
+def summary_file(environ: Mapping[str, str]) -> Path | None:
+    """Give the file whose Markdown GitHub shows as the summary of the job."""
+    named = environ.get("GITHUB_STEP_SUMMARY", "")
+    return Path(named) if named and is_ci(environ) else None
+
+
+def repository_prefix(environ: Mapping[str, str], here: Path) -> str:
+    """Give the way from the top of the repository to a folder, "" or ending in a slash."""
+    tops = [Path(environ[name]) for name in _CHECKOUT_VARIABLES if environ.get(name)]
+    tops += [each for each in (here, *here.parents) if (each / ".git").exists()]
+    for top in tops:
+        if here.is_relative_to(top):
+            inner = here.relative_to(top).as_posix()
+            return "" if inner == "." else f"{inner}/"
+    return ""
+
+
+_FILE_MODE = 0o666
+
+
+def write_report(session: Session, targets: Sequence[ReportTarget], report: Report) -> bool:
+    """Write a report everywhere; tell whether all of it could be written."""
+    found = report_setting(session)
+    is_written = True
+    for each in targets:
+        is_written &= _write_target(session, each, report, found)
+    _write_to_ci(session, report, found)
+    return is_written
+
+
+def report_setting(session: Session) -> Setting:
+    """Say what formats need to know of this run."""
+    environ = session.environ
+    return Setting(limit=comment_limit(environ), folder=repository_prefix(environ, Path.cwd()))
+
+
+def _write_target(session: Session, target: ReportTarget, report: Report, setting: Setting) -> bool:
+    if target.path is None:
+        look = session.terminal.stdout_style
+        session.terminal.write_stdout(
+            written(report, Format(target.format), replace(setting, look=look))
+        )
+        return True
+    try:
+        _replace_file(target.path, written(report, Format(target.format), setting))
+    except OSError as failure:
+        session.terminal.write_stderr(
+            f"Error: {target.path} cannot be written: {failure.strerror}."
+        )
+        return False
+    return True
+
+
+def _replace_file(path: Path, text: str) -> None:
+    """Replace a file as a whole, with the rights that the umask leaves; write to a pipe as it is.
+
+    Raises:
+        OSError: the disk is full, the folder is gone, and so on.
+
+    """
+    data = text.encode()
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    place = real_path(path)
+    temporary = write_beside(place, data)
+    try:
+        temporary.chmod(place.stat().st_mode if place.exists() else _FILE_MODE & ~_umask())
+        temporary.replace(place)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    """Ask for the umask; the only way to read it is to set it."""
+    found = os.umask(0o022)
+    os.umask(found)
+    return found
+
+
+def _write_to_ci(session: Session, report: Report, setting: Setting) -> None:
+    """Annotate lines, and add to the summary of the job, where the service shows these."""
+    if format_ := annotation_format(session.environ):
+        session.terminal.write_stderr(written(report, format_, setting))
+    if (file := summary_file(session.environ)) is not None:
+        try:
+            with file.open("a", encoding="utf-8") as summary:
+                room = LIMITS["summary"] - summary.tell()
+                summary.write(written(report, Format.MARKDOWN, replace(setting, limit=room)))
+        except OSError as failure:
+            session.terminal.write_stderr(f"Note: {file} cannot be written: {failure.strerror}.")

@@ -1,0 +1,1 @@
+"""`kplan state`, `lock`, `force-unlock`, `output` and `show`."""

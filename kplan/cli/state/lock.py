@@ -1,0 +1,69 @@
+"""`kplan lock status` and `kplan force-unlock`."""
+
+import json
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import InputOptions, Json, StateOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+
+
+@verb(
+    ("kplan lock status", "Who works on the state now, since when, and whether that run lives."),
+    ("kplan lock status -json", "The same for scripts; .locked is true or false."),
+)
+def status(
+    session: Session, inputs: InputOptions, states: StateOptions, *, json_: Json = False
+) -> int:
+    """Tell who holds the lock of the state. Nothing is waited for or changed."""
+    from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs it not
+
+    store = build_project(session, states, inputs).store
+    found, place = store.lock_status(), store.place
+    if json_:
+        holder = asdict(found.holder) if found.holder else None
+        facts = {"state": place, "locked": found.is_held, "dead": found.is_dead}
+        session.terminal.write_stdout(json.dumps({**facts, "holder": holder}, indent=2))
+    elif found.is_held:
+        who = f"by {found.holder}. Lock id: {found.holder.id}" if found.holder else "by somebody"
+        session.terminal.write_stdout(f"The state in {place} is locked {who}.")
+    elif found.is_dead:
+        told = f"The run that held it is dead: {found.holder}. The next run takes it over."
+        session.terminal.write_stdout(f"The state in {place} is not locked. {told}")
+    else:
+        session.terminal.write_stdout(f"The state in {place} is not locked.")
+    return ExitCode.DONE
+
+
+@verb(("kplan force-unlock 5f0c7a1e-6d1b-4c8e-9f57-0d1f6a1c2b3d", "The id is in the lock's error."))
+def force_unlock(
+    session: Session,
+    lock_id: Annotated[str, typer.Argument(metavar="LOCK_ID", help="The id of the lock.")],
+    inputs: InputOptions,
+    states: StateOptions,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Accepted for Terraform's sake: kplan does not ask.")
+    ] = False,
+) -> int:
+    """Remove the lock that a dead run left behind.
+
+    Give the id that the error told; a lock with another id stays. A run that is alive stops before
+    its next request, but not what it has sent: make sure that it is dead.
+    """
+    from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
+    from kplan.state.holder import is_running  # noqa: PLC0415
+
+    del force
+    holder = build_project(session, states, inputs).store.force_unlock(lock_id)
+    session.terminal.write_stdout(f"The lock is removed. It was held by {holder}.")
+    if is_running(holder):
+        session.terminal.write_stderr(
+            "That run is alive. It stops before its next request, and leaves its journal: "
+            "kplan apply -resume"
+        )
+    return ExitCode.DONE

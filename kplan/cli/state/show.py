@@ -1,0 +1,117 @@
+"""`kplan show`."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kplan.cli.exit_code import ExitCode
+from kplan.cli.options import Group, InputOptions, Json, StateOptions
+from kplan.cli.session import Session
+from kplan.cli.verb import verb
+from kplan.model.errors import UsageError
+
+if TYPE_CHECKING:
+    from kplan.model.plan import Plan
+    from kplan.report.format import Format
+
+
+@dataclass(frozen=True, slots=True)
+class FormatOptions:
+    """How it is written."""
+
+    group: Group = None
+    json: Json = False
+    format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="FORMAT",
+            help="Write a saved plan as markdown (md), html, junit, sarif, gitlab, json or ndjson.",
+        ),
+    ] = "text"
+    only: Annotated[
+        str,
+        typer.Option(
+            "--only",
+            metavar="PART",
+            help="Of a saved plan only who gains and loses what (access), what policies said "
+            "(policies), or what is destroyed (blast), in every format but gitlab.",
+        ),
+    ] = ""
+
+
+@verb(
+    ("kplan show", "What kplan owns here, as last applied."),
+    ("kplan show release.kplan", "A saved plan, as it was shown."),
+    ("kplan show -format=markdown release.kplan", "As a comment for a pull request."),
+    ("kplan show -format=html release.kplan", "As a page that needs no network."),
+    ("kplan show -only=access -format=html release.kplan", "Who gains and loses what, as a page."),
+    ("kplan show -json", "The state as Terraform's show -json writes one."),
+    ("kplan show -json release.kplan", "A saved plan as Terraform's show -json writes one."),
+)
+def show(
+    session: Session,
+    inputs: InputOptions,
+    states: StateOptions,
+    how: FormatOptions,
+    planfile: Annotated[
+        str, typer.Argument(metavar="PLANFILE", help="A plan saved by `kplan plan -out`.")
+    ] = "",
+) -> int:
+    """Show the state, or a saved plan. No cluster is asked, unless it keeps the state."""
+    from kplan.cli import display, wiring  # noqa: PLC0415 - help needs none of these
+    from kplan.model.state import State  # noqa: PLC0415
+    from kplan.report import views  # noqa: PLC0415
+    from kplan.state.plan_file import read_plan  # noqa: PLC0415
+    from kplan.workflow.opened import stored  # noqa: PLC0415
+
+    _check_options(how, planfile)
+    if planfile:
+        plan = read_plan(Path(planfile)).plan
+        text = views.plan_json(plan) if how.json else _format_plan(session, plan, how)
+    else:
+        state = stored(wiring.build_project(session, states, inputs)) or State("")
+        text = views.state_json(state) if how.json else display.state_text(session, state)
+    session.terminal.write_stdout(text or "The state is empty: nothing has been applied here yet.")
+    return ExitCode.DONE
+
+
+def _check_options(how: FormatOptions, planfile: str) -> None:
+    for option in ("-format" if how.format != "text" else "", "-only" if how.only else ""):
+        if option and how.json:
+            raise UsageError(f"-json and {option} exclude each other.", "Write -format=json.")
+        if option and not planfile:
+            told = f"{option} is for a saved plan; the state is shown as text, or with -json."
+            raise UsageError(told)
+
+
+def _format_plan(session: Session, plan: "Plan", how: FormatOptions) -> str:
+    from kplan.cli import display  # noqa: PLC0415 - as above
+    from kplan.cli.report_option import format_name  # noqa: PLC0415
+    from kplan.cli.report_writer import report_setting  # noqa: PLC0415
+    from kplan.report.format import Format  # noqa: PLC0415
+    from kplan.report.report import written  # noqa: PLC0415
+    from kplan.report.reports import plan_report  # noqa: PLC0415
+
+    format_ = Format(format_name("-format", how.format))
+    if how.only:
+        return _format_part(session, plan, how.only, format_)
+    if format_ is Format.TEXT:
+        return display.plan_text(session, plan, group=how.group)
+    return written(plan_report(plan, {}, plan.created_at), format_, report_setting(session))
+
+
+def _format_part(session: Session, plan: "Plan", name: str, format_: "Format") -> str:
+    from kplan.cli.report_option import check_format  # noqa: PLC0415
+    from kplan.cli.report_writer import report_setting  # noqa: PLC0415 - as above
+    from kplan.report.format import COUNTLESS  # noqa: PLC0415
+    from kplan.report.parts import Part, part_report  # noqa: PLC0415
+    from kplan.report.report import written  # noqa: PLC0415
+
+    if name not in list(Part):
+        raise UsageError(f"-only knows no part {name!r}.", f"There are {', '.join(Part)}.")
+    check_format(f"-format={format_}", format_, f"-only={name}", COUNTLESS)
+    look = replace(report_setting(session), look=session.terminal.stdout_style)
+    return written(part_report(plan, Part(name), plan.created_at), format_, look)

@@ -1,0 +1,114 @@
+"""Watchers of an apply and of the start of a sandbox: progress, lines, and messages."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kplan.cli.diagnostics import timestamp
+from kplan.cli.progress import Progress
+from kplan.cli.signals import Signals
+from kplan.cli.terminal import Terminal
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Batch, Change
+from kplan.report.look import PLAIN, Look
+from kplan.report.views import outcome_line, outcome_stream, start_line
+
+if TYPE_CHECKING:
+    from kplan.sandbox.progress import ProgressStep
+
+MAX_CHANGE_LINES = 200
+"""Up to so many changes in a batch each have a line of their own."""
+
+
+class ApplyWatcher:
+    """Tells of every change of a small batch, and of failures only in a large one.
+
+    From the first request on a signal is no longer obeyed at once: what is in flight is settled.
+    """
+
+    def __init__(self, progress: Progress, signals: Signals, look: Look) -> None:
+        self._progress = progress
+        self._signals = signals
+        self._look = replace(look, colour=False)
+        self._is_large = False
+        self._step = ""
+        self._settled: int | None = None
+        self._left: int | None = None
+
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Hear of changes that are about to be sent."""
+        self._signals.defer()
+        self._is_large = len(batch.changes) > MAX_CHANGE_LINES or (
+            self._is_large and batch.step.name == self._step  # the last and smaller one of many
+        )
+        self._step = batch.step.name
+        if self._is_large:
+            self._progress.note(f"Sending {len(changes)} changes: {batch.kind} {batch.step.name}")
+
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Hear what became of changes."""
+        sent = [each for each in outcomes if each.status is not Status.SKIPPED]
+        self._progress.advance(len(sent))
+        for each in sent:
+            if each.status is not Status.APPLIED or not self._is_large:
+                self._progress.note(outcome_line(each, self._look))
+
+    def on_visibility(self, waiting: int, total: int) -> None:
+        """Hear how many applied changes are not served by every broker yet."""
+        if self._settled is None:
+            self._progress.stage("Waiting until every broker serves the changes", total)
+            self._settled = 0
+        self._progress.advance(total - waiting - self._settled)
+        self._settled = total - waiting
+
+    def on_reassignment(self, left: int, total: int) -> None:
+        """Hear how many partitions are not where they are to be yet."""
+        if self._left is None:
+            self._progress.stage("Moving replicas", total)
+            self._left = total
+        self._progress.advance(max(0, self._left - left))
+        self._left = min(self._left, left)
+
+
+class StreamWatcher(ApplyWatcher):
+    """Tells every change as messages on stdout, one a line."""
+
+    def __init__(self, progress: Progress, signals: Signals, terminal: Terminal) -> None:
+        super().__init__(progress, signals, PLAIN)
+        self._terminal = terminal
+
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Hear of changes that are about to be sent."""
+        super().on_send(batch, changes)
+        at = timestamp()
+        self._terminal.write_stdout("".join(start_line(each, at) for each in changes))
+
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Hear what became of changes."""
+        self._progress.advance(len(outcomes))
+        at = timestamp()
+        self._terminal.write_stdout("".join(outcome_stream(each, at) for each in outcomes))
+
+
+_SANDBOX_STAGES: Mapping[str, str] = {
+    "fetch": "Fetching Apache Kafka, once",
+    "warm": "Recording its classes, once",
+    "format": "Formatting storage",
+    "start": "Starting Kafka",
+}
+
+
+class SandboxWatcher:
+    """Hears how far the start of a sandbox is."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._stage, self._total, self._done = "", 0, 0
+
+    def __call__(self, step: "ProgressStep") -> None:
+        """Hear of one step."""
+        if (step.stage.value, step.total) != (self._stage, self._total):
+            self._stage, self._total, self._done = step.stage.value, step.total, 0
+            self._progress.stage(_SANDBOX_STAGES[self._stage], step.total or None)
+        self._progress.advance(step.done - self._done)
+        self._done = step.done

@@ -1,0 +1,1 @@
+"""What the files of a folder declare, and checks that need no evaluation."""

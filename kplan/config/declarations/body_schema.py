@@ -1,0 +1,107 @@
+"""Arguments and nested blocks that a block body may have."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from kplan.config.diagnostic import error, suggestion
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Origin
+from kplan.model.diagnostic import Diagnostic
+
+RESERVED_VARIABLES = frozenset(
+    {"source", "version", "providers", "count", "for_each", "lifecycle", "depends_on", "locals"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BodySchema:
+    """Names of arguments and nested blocks that a body takes; `labels` is how many its header has.
+
+    With `is_open` any argument may stand there. `elsewhere` says of arguments where they belong.
+    """
+
+    arguments: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
+    label_count: int = 0
+    is_open: bool = False
+    misplaced_hints: tuple[tuple[str, str], ...] = ()
+
+
+def body_problems(block: ast.Block, origin: Origin, shape: BodySchema) -> Iterator[Diagnostic]:
+    """Find arguments and blocks that do not belong, and those that are missing."""
+    if not shape.is_open:
+        for attribute in block.attributes:
+            if attribute.name not in shape.arguments:
+                yield _unsupported_argument(attribute, origin, shape)
+    for inner in block.blocks:
+        if inner.type not in shape.blocks:
+            yield _unsupported_block(inner, origin, shape)
+    names = {attribute.name for attribute in block.attributes}
+    for name in shape.required:
+        if name not in names:
+            subject = origin.range(block.start, _header_end(block))
+            told = f'The argument "{name}" is required, but there is none.'
+            yield error("KP122", subject, told)
+
+
+def label_problems(block: ast.Block, origin: Origin, shape: BodySchema) -> Iterator[Diagnostic]:
+    """Hold the number of labels against the header that the block should have."""
+    if len(block.labels) == shape.label_count:
+        return
+    wanted = {0: "no label", 1: "one label"}.get(shape.label_count, f"{shape.label_count} labels")
+    subject = origin.range(block.start, _header_end(block))
+    told = f'The block "{block.type}" takes {wanted}, got {len(block.labels)}.'
+    yield error("KP125", subject, told)
+
+
+def _header_end(block: ast.Block) -> int:
+    return block.labels[-1].end if block.labels else block.start + len(block.type)
+
+
+def _unsupported_argument(
+    attribute: ast.Attribute, origin: Origin, shape: BodySchema
+) -> Diagnostic:
+    subject = origin.range(attribute.start, attribute.name_end)
+    told = f'An argument named "{attribute.name}" is not expected here.'
+    if place := dict(shape.misplaced_hints).get(attribute.name):
+        hint = place
+    elif attribute.name in shape.blocks:
+        hint = f'"{attribute.name}" is a block here: write it without =.'
+    else:
+        hint = suggestion(attribute.name, shape.arguments)
+    return error("KP121", subject, told, hint=hint)
+
+
+def _unsupported_block(block: ast.Block, origin: Origin, shape: BodySchema) -> Diagnostic:
+    subject = origin.range(block.start, block.start + len(block.type))
+    told = f'Blocks of type "{block.type}" are not expected here.'
+    if block.type == "dynamic":
+        told = 'A "dynamic" block makes nested blocks, and there are none here that it could make.'
+        hint = (
+            "To work out a map or list use for: config = { for key, value in ... : key => value }"
+        )
+    elif block.type in shape.arguments or shape.is_open:
+        hint = f'If you meant the argument "{block.type}", write {block.type} = {{ ... }}.'
+    else:
+        hint = suggestion(block.type, shape.blocks)
+    return error("KP120", subject, told, hint=hint)
+
+
+META_ARGUMENTS = ("count", "for_each", "depends_on", "provider")
+ACL_FILTERS = (
+    "resource_name",
+    "resource_type",
+    "resource_pattern_type_filter",
+    "acl_principal",
+    "acl_host",
+    "acl_operation",
+    "acl_permission_type",
+)
+
+DATA_SCHEMAS: Mapping[str, BodySchema] = {
+    "kafka_topic": BodySchema(("name", *META_ARGUMENTS), ("name",)),
+    "kafka_topics": BodySchema(META_ARGUMENTS),
+    "kafka_acls": BodySchema((*ACL_FILTERS, *META_ARGUMENTS)),
+    "kafka_cluster": BodySchema(META_ARGUMENTS),
+}

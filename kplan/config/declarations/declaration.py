@@ -1,0 +1,352 @@
+"""Blocks, locals and settings that the files of one folder declare."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from kplan.config.declarations.block_schema import (
+    BLOCK_SCHEMAS,
+    CONDITION_SCHEMA,
+    POLICY_RULE_SCHEMA,
+    POLICY_SCHEMA,
+)
+from kplan.config.declarations.body_schema import (
+    DATA_SCHEMAS,
+    RESERVED_VARIABLES,
+    BodySchema,
+    body_problems,
+    label_problems,
+)
+from kplan.config.diagnostic import error, suggestion, warning
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Origin
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.source import SourceRange
+
+_NAME = re.compile(r"[^\W\d][\w-]*").fullmatch
+
+_META_ARGUMENTS = ("count", "for_each", "depends_on", "provider")
+
+_OBJECT_TYPES = ("resource", "data")
+_BLOCK_TYPES = (*BLOCK_SCHEMAS, *_OBJECT_TYPES)
+_NAMED_BLOCKS = frozenset({"variable", "output", "module", "check", "policy"})
+_RULE_BLOCKS = frozenset({"validation", "precondition", "assert"})
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One block, with its arguments by name. A broken one is there, but what it says is lost."""
+
+    name: str
+    origin: Origin
+    block: ast.Block
+    arguments: Mapping[str, ast.Attribute]
+    is_broken: bool = False
+
+    @property
+    def declared_at(self) -> SourceRange:
+        """The header of the block."""
+        labels = self.block.labels
+        end = labels[-1].end if labels else self.block.start + len(self.block.type)
+        return self.origin.range(self.block.start, end)
+
+    def value_range(self, name: str) -> SourceRange:
+        """Give the place of the value of an argument that is there."""
+        value = self.arguments[name].value
+        return self.origin.range(value.start, value.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """One argument of a `locals` block."""
+
+    origin: Origin
+    attribute: ast.Attribute
+
+    @property
+    def declared_at(self) -> SourceRange:
+        """The name."""
+        return self.origin.range(self.attribute.start, self.attribute.name_end)
+
+
+@dataclass(slots=True)
+class ModuleDeclarations:
+    """Everything declared in a folder. `has_lost` says that a syntax error hides some of it."""
+
+    variables: dict[str, Declaration] = field(default_factory=dict)
+    locals: dict[str, Local] = field(default_factory=dict)
+    outputs: dict[str, Declaration] = field(default_factory=dict)
+    modules: dict[str, Declaration] = field(default_factory=dict)
+    checks: dict[str, Declaration] = field(default_factory=dict)
+    resources: dict[tuple[str, str], Declaration] = field(default_factory=dict)
+    data: dict[tuple[str, str], Declaration] = field(default_factory=dict)
+    providers: list[Declaration] = field(default_factory=list)
+    terraform_blocks: list[Declaration] = field(default_factory=list)
+    state_blocks: list[Declaration] = field(default_factory=list)
+    refactorings: list[Declaration] = field(default_factory=list)
+    policies: dict[str, Declaration] = field(default_factory=dict)
+    policy_settings: list[Declaration] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    skipped: set[tuple[str, str]] = field(default_factory=set)
+    is_incomplete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class KnownKinds:
+    """What kplan manages: the kinds, and whether resources of other sorts are left out."""
+
+    kinds: tuple[str, ...]
+    skips_foreign: bool = False
+
+
+def collect_declarations(
+    items: Iterable[ast.Item], known: KnownKinds, *, has_lost: bool
+) -> ModuleDeclarations:
+    """Sort the items of a folder, in the order of its files, by what they declare."""
+    result = ModuleDeclarations(is_incomplete=has_lost)
+    unknown: list[Declaration] = []
+    foreign: list[Declaration] = []
+    for item in items:
+        if isinstance(item.content, ast.Attribute):
+            result.diagnostics.append(_stray_argument_error(item.origin, item.content))
+            continue
+        block = item.content
+        names = {each.name: each for each in block.attributes}
+        name = block.labels[0].text if block.labels else ""
+        found = Declaration(name, item.origin, block, names, item.is_broken)
+        if block.type in _OBJECT_TYPES:
+            _add_resource(result, found, known.kinds, foreign)
+        elif block.type in BLOCK_SCHEMAS:
+            _add_block(result, found)
+        else:
+            unknown.append(found)
+    if unknown:
+        result.diagnostics.append(_unknown_types_error(unknown))
+    if foreign and known.skips_foreign:
+        result.skipped.update(_kind_and_name(each) for each in foreign)
+        result.diagnostics.append(_skipped_warning(foreign))
+    elif foreign:
+        result.diagnostics.append(_foreign_types_error(foreign, known.kinds))
+    return result
+
+
+def _kind_and_name(found: Declaration) -> tuple[str, str]:
+    kind, name = found.block.labels
+    return f"{'data.' * (found.block.type == 'data')}{kind.text}", name.text
+
+
+def _skipped_warning(found: list[Declaration]) -> Diagnostic:
+    kinds = sorted({_kind_and_name(each)[0] for each in found})
+    count = "1 resource" if len(found) == 1 else f"{len(found)} resources"
+    told = f"{count} of other providers left out: {_join_names(kinds)}."
+    return warning("KP126", found[0].declared_at, told)
+
+
+def _stray_argument_error(origin: Origin, attribute: ast.Attribute) -> Diagnostic:
+    subject = origin.range(attribute.start, attribute.name_end)
+    told = f'An argument named "{attribute.name}" is not expected outside of any block.'
+    return error("KP121", subject, told, hint="Values that others use go into a locals block.")
+
+
+def _add_block(result: ModuleDeclarations, found: Declaration) -> None:
+    shape = BLOCK_SCHEMAS[found.block.type]
+    problems = list(label_problems(found.block, found.origin, shape))
+    if found.is_broken:
+        problems = []  # what broke it has been told
+    elif not problems:
+        problems.extend(body_problems(found.block, found.origin, shape))
+        problems.extend(_inner_problems(found))
+    result.diagnostics.extend(problems)
+    if len(found.block.labels) != shape.label_count:
+        result.is_incomplete = True
+        return
+    if found.block.type in _NAMED_BLOCKS and (
+        bad := list(_name_problems(found, found.block.labels[0]))
+    ):
+        result.diagnostics.extend(bad)
+        found = replace(found, is_broken=True)
+    _ADDERS[found.block.type](result, found)
+
+
+def _inner_problems(found: Declaration) -> Iterable[Diagnostic]:
+    for inner in found.block.blocks:
+        if inner.type in _RULE_BLOCKS:
+            yield from body_problems(inner, found.origin, CONDITION_SCHEMA)
+        elif found.block.type == "policy" and inner.type in POLICY_SCHEMA.blocks:
+            yield from body_problems(inner, found.origin, POLICY_RULE_SCHEMA)
+
+
+def _name_problems(found: Declaration, label: ast.Label) -> Iterable[Diagnostic]:
+    subject = found.origin.range(label.start, label.end)
+    if not _NAME(label.text):
+        told = (
+            f'"{label.text}" is no name: names are of letters, digits, underscores and dashes, '
+            "and begin with a letter or underscore."
+        )
+        yield error("KP124", subject, told)
+    elif found.block.type == "variable" and label.text in RESERVED_VARIABLES:
+        told = f'"{label.text}" has a meaning of its own in module blocks; no variable may have it.'
+        yield error("KP124", subject, told)
+
+
+def _add_variable(result: ModuleDeclarations, found: Declaration) -> None:
+    _add_named(result, result.variables, found)
+
+
+def _add_output(result: ModuleDeclarations, found: Declaration) -> None:
+    _add_named(result, result.outputs, found)
+
+
+def _add_check(result: ModuleDeclarations, found: Declaration) -> None:
+    _add_named(result, result.checks, found)
+
+
+def _add_module(result: ModuleDeclarations, found: Declaration) -> None:
+    _add_named(result, result.modules, found)
+
+
+def _add_named(
+    result: ModuleDeclarations, into: dict[str, Declaration], found: Declaration
+) -> None:
+    first = into.setdefault(found.name, found)
+    if first is not found:
+        word = found.block.type
+        told = f'The {word} "{found.name}" has been declared already, at {first.declared_at}.'
+        related = (("declared first", first.declared_at),)
+        result.diagnostics.append(error("KP123", found.declared_at, told, related=related))
+
+
+def _add_locals(result: ModuleDeclarations, found: Declaration) -> None:
+    result.is_incomplete |= found.is_broken
+    for attribute in found.block.attributes:
+        local = Local(found.origin, attribute)
+        first = result.locals.setdefault(attribute.name, local)
+        if first is not local:
+            told = (
+                f'The local value "{attribute.name}" has been defined already, '
+                f"at {first.declared_at}."
+            )
+            related = (("defined first", first.declared_at),)
+            result.diagnostics.append(error("KP123", local.declared_at, told, related=related))
+
+
+def _add_provider(result: ModuleDeclarations, found: Declaration) -> None:
+    if found.name == "kafka":
+        result.providers.append(found)
+        return
+    told = f'The provider "{found.name}" is left aside: kplan talks to Kafka only.'
+    result.diagnostics.append(warning("KP195", found.declared_at, told))
+
+
+def _add_terraform(result: ModuleDeclarations, found: Declaration) -> None:
+    result.terraform_blocks.append(found)
+    for inner in found.block.blocks:
+        if inner.type in {"backend", "cloud"}:
+            subject = found.origin.range(inner.start, inner.start + len(inner.type))
+            told = f'The block "{inner.type}" is left aside: kplan keeps its state itself.'
+            result.diagnostics.append(warning("KP195", subject, told))
+
+
+def _add_state(result: ModuleDeclarations, found: Declaration) -> None:
+    if result.state_blocks:
+        first = result.state_blocks[0].declared_at
+        told = f"There is another state block, at {first}; a configuration has one state."
+        related = (("declared first", first),)
+        result.diagnostics.append(error("KP128", found.declared_at, told, related=related))
+    result.state_blocks.append(found)
+
+
+def _add_policy(result: ModuleDeclarations, found: Declaration) -> None:
+    _add_named(result, result.policies, found)
+
+
+def _add_policy_settings(result: ModuleDeclarations, found: Declaration) -> None:
+    if result.policy_settings:
+        first = result.policy_settings[0].declared_at
+        told = f"There is another policies block, at {first}."
+        related = (("declared first", first),)
+        result.diagnostics.append(error("KP128", found.declared_at, told, related=related))
+    result.policy_settings.append(found)
+
+
+def _add_refactoring(result: ModuleDeclarations, found: Declaration) -> None:
+    result.refactorings.append(found)
+
+
+_ADDERS: Mapping[str, Callable[[ModuleDeclarations, Declaration], None]] = {
+    "variable": _add_variable,
+    "locals": _add_locals,
+    "output": _add_output,
+    "check": _add_check,
+    "module": _add_module,
+    "provider": _add_provider,
+    "terraform": _add_terraform,
+    "state": _add_state,
+    "moved": _add_refactoring,
+    "removed": _add_refactoring,
+    "import": _add_refactoring,
+    "policy": _add_policy,
+    "policies": _add_policy_settings,
+}
+
+
+def _add_resource(
+    result: ModuleDeclarations, found: Declaration, kinds: Sequence[str], foreign: list[Declaration]
+) -> None:
+    is_data = found.block.type == "data"
+    into, kinds = (result.data, [*DATA_SCHEMAS]) if is_data else (result.resources, kinds)
+    problems = list(label_problems(found.block, found.origin, BodySchema(label_count=2)))
+    if problems:
+        result.is_incomplete = True
+        result.diagnostics.extend(() if found.is_broken else problems)
+        return
+    kind, label = found.block.labels[0].text, found.block.labels[1]
+    result.diagnostics.extend(_name_problems(found, label))
+    first = into.setdefault((kind, label.text), found)
+    if first is not found:
+        what = ".".join(_kind_and_name(found))
+        told = f"The {found.block.type} {what} has been declared already, at {first.declared_at}."
+        related = (("declared first", first.declared_at),)
+        result.diagnostics.append(error("KP190", found.declared_at, told, related=related))
+    if kind not in kinds:
+        foreign.append(found)
+
+
+def _unknown_types_error(found: list[Declaration]) -> Diagnostic:
+    names = sorted({each.block.type for each in found})
+    first = found[0]
+    subject = first.origin.range(first.block.start, first.block.start + len(first.block.type))
+    told = f"kplan does not know blocks of type {_join_names(names)}."
+    related = tuple((each.block.type, each.declared_at) for each in found[1:])
+    return error(
+        "KP120", subject, told, hint=_first_suggestion(names, _BLOCK_TYPES), related=related
+    )
+
+
+def _first_suggestion(names: Sequence[str], known: Iterable[str]) -> str:
+    """Suggest what one of the names may mean."""
+    hints = ((name, suggestion(name, known)) for name in names)
+    return next((f"{name}: {hint}" for name, hint in hints if hint), "")
+
+
+def _foreign_types_error(found: list[Declaration], kinds: Sequence[str]) -> Diagnostic:
+    labels = [each.block.labels for each in found]
+    names = [".".join(_kind_and_name(each)) for each in found]
+    first = found[0]
+    subject = first.origin.range(labels[0][0].start, labels[0][0].end)
+    hint = _first_suggestion([kind.text for kind, _ in labels], kinds) or _SKIP_HINT
+    told = f"kplan manages {_join_names(sorted(kinds))}, but not {_join_names(names)}."
+    related = tuple(
+        (name, each.declared_at) for name, each in zip(names[1:], found[1:], strict=True)
+    )
+    return error("KP126", subject, told, hint=hint, related=related)
+
+
+_SKIP_HINT = "To plan without resources of other providers, add -skip-foreign."
+
+
+def _join_names(names: Sequence[str]) -> str:
+    quoted = list(names)
+    if len(quoted) == 1:
+        return quoted[0]
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"

@@ -1,0 +1,119 @@
+"""Find and read the configuration files of a folder."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kplan.config.declarations.override import is_override
+from kplan.config.diagnostic import error
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.jsonsyntax import parse_json
+from kplan.config.syntax.mould import Moulds
+from kplan.config.syntax.parse import parse_file
+from kplan.config.syntax.source import Source
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.source import SourceRange
+
+_SUFFIXES = (".tf", ".hcl", ".tf.json")
+_OTHER_SUFFIXES = (
+    ".kptest.hcl",
+    ".policytest.hcl",
+    ".tftest.hcl",
+    ".tftest.json",
+    ".tfmock.hcl",
+    ".pkr.hcl",
+    ".nomad.hcl",
+)
+FLEET_FILE = "fleet.hcl"
+"""The file that declares the clusters of a fleet; it is no configuration of one of them."""
+
+_OTHER_NAMES = frozenset({"terragrunt.hcl", FLEET_FILE})
+
+
+@dataclass(frozen=True, slots=True)
+class FolderFiles:
+    """Files read: their top-level items in order, text by name, and what is wrong with them.
+
+    `overrides` are the items of override files.
+    """
+
+    items: tuple[ast.Item, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    diagnostics: tuple[Diagnostic, ...] = ()
+    is_incomplete: bool = False
+    overrides: tuple[ast.Item, ...] = ()
+
+
+def configuration_files(folder: Path) -> list[Path]:
+    """List the configuration files of a folder by name; raises OSError."""
+    return sorted(each for each in folder.iterdir() if _is_configuration(each))
+
+
+def read_folder(folder: Path, prefix: str, moulds: Moulds) -> FolderFiles:
+    """Read and parse the configuration files of a folder, sorted by name.
+
+    `prefix` stands before their names wherever these are shown.
+    """
+    try:
+        names = [each.name for each in configuration_files(folder)]
+    except OSError as failure:
+        told = f"The folder {folder} cannot be read: {failure.strerror}."
+        return FolderFiles(diagnostics=(error("KP118", None, told),), is_incomplete=True)
+    if not names:
+        told = f"The folder {folder} has no *.tf, *.hcl or *.tf.json file."
+        return FolderFiles(diagnostics=(error("KP127", None, told),))
+    items: list[ast.Item] = []
+    sources: dict[str, str] = {}
+    diagnostics: list[Diagnostic] = []
+    has_lost = False
+    overrides: list[ast.Item] = []
+    for name in names:
+        shown = f"{prefix}{name}"
+        text = read_text(folder / name, shown)
+        if isinstance(text, Diagnostic):
+            diagnostics.append(text)
+            has_lost = True
+            continue
+        sources[shown] = text
+        source = Source(shown, text)
+        parsed = parse_json(source) if name.endswith(".json") else parse_file(source, moulds)
+        (overrides if is_override(name) else items).extend(parsed.items)
+        diagnostics.extend(parsed.diagnostics)
+        has_lost |= parsed.has_lost
+    return FolderFiles(tuple(items), sources, tuple(diagnostics), has_lost, tuple(overrides))
+
+
+def _is_configuration(path: Path) -> bool:
+    name = path.name
+    return (
+        name.endswith(_SUFFIXES)
+        and not name.startswith(".")
+        and not name.endswith(("~", *_OTHER_SUFFIXES))
+        and name not in _OTHER_NAMES
+        and is_file_to_read(path)
+    )
+
+
+def is_file_to_read(path: Path) -> bool:
+    """Whether a name is that of a file to read.
+
+    A link that leads nowhere is one, and an error: what it declared would be deleted.
+    """
+    return path.is_file() or not path.exists()
+
+
+def read_text(path: Path, name: str) -> str | Diagnostic:
+    """Read a UTF-8 file, or say why it cannot be read."""
+    nowhere = SourceRange(name, 1, 1, 1, 1)
+    try:
+        raw = path.read_bytes()
+    except OSError as failure:
+        return error("KP118", nowhere, f"{name} cannot be read: {failure.strerror}.")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as failure:
+        line = raw.count(b"\n", 0, failure.start) + 1
+        column = failure.start - raw.rfind(b"\n", 0, failure.start)
+        subject = SourceRange(name, line, column, line, column + 1)
+        told = f"{name} is not UTF-8 text: byte {failure.start} cannot be decoded."
+        return error("KP115", subject, told, hint="Save the file as UTF-8.")

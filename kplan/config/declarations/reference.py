@@ -1,0 +1,210 @@
+"""References to names that are not declared, found without evaluation."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from kplan.config.declarations.block_schema import MODULE_SCHEMA
+from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
+from kplan.config.diagnostic import error, suggestion
+from kplan.config.evaluation.scope import REFERENCE_ROOTS
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Origin
+from kplan.config.syntax.tree import Reference
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.source import SourceRange
+
+
+def module_argument_problems(
+    found: Declaration, declared: ModuleDeclarations
+) -> Iterator[Diagnostic]:
+    """Hold the arguments of a module block against the variables of the module."""
+    if declared.is_incomplete:
+        return
+    for name, attribute in found.arguments.items():
+        if name not in MODULE_SCHEMA.arguments and name not in declared.variables:
+            subject = found.origin.range(attribute.start, attribute.name_end)
+            told = f'The module has no input variable "{name}".'
+            yield error("KP121", subject, told, hint=suggestion(name, declared.variables))
+    for name, variable in declared.variables.items():
+        is_needed = "default" not in variable.arguments and not variable.is_broken
+        if is_needed and name not in found.arguments:
+            told = (
+                f'The module needs its input variable "{name}", declared at {variable.declared_at}.'
+            )
+            yield error("KP122", found.declared_at, told)
+
+
+def undeclared_references(declared: ModuleDeclarations) -> Iterator[Diagnostic]:
+    """Find references to what is not declared in everything that a folder declares."""
+    for attribute, origin in _checked_attributes(declared):
+        if attribute.references:
+            found = attribute.references
+            if attribute.name in _PROVIDER_ARGUMENTS:
+                found = tuple(each for each in found if each.root in REFERENCE_ROOTS)
+            yield from reference_problems(found, origin, declared)
+
+
+def block_reference_problems(
+    found: Declaration, declared: ModuleDeclarations
+) -> Iterator[Diagnostic]:
+    """Find such references in a block that is none of a configuration's."""
+    for attribute, origin in _block_attributes(found, found.block, ()):
+        yield from reference_problems(attribute.references, origin, declared)
+
+
+_PROVIDER_ARGUMENTS = frozenset({"provider", "providers"})
+"""Arguments that name connections, with keys that are values."""
+
+
+def _checked_attributes(declared: ModuleDeclarations) -> Iterator[tuple[ast.Attribute, Origin]]:
+    """List the arguments whose references must be declared."""
+    for local in declared.locals.values():
+        yield local.attribute, local.origin
+    for found in (*declared.outputs.values(), *declared.providers, *declared.state_blocks):
+        yield from _block_attributes(found, found.block, ("depends_on",))
+    for found in (*declared.resources.values(), *declared.data.values()):
+        yield from _block_attributes(
+            found, found.block, ("depends_on",) * (found.block.type == "data")
+        )
+    for found in declared.modules.values():
+        yield from _block_attributes(found, found.block, ("depends_on",))
+    for found in (*declared.variables.values(), *declared.checks.values()):
+        for inner in found.block.blocks:
+            yield from _block_attributes(found, inner, ())
+
+
+def _block_attributes(
+    found: Declaration, block: ast.Block, left_out: tuple[str, ...]
+) -> Iterator[tuple[ast.Attribute, Origin]]:
+    is_rules = block.type == "lifecycle"  # whose own arguments name arguments of the resource
+    for attribute in block.attributes:
+        if attribute.name not in left_out and not is_rules:
+            yield attribute, found.origin
+    for inner in block.blocks:
+        yield from _block_attributes(found, inner, left_out)
+
+
+def reference_problems(
+    references: Iterable[Reference], origin: Origin, declared: ModuleDeclarations
+) -> Iterator[Diagnostic]:
+    """Find references to what is not declared."""
+    for reference in references:
+        if not _is_declared(reference, declared):
+            yield from _undeclared_problems(reference, origin, declared)
+
+
+def _is_declared(reference: Reference, declared: ModuleDeclarations) -> bool:
+    """Tell, for the two sorts that nearly all references are, whether all is well."""
+    if not reference.steps:
+        return False
+    match reference.root:
+        case "var":
+            return reference.steps[0] in declared.variables
+        case "local":
+            return reference.steps[0] in declared.locals
+        case _:
+            return False
+
+
+def _undeclared_problems(
+    reference: Reference, origin: Origin, declared: ModuleDeclarations
+) -> Iterator[Diagnostic]:
+    root = reference.root
+    if not reference.steps:
+        yield _bare_root_problem(root, declared, origin, reference)
+    elif root in _NAMED_ROOTS:
+        yield from _name_problems(reference, origin, declared)
+    elif root == "data":
+        yield from _data_problems(reference, origin, declared)
+    elif root not in REFERENCE_ROOTS:
+        yield from _resource_problems(reference, origin, declared)
+
+
+_NAMED_ROOTS = {
+    "var": ("KP140", "input variable"),
+    "local": ("KP141", "local value"),
+    "module": ("KP143", "module call"),
+}
+
+
+def _name_problems(
+    reference: Reference, origin: Origin, declared: ModuleDeclarations
+) -> Iterator[Diagnostic]:
+    root, name = reference.root, reference.steps[0]
+    code, what = _NAMED_ROOTS[root]
+    known: Collection[str] = {
+        "var": declared.variables.keys(),
+        "local": declared.locals.keys(),
+        "module": declared.modules.keys(),
+    }[root]
+    if name not in known and not declared.is_incomplete:
+        told = f'{_with_article(what)} named "{name}" has not been declared.'
+        hint = suggestion(name, known) or _declaration_hint(root, name)
+        yield error(code, _reference_range(reference, origin), told, hint=hint)
+
+
+def _reference_range(reference: Reference, origin: Origin) -> SourceRange:
+    return origin.range(reference.start, reference.end)
+
+
+def _with_article(what: str) -> str:
+    return f"An {what}" if what[0] in "aeiou" else f"A {what}"
+
+
+def _declaration_hint(root: str, name: str) -> str:
+    if root == "var":
+        return f'Declare it with a block: variable "{name}" {{}}'
+    if root == "local":
+        return f"Define it in a block: locals {{ {name} = ... }}"
+    return ""
+
+
+def _data_problems(
+    reference: Reference, origin: Origin, declared: ModuleDeclarations
+) -> Iterator[Diagnostic]:
+    kind, *names = reference.steps
+    subject = _reference_range(reference, origin)
+    if (f"data.{kind}", *names[:1]) in declared.skipped:
+        told = f"data.{kind}.{names[0]} belongs to another provider and was left out."
+        yield error("KP146", subject, told)
+    elif names and (kind, names[0]) not in declared.data and not declared.is_incomplete:
+        told = f"A data source data.{kind}.{names[0]} has not been declared."
+        near = suggestion(f"{kind}.{names[0]}", (".".join(each) for each in declared.data))
+        yield error("KP146", subject, told, hint=near)
+
+
+def _resource_problems(
+    reference: Reference, origin: Origin, declared: ModuleDeclarations
+) -> Iterator[Diagnostic]:
+    kind, name = reference.root, reference.steps[0]
+    if (kind, name) in declared.skipped:
+        told = f"{kind}.{name} belongs to another provider and was left out, so it has no value."
+        yield error("KP142", _reference_range(reference, origin), told)
+        return
+    if (kind, name) in declared.resources or declared.is_incomplete:
+        return
+    subject = _reference_range(reference, origin)
+    kinds = {each for each, _ in declared.resources}
+    told = f"A resource {kind}.{name} has not been declared."
+    if kind in kinds:
+        near = suggestion(name, (each for of, each in declared.resources if of == kind))
+    else:
+        near = suggestion(kind, {*kinds, *REFERENCE_ROOTS})
+    yield error("KP142", subject, told, hint=near)
+
+
+def _bare_root_problem(
+    root: str, declared: ModuleDeclarations, origin: Origin, reference: Reference
+) -> Diagnostic:
+    subject = _reference_range(reference, origin)
+    if root in REFERENCE_ROOTS:
+        told = f'"{root}" has no value of its own; take one of its attributes: {root}.NAME.'
+        return error("KP116", subject, told)
+    kinds = {each for each, _ in declared.resources}
+    if root in kinds:
+        told = f"After the resource type {root} there must be the name of a resource."
+        return error("KP116", subject, told)
+    told = f'"{root}" is neither a reference nor a value.'
+    for prefix, names in (("var", declared.variables), ("local", declared.locals)):
+        if root in names:
+            return error("KP116", subject, told, hint=f'Did you mean "{prefix}.{root}"?')
+    return error("KP116", subject, told, hint=f'Text is written in quotes: "{root}".')

@@ -1,0 +1,68 @@
+"""Diagnostics of a configuration, "did you mean" hints, and the exceptions that carry them."""
+
+from bisect import bisect
+from collections.abc import Iterable
+from typing import Any
+
+from kplan.config.codes import SUMMARIES
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.source import SourceRange
+
+
+def error(code: str, subject: SourceRange | None, detail: str, **more: Any) -> Diagnostic:  # noqa: ANN401 - fields of Diagnostic
+    """Make the error of a code, with the code's own summary."""
+    return Diagnostic(code, Severity.ERROR, SUMMARIES[code], detail, subject=subject, **more)
+
+
+def warning(code: str, subject: SourceRange | None, detail: str, **more: Any) -> Diagnostic:  # noqa: ANN401
+    """Make the warning of a code, with the code's own summary."""
+    return Diagnostic(code, Severity.WARNING, SUMMARIES[code], detail, subject=subject, **more)
+
+
+class EvaluationError(Exception):
+    """An expression has no value.
+
+    `diagnostics` says why; it is empty where the reason has been told elsewhere already, as for
+    everything that depends on a local value that failed. `is_final` says that `try` and `can` must
+    not make up for it: it is a mistake in the text itself, or has been told.
+    """
+
+    def __init__(self, diagnostics: Iterable[Diagnostic] = (), *, is_final: bool = False) -> None:
+        super().__init__()
+        self.diagnostics = tuple(diagnostics)
+        self.is_final = is_final or not self.diagnostics
+
+
+class OperandError(Exception):
+    """Values were given to an operation that does not take them; the catcher knows the place."""
+
+    def __init__(self, code: str, detail: str, hint: str = "") -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.hint = hint
+
+
+_MAX_COMPARED = 20
+"""Names beyond which only those are compared that begin, or else end, much like the one given."""
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Suggest the known name that comes nearest: `Did you mean "environment"?`, or nothing."""
+    names = sorted(known)
+    near = _closest_name(name, names if len(names) <= _MAX_COMPARED else _neighbors(name, names))
+    if not near and len(names) > _MAX_COMPARED:
+        backwards = _neighbors(name[::-1], sorted([each[::-1] for each in names]))
+        near = _closest_name(name, [each[::-1] for each in backwards])
+    return f'Did you mean "{near}"?' if near else ""
+
+
+def _closest_name(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches  # noqa: PLC0415 - only errors need it
+
+    return next(iter(get_close_matches(name, names, n=1)), "")
+
+
+def _neighbors(name: str, names: list[str]) -> list[str]:
+    place = bisect(names, name)
+    return names[max(place - _MAX_COMPARED // 2, 0) : place + _MAX_COMPARED // 2]

@@ -1,0 +1,108 @@
+"""Calls of functions: finding the function, expanding the last argument, placing its errors."""
+
+from collections.abc import Mapping
+
+from kplan.config.diagnostic import EvaluationError, error, suggestion
+from kplan.config.evaluation.scope import Evaluator, Scope
+from kplan.config.functions.function import Function, FunctionError, Problem
+from kplan.config.functions.registry import LAZY
+from kplan.config.syntax import tree as ast
+from kplan.config.values.sensitive import mark, unmark
+from kplan.config.values.types import type_name, type_of
+from kplan.config.values.value import Value
+
+
+def find_function(node: ast.Call, scope: Scope) -> Function:
+    """Find the function that a call names.
+
+    Raises:
+        Failure: there is none of that name.
+
+    """
+    found = scope.functions.get(node.name)
+    if found is None:
+        raise unknown_function_error(node, scope)
+    return found
+
+
+def unknown_function_error(node: ast.Call, scope: Scope) -> EvaluationError:
+    """Make the error that no function has the name."""
+    subject = scope.origin.range(node.start, node.name_end)
+    told = f'There is no function named "{node.name}".'
+    hint = suggestion(node.name, (*scope.functions, *LAZY))
+    return EvaluationError([error("KP153", subject, told, hint=hint)])
+
+
+def expand_arguments(node: ast.Call, arguments: list[Value], scope: Scope) -> list[Value]:
+    """Put the elements of the last argument in its place, as `...` behind it asks.
+
+    Raises:
+        Failure: it is no list, tuple or set.
+
+    """
+    bare, marked = unmark(arguments[-1])
+    if not isinstance(bare, tuple):
+        last = node.arguments[-1]
+        subject = scope.origin.range(last.start, last.end)
+        got = "null" if bare is None else f"a {type_name(type_of(bare))}"
+        told = f"The argument before ... must be a list, tuple or set, got {got}."
+        raise EvaluationError([error("KP163", subject, told)])
+    return [*arguments[:-1], *(mark(each, sensitive=marked) for each in bare)]
+
+
+_CODES: Mapping[Problem, str] = {
+    Problem.TOO_FEW: "KP164",
+    Problem.TOO_MANY: "KP165",
+    Problem.ARGUMENT: "KP152",
+    Problem.CALL: "KP154",
+}
+
+
+def call_error(
+    node: ast.Call, fault: FunctionError, scope: Scope, values: tuple[tuple[str, str], ...]
+) -> EvaluationError:
+    """Place what a function refused: at the argument it names, else at the function's name."""
+    subject = scope.origin.range(node.start, node.name_end)
+    if fault.argument is not None and node.arguments:
+        argument = node.arguments[min(fault.argument, len(node.arguments) - 1)]
+        subject = scope.origin.range(argument.start, argument.end)
+    return EvaluationError([error(_CODES[fault.problem], subject, fault.message, values=values)])
+
+
+def evaluate_try(node: ast.Call, scope: Scope, evaluate: Evaluator) -> Value:
+    """Carry out `try` or `can`, whose arguments may fail.
+
+    Raises:
+        Failure: no argument of `try` has a value, or one failed for good; a wrong call.
+
+    """
+    if node.name == "try":
+        return _first_without_error(node, scope, evaluate)
+    if len(node.arguments) != 1:
+        code = "KP165" if node.arguments else "KP164"
+        subject = scope.origin.range(node.start, node.name_end)
+        told = f'The function "can" takes 1 argument, got {len(node.arguments)}.'
+        raise EvaluationError([error(code, subject, told)])
+    try:
+        evaluate(node.arguments[0], scope.quiet_scope())
+    except EvaluationError as found:
+        if found.is_final:
+            raise
+        return False
+    return True
+
+
+def _first_without_error(node: ast.Call, scope: Scope, evaluate: Evaluator) -> Value:
+    reasons: list[str] = []
+    for argument in node.arguments:
+        try:
+            return evaluate(argument, scope)
+        except EvaluationError as found:
+            if found.is_final:
+                raise
+            reasons.extend(each.detail for each in found.diagnostics)
+    subject = scope.origin.range(node.start, node.name_end)
+    if not reasons:
+        raise EvaluationError([error("KP154", subject, "try(...) needs at least one argument.")])
+    told = "\n".join(("None of the arguments of try(...) has a value:", *reasons))
+    raise EvaluationError([error("KP154", subject, told)])

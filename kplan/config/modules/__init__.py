@@ -1,0 +1,1 @@
+"""Modules of a configuration: their blocks, evaluated on demand."""

@@ -1,0 +1,62 @@
+"""Conditions: validation, precondition, postcondition and check assertions."""
+
+from dataclasses import dataclass, replace
+
+from kplan.config.diagnostic import EvaluationError, error
+from kplan.config.evaluation.error import reference_values
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.scope import Scope
+from kplan.config.syntax import tree as ast
+from kplan.config.values.sensitive import bare, has_sensitive, unmark
+from kplan.model.diagnostic import Diagnostic, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionRule:
+    """One sort of condition: the block it stands in, and the code of its failure."""
+
+    block_type: str
+    code: str
+    is_warning: bool = False
+
+
+VALIDATION = ConditionRule("validation", "KP172")
+PRECONDITION = ConditionRule("precondition", "KP196")
+POSTCONDITION = ConditionRule("postcondition", "KP197")
+OUTPUT_PRECONDITION = ConditionRule("precondition", "KP198")
+ASSERTION = ConditionRule("assert", "KP199", is_warning=True)
+
+
+def failed_conditions(holder: ast.Block, rule: ConditionRule, scope: Scope) -> list[Diagnostic]:
+    """Hold what `holder` speaks of against every block of the rule; all that fail are told."""
+    problems: list[Diagnostic] = []
+    for block in holder.blocks:
+        arguments = {each.name: each.value for each in block.attributes}
+        if block.type == rule.block_type and arguments.keys() >= {"condition", "error_message"}:
+            problems.extend(_condition_problems(block, arguments, rule, scope))
+    if rule.is_warning:
+        return [replace(each, severity=Severity.WARNING) for each in problems]
+    return problems
+
+
+def _condition_problems(
+    block: ast.Block, arguments: dict[str, ast.Node], rule: ConditionRule, scope: Scope
+) -> list[Diagnostic]:
+    condition = arguments["condition"]
+    try:
+        holds, _ = unmark(evaluate(condition, scope))
+        if holds is True:
+            return []
+        message = evaluate(arguments["error_message"], scope)
+    except EvaluationError as failure:
+        return list(failure.diagnostics)
+    subject = scope.origin.range(condition.start, condition.end)
+    if holds is not False:
+        told = f"The condition of a {block.type} must be true or false."
+        return [error("KP156", subject, told)]
+    place = scope.origin.range(block.start, block.start + len(block.type))
+    text = str(bare(message)).strip()
+    if has_sensitive(message):
+        text = "(its message holds a sensitive value)"
+    told = f"{text}\n\nThis was checked by the {block.type} at {place}."
+    return [error(rule.code, subject, told, values=reference_values(condition, scope, evaluate))]

@@ -1,0 +1,303 @@
+"""`data` blocks: what is there on a cluster already, read while expressions are worked out.
+
+`kafka_topic` has the attributes of the resource, `kafka_topics` a `list` of what there is, as the
+provider's data sources have. `kafka_acls` is a `list` of the ACLs that fit all its arguments, and
+`kafka_cluster` says what the cluster is.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Protocol
+
+from kplan.cluster.names import is_internal
+from kplan.cluster.specs import ClusterDescription
+from kplan.config.declarations.body_schema import ACL_FILTERS
+from kplan.config.declarations.declaration import Declaration
+from kplan.config.diagnostic import EvaluationError, OperandError, error, suggestion
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.scope import Deferred, ReferenceValue, Scope
+from kplan.config.modules.instance import InstanceKey, Instances, evaluate_instances, find_instance
+from kplan.config.modules.resource import EnclosingModule, object_attributes
+from kplan.config.modules.result_cache import ResultCache, ResultName
+from kplan.config.syntax.source import Spot
+from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.jsonvalue import from_json_value
+from kplan.config.values.sensitive import has_sensitive
+from kplan.config.values.value import STRING, Value
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.schema import document
+from kplan.model.address import instance_key
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Live, Reading
+
+TOPIC, ACL = "kafka_topic", "kafka_acl"
+
+
+class NoClusterError(Exception):
+    """No cluster is asked by this command. The text says what to do instead."""
+
+
+class DataSourceReader(Protocol):
+    """Reads clusters, by the key of the connection. All that is asked for twice is read once.
+
+    Raises `ClusterError` where a cluster cannot be had, and `NotHere` where none is to be asked.
+    """
+
+    def describe(self, provider: str) -> ClusterDescription:
+        """Say what the cluster is."""
+        ...
+
+    def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> Reading:
+        """Read objects in full, by name; None stands for all there are."""
+        ...
+
+
+DataQuery = tuple[str, Mapping[str, Value]]
+"""Key of the connection, and the arguments of one instance."""
+
+
+class DataNode(Deferred):
+    """A `data` block as references see it. All of its instances are read together."""
+
+    __slots__ = ("_found", "_kinds", "_ledger", "_module", "_reader", "kind", "name")
+
+    def __init__(
+        self,
+        module: EnclosingModule,
+        ledger: ResultCache,
+        found: Declaration,
+        kinds: Mapping[str, ResourceKind],
+        reader: DataSourceReader | None,
+    ) -> None:
+        self._module = module
+        self._ledger = ledger
+        self._found = found
+        self._kinds = kinds
+        self._reader = reader
+        kind, name = found.block.labels
+        self.kind = kind.text
+        self.name = name.text
+
+    @property
+    def _label(self) -> str:
+        return f"data.{self.kind}.{self.name}"
+
+    def evaluate_all(self) -> None:
+        """Work out every instance; an error in one does not hide the others."""
+        for key in self._ledger.attempt(self.instances) or ():
+            self._ledger.attempt(partial(self.instance, key))
+
+    def instances(self) -> Instances:
+        """Work out the keys of the instances, with what `each` and `count` are in them."""
+        key = (self._module.path, "data", self.kind, self.name)
+        scope = self._module.scope(self._found.origin)
+        return self._ledger.get_or_compute(
+            key, self._result_name, partial(evaluate_instances, self._found, scope)
+        )
+
+    def _result_name(self, key: InstanceKey = None) -> ResultName:
+        return ResultName(
+            self._module.label(f"{self._label}{instance_key(key)}"), self._found.declared_at
+        )
+
+    def instance(self, key: InstanceKey) -> dict[str, Value]:
+        """Give what one instance reads; raises `Failure`."""
+        name = (self._module.path, "data", self.kind, self.name, key)
+        return self._ledger.get_or_compute(
+            name, partial(self._result_name, key), partial(self._instance, key)
+        )
+
+    def _instance(self, key: InstanceKey) -> dict[str, Value]:
+        asked = self._query(key)
+        if self._reader is None:
+            raise EvaluationError  # whatever depends on it has no value yet
+        try:
+            return self._value(asked, self._reader)
+        except NoClusterError as fault:
+            told = f"{self._label} is read from a cluster, and this command asks none."
+            raise EvaluationError(
+                [error("KP167", self._found.declared_at, told, hint=str(fault))]
+            ) from None
+
+    def _query(self, key: InstanceKey) -> DataQuery:
+        """Work out the arguments of an instance once."""
+        name = (self._module.path, "data", self.kind, self.name, key, "arguments")
+        return self._ledger.get_or_compute(
+            name, partial(self._result_name, key), partial(self._arguments, key)
+        )
+
+    def _arguments(self, key: InstanceKey) -> DataQuery:
+        scope = self._module.scope(self._found.origin, self.instances()[key])
+        wanted = ("name",) if self.kind == TOPIC else ACL_FILTERS
+        arguments = {
+            name: self._argument(name, scope) for name in wanted if name in self._found.arguments
+        }
+        return self._module.connection(self._found, scope), arguments
+
+    def _argument(self, name: str, scope: Scope) -> Value:
+        value = evaluate(self._found.arguments[name].value, scope)
+        subject = self._found.value_range(name)
+        if has_sensitive(value):
+            told = "The value is sensitive, and names of objects are shown everywhere."
+            raise EvaluationError([error("KP182", subject, told)])
+        try:
+            return convert(value, STRING)
+        except ConversionError:
+            raise EvaluationError([error("KP178", subject, f'"{name}" is a string.')]) from None
+
+    # ---- reading
+
+    def _value(self, asked: DataQuery, reader: DataSourceReader) -> dict[str, Value]:
+        provider, arguments = asked
+        match self.kind:
+            case "kafka_topic":
+                return self._topic(provider, arguments, reader)
+            case "kafka_topics":
+                return {"id": provider or "kafka", "list": self._topics(provider, reader)}
+            case "kafka_acls":
+                return {"id": provider or "kafka", "list": self._acls(asked, reader)}
+            case _:
+                return _cluster_attributes(reader.describe(provider))
+
+    def _topic(
+        self, provider: str, arguments: Mapping[str, Value], reader: DataSourceReader
+    ) -> dict[str, Value]:
+        name = Identity(str(arguments.get("name") or ""))
+        reading = reader.read(provider, TOPIC, self._names(provider))
+        subject = (
+            self._found.value_range("name") if "name" in arguments else self._found.declared_at
+        )
+        if (refusal := reading.hidden.get(name)) is not None:
+            told = f'The cluster will not show topic "{name}" ({refusal}).'
+            hint = "Grant DESCRIBE and DESCRIBE_CONFIGS on it to the principal kplan runs as."
+            raise EvaluationError([error("KP167", subject, told, hint=hint)])
+        live = reading.objects.get(name)
+        if live is None:
+            told = f'The cluster has no topic "{name}".'
+            near = suggestion(name, reading.objects)
+            hint = near or "Create it first; or declare it as a resource, and refer to that."
+            raise EvaluationError([error("KP167", subject, told, hint=hint)])
+        return object_attributes(self._kinds[TOPIC], name, live.value)
+
+    def _names(self, provider: str) -> list[Identity]:
+        """Name the topics of all instances on one cluster: they are read in one go."""
+        found = (self._ledger.attempt(partial(self._query, key)) for key in self.instances())
+        names = {str(each[1].get("name") or "") for each in found if each and each[0] == provider}
+        return [Identity(name) for name in sorted(names) if name]
+
+    def _topics(self, provider: str, reader: DataSourceReader) -> Value:
+        found = reader.read(provider, TOPIC, None).objects
+        kind = self._kinds[TOPIC]
+        return tuple(
+            _topic_entry(kind, name, found[name]) for name in sorted(found) if not is_internal(name)
+        )
+
+    def _acls(self, asked: DataQuery, reader: DataSourceReader) -> Value:
+        provider, filters = asked
+        kind = self._kinds[ACL]
+        found = reader.read(provider, ACL, None).objects
+        return tuple(
+            object_attributes(kind, name, found[name].value)
+            for name in sorted(found)
+            if _matches(document(found[name].value), filters)
+        )
+
+    # ---- as references see it
+
+    def attribute(self, name: str, subject: Spot) -> ReferenceValue:
+        """Give an attribute of the only instance."""
+        if None not in self.instances():
+            told = (
+                f"{self._label} has several instances, so one must be chosen before an attribute."
+            )
+            hint = f'For example {self._label}["KEY"].{name}'
+            raise EvaluationError([error("KP116", subject.range(), told, hint=hint)])
+        return _get_attribute(self.instance(None), name, self.kind, subject)
+
+    def index(self, key: Value, subject: Spot) -> ReferenceValue:
+        """Give one instance by its key."""
+        found = self.instances()
+        try:
+            return self.instance(find_instance(found, key))
+        except OperandError as fault:
+            told = f"{self._label}: {fault.detail}"
+            raise EvaluationError(
+                [error(fault.code, subject.range(), told, hint=fault.hint)]
+            ) from None
+
+    def value(self, subject: Spot) -> Value:
+        """Give all instances: the one object, an object by key, or a tuple by place."""
+        del subject
+        found = self.instances()
+        if None in found:
+            return self.instance(None)
+        values = {key: self.instance(key) for key in found}
+        if "count" in self._found.arguments:
+            return tuple(values.values())
+        return {str(key): value for key, value in values.items()}
+
+
+class DataKindNode(Deferred):
+    """`data.KIND`, which needs a name behind it."""
+
+    __slots__ = ("_kind", "_node")
+
+    def __init__(self, kind: str, node: "DataNodeLookup") -> None:
+        self._kind = kind
+        self._node = node
+
+    def attribute(self, name: str, subject: Spot) -> ReferenceValue:
+        """Give the block of that name; that there is none has been told by the checks."""
+        del subject
+        return self._node(self._kind, name)
+
+    def index(self, key: Value, subject: Spot) -> ReferenceValue:
+        """Refuse."""
+        del key
+        return self.value(subject)
+
+    def value(self, subject: Spot) -> Value:
+        """Refuse: blocks are named one by one."""
+        told = f"After data.{self._kind} there must be the name of a data source."
+        raise EvaluationError([error("KP116", subject.range(), told)])
+
+
+class DataNodeLookup(Protocol):
+    """Gives the node of a data block; raises `Failure` where there is none."""
+
+    def __call__(self, kind: str, name: str) -> DataNode:
+        """Give it."""
+        ...
+
+
+def _get_attribute(value: dict[str, Value], name: str, kind: str, subject: Spot) -> Value:
+    if name in value:
+        return value[name]
+    told = f'A data source {kind} has no attribute "{name}".'
+    raise EvaluationError([error("KP144", subject.range(), told, hint=suggestion(name, value))])
+
+
+def _topic_entry(kind: ResourceKind, name: Identity, live: Live) -> Value:
+    """Write a topic as the provider's list of topics does."""
+    seen = object_attributes(kind, name, live.value)
+    return {
+        "topic_name": seen["name"],
+        "partitions": seen["partitions"],
+        "replication_factor": seen["replication_factor"],
+        "config": seen["config"],
+    }
+
+
+def _matches(acl: Mapping[str, object], filters: Mapping[str, Value]) -> bool:
+    return all(value is None or acl[name] == value for name, value in filters.items())
+
+
+def _cluster_attributes(found: ClusterDescription) -> dict[str, Value]:
+    brokers = sorted(found.brokers, key=lambda each: each.id)
+    return {
+        "id": found.cluster_id,
+        "brokers": tuple(from_json_value(asdict(each)) for each in brokers),
+        "principal": found.principal,
+        "version": found.version,
+    }

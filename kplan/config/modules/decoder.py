@@ -1,0 +1,271 @@
+"""Decode a resource instance: evaluate its arguments and lifecycle block."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeVar, cast
+
+from kplan.config.diagnostic import EvaluationError, error
+from kplan.config.evaluation.error import reference_values
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.scope import Scope
+from kplan.config.modules.resource_block import Argument, DecodedValue, ResourceBlock, kind_fields
+from kplan.config.modules.variable import evaluate_flag, got_phrase
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.walk import part
+from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.numbers import number_text
+from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
+from kplan.config.values.value import Null, TMap, Value
+from kplan.kinds.base import Problem
+from kplan.kinds.codes import SUMMARIES
+from kplan.model.address import Address
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.resource import Lifecycle, Path, Resource
+
+
+def evaluate_lifecycle(plan: ResourceBlock, block: ast.Block, scope: Scope) -> Lifecycle:
+    """Evaluate a lifecycle block; `prevent_destroy` may be any expression.
+
+    Raises:
+        Failure: an argument is not what it must be.
+
+    """
+    arguments = {each.name: each for each in block.attributes}
+    adds_first = "create_before_destroy"
+    return Lifecycle(
+        evaluate_flag(arguments, "prevent_destroy", scope, default=False),
+        _ignored_paths(arguments.get("ignore_changes"), plan, scope),
+        evaluate_flag(arguments, adds_first, scope, default=False)
+        if adds_first in arguments
+        else None,
+    )
+
+
+def _ignored_paths(
+    found: ast.Attribute | None, plan: ResourceBlock, scope: Scope
+) -> tuple[Path, ...]:
+    if found is None:
+        return ()
+    if isinstance(found.value, ast.Name) and found.value.name == "all":
+        return ((),)
+    nodes = found.value.items if isinstance(found.value, ast.Tuple) else None
+    if nodes is None:
+        told = 'ignore_changes is a list of arguments, or the word "all".'
+        raise _lifecycle_error("KP178", told, found.value, scope)
+    return tuple(_parse_ignored_path(each, plan, scope) for each in nodes)
+
+
+def _parse_ignored_path(node: ast.Node, plan: ResourceBlock, scope: Scope) -> Path:
+    match node:
+        case ast.Name(_, _, name) | ast.Literal(_, _, str() as name):
+            path: Path = (name,)
+        case ast.Index(target=ast.Name(_, _, name), key=ast.Literal(_, _, str() as key)):
+            path = (name, key)
+        case ast.GetAttr(target=ast.Name(_, _, name), name=key):
+            path = (name, key)
+        case _:
+            told = 'This is no argument. Write its name, or one key as config["retention.ms"].'
+            raise _lifecycle_error("KP178", told, node, scope)
+    if path[0] not in {each.name for each in kind_fields(plan.kind)}:
+        told = f'A {plan.kind.name} has no argument "{path[0]}".'
+        raise _lifecycle_error("KP121", told, node, scope)
+    return path
+
+
+def _lifecycle_error(code: str, detail: str, node: ast.Node, scope: Scope) -> EvaluationError:
+    return EvaluationError([error(code, scope.origin.range(node.start, node.end), detail)])
+
+
+T = TypeVar("T", DecodedValue, Lifecycle)
+
+
+def decode_resource(
+    plan: ResourceBlock, address: Address, scope: Scope
+) -> tuple[Resource, list[Diagnostic]]:
+    """Evaluate and decode one instance; the diagnostics are warnings.
+
+    Raises:
+        Failure: an argument has no value, or one that does not do.
+
+    """
+    values, sensitive, rules = _evaluate_arguments(plan, address, scope)
+    value = plan.kind.normal(plan.kind.schema(**values))
+    told = [_kind_diagnostic(each, plan, address) for each in plan.kind.check(value)]
+    if any(each.is_error for each in told):
+        raise EvaluationError(told)
+    identity = plan.kind.identify(value)
+    resource = Resource(address, identity, value, plan.declared_at, rules, plan.ranges, sensitive)
+    return resource, told
+
+
+def _evaluate_arguments(
+    plan: ResourceBlock, address: Address, scope: Scope
+) -> tuple[dict[str, object], frozenset[Path], Lifecycle]:
+    values: dict[str, object] = {}
+    sensitive: frozenset[Path] = frozenset()
+    failures: list[EvaluationError] = []
+    for each in plan.arguments:
+        try:
+            found = _evaluate_argument(each, plan, scope)
+        except EvaluationError as failure:
+            failures.append(failure)
+            continue
+        if found.value is not None:
+            values[each.field.name] = found.value
+        if found.sensitive:
+            sensitive = sensitive.union(found.sensitive)
+    rules = Lifecycle()
+    try:
+        rules = _instance_lifecycle(plan, scope)
+    except EvaluationError as failure:
+        failures.append(failure)
+    if failures or plan.lacks_required:  # the latter was told when the text was checked
+        diagnostics = [told for each in failures for told in each.diagnostics]
+        raise EvaluationError(_with_address(diagnostics, address))
+    return values, sensitive, rules
+
+
+def _instance_lifecycle(plan: ResourceBlock, scope: Scope) -> Lifecycle:
+    block = plan.lifecycle
+    if block is None:
+        return Lifecycle()
+    if plan.is_lifecycle_shared:
+        return _compute_shared("lifecycle", plan, lambda: evaluate_lifecycle(plan, block, scope))
+    return evaluate_lifecycle(plan, block, scope)
+
+
+def _evaluate_argument(argument: Argument, plan: ResourceBlock, scope: Scope) -> DecodedValue:
+    if argument.is_shared:
+        return _compute_shared(argument.field.name, plan, lambda: _decode_argument(argument, scope))
+    return _decode_argument(argument, scope)
+
+
+def _compute_shared(name: str, plan: ResourceBlock, compute: Callable[[], T]) -> T:
+    """Compute what is the same in all instances for the first of them; told once if it fails."""
+    found = plan.shared_values.get(name)
+    if found is None:
+        try:
+            found = plan.shared_values[name] = compute()
+        except EvaluationError:
+            plan.shared_values[name] = EvaluationError()
+            raise
+    if isinstance(found, EvaluationError):
+        raise found
+    return cast("T", found)
+
+
+def _decode_argument(argument: Argument, scope: Scope) -> DecodedValue:
+    node, wanted = argument.node, argument.field
+    value = evaluate(node, scope)
+    if wanted.is_secret:
+        value = mark(value)
+    if (wanted.is_string and type(value) is str) or (wanted.is_number and type(value) is int):
+        return DecodedValue(value)
+    if (
+        wanted.is_string_map
+        and type(value) in _MAP_TYPES
+        and (texts := _string_map(cast("dict[str, Value]", value))) is not None
+    ):
+        return DecodedValue(texts)
+    sensitive = tuple(_sensitive_paths(wanted.name, value)) if has_sensitive(value) else ()
+    if sensitive and wanted.is_identity:
+        raise _argument_error("KP182", _SENSITIVE_NAME, node, scope)
+    plain = _convert_argument(value, argument, scope)
+    if plain is None and wanted.is_required:
+        told = f'The argument "{wanted.name}" is required, but its value is null.'
+        raise _argument_error("KP122", told, node, scope)
+    return DecodedValue(plain, sensitive)
+
+
+def _string_map(value: dict[str, Value]) -> dict[str, object] | None:
+    """Give the texts of a map that holds nothing but strings and whole numbers, as most do."""
+    found: dict[str, object] = {}
+    for key, each in value.items():
+        if type(each) is str:
+            found[key] = each
+        elif type(each) is int:
+            found[key] = number_text(each)
+        else:
+            return None
+    return found
+
+
+_MAP_TYPES = frozenset({dict, TMap})
+
+_SENSITIVE_NAME = (
+    "The value names the object on the cluster and is shown everywhere, but it is sensitive."
+)
+
+
+def _convert_argument(value: Value, argument: Argument, scope: Scope) -> object:
+    wanted, node = argument.field, argument.node
+    told = f'Inappropriate value for argument "{wanted.name}": '
+    try:
+        converted = bare(convert(value, wanted.type))
+        return _to_plain(converted, takes_fractions=wanted.takes_fractions)
+    except ConversionError as fault:
+        shown = got_phrase(value, fault, is_secret=False)
+        raise _argument_error(
+            "KP178", f"{told}{fault}{shown}.", part(node, fault.path), scope
+        ) from None
+    except _NotWholeError:
+        raise _argument_error("KP178", f"{told}a whole number is required.", node, scope) from None
+
+
+class _NotWholeError(Exception):
+    """A number is not whole where Kafka counts."""
+
+
+def _argument_error(code: str, detail: str, node: ast.Node, scope: Scope) -> EvaluationError:
+    subject = scope.origin.range(node.start, node.end)
+    return EvaluationError(
+        [error(code, subject, detail, values=reference_values(node, scope, evaluate))]
+    )
+
+
+def _sensitive_paths(name: str, value: Value) -> Iterator[Path]:
+    inner, marked = unmark(value)
+    if marked or not isinstance(inner, dict):
+        yield (name,)
+        return
+    for key, each in inner.items():
+        if has_sensitive(each):
+            yield (name, key)
+
+
+def _to_plain(value: Value, *, takes_fractions: bool) -> object:
+    """Turn a value into what the kinds' dataclasses hold: plain tuples and dicts without nulls."""
+    if isinstance(value, dict):
+        found = {
+            key: _to_plain(each, takes_fractions=takes_fractions) for key, each in value.items()
+        }
+        return {key: each for key, each in found.items() if each is not None}
+    if isinstance(value, tuple):
+        return tuple(_to_plain(each, takes_fractions=takes_fractions) for each in value)
+    if isinstance(value, Null):
+        return None
+    if isinstance(value, Fraction):
+        if takes_fractions:
+            return float(value)
+        raise _NotWholeError
+    return value
+
+
+def _with_address(diagnostics: list[Diagnostic], address: Address) -> Iterator[Diagnostic]:
+    for each in diagnostics:
+        is_own = each.address is None and each.code != "KP145"  # a circle has several owners
+        yield replace(each, address=address) if is_own else each
+
+
+def _kind_diagnostic(problem: Problem, plan: ResourceBlock, address: Address) -> Diagnostic:
+    place = problem.path if problem.path in plan.ranges else problem.path[:1]
+    return Diagnostic(
+        problem.code,
+        Severity.WARNING if problem.is_warning else Severity.ERROR,
+        SUMMARIES[problem.code],
+        problem.detail,
+        problem.hint,
+        address,
+        plan.ranges.get(place, plan.declared_at),
+    )

@@ -1,0 +1,59 @@
+"""What the modules of one load share, and the place of each among them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from kplan.config.declarations.module_folder import ModuleFolders
+from kplan.config.evaluation.scope import IterationLimit
+from kplan.config.functions.function import Function
+from kplan.config.functions.host import Host
+from kplan.config.modules.connection import Connections
+from kplan.config.modules.data_source import DataSourceReader
+from kplan.config.modules.result_cache import ResultCache, ResultName, SizeCounter
+from kplan.kinds.base import ResourceKind
+from kplan.model.source import SourceRange
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationContext:
+    """What all modules of one load share."""
+
+    kinds: Mapping[str, ResourceKind]
+    functions: Mapping[str, Function]
+    host: Host
+    results: ResultCache
+    folders: ModuleFolders
+    sizes: SizeCounter
+    iterations: IterationLimit
+    cwd: str
+    workspace: str
+    reader: DataSourceReader | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModulePlace:
+    """Where a module stands: its steps from the root module, and its folder from the root's.
+
+    `callers` are the folders of the modules that lead here. `connections` are those that were
+    handed on by the module that calls; the root module declares its own.
+    """
+
+    path: tuple[str, ...] = ()
+    folder: str = "."
+    callers: tuple[str, ...] = ()
+    connections: Connections | None = None
+
+
+class HasDeclaredAt(Protocol):
+    """Something declared somewhere."""
+
+    @property
+    def declared_at(self) -> SourceRange:
+        """Where."""
+        ...
+
+
+def result_name(label: Callable[[str], str], name: str, found: HasDeclaredAt) -> ResultName:
+    """Return what a cached result is called, and where it is declared."""
+    return ResultName(label(name), found.declared_at)

@@ -1,0 +1,396 @@
+"""One module: its variables, locals, resources, calls and outputs, evaluated on demand."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
+
+from kplan.config.declarations.block_schema import MODULE_SCHEMA
+from kplan.config.declarations.body_schema import DATA_SCHEMAS, body_problems
+from kplan.config.declarations.declaration import Declaration, Local, ModuleDeclarations
+from kplan.config.declarations.ephemeral import ephemeral_argument_problems, ephemeral_problems
+from kplan.config.declarations.module_folder import join_path
+from kplan.config.declarations.reference import module_argument_problems, undeclared_references
+from kplan.config.diagnostic import EvaluationError, error, warning
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.scope import (
+    ModuleNames,
+    NoNames,
+    ReferenceValue,
+    Repetition,
+    Scope,
+)
+from kplan.config.modules.condition import (
+    ASSERTION,
+    OUTPUT_PRECONDITION,
+    VALIDATION,
+    failed_conditions,
+)
+from kplan.config.modules.connection import (
+    DEFAULT_CONNECTIONS,
+    PROVIDER,
+    Connections,
+    ProviderBlock,
+    evaluate_provider_block,
+    misplaced_providers,
+    root_connections,
+)
+from kplan.config.modules.data_source import DataKindNode, DataNode
+from kplan.config.modules.evaluation import (
+    EvaluationContext,
+    HasDeclaredAt,
+    ModulePlace,
+    result_name,
+)
+from kplan.config.modules.instance import InstanceKey
+from kplan.config.modules.module_call import ChildModule, ModuleCallNode
+from kplan.config.modules.resource import ResourceNode
+from kplan.config.modules.resource_block import (
+    ResourceBlock,
+    prepare_resource_block,
+    resource_problems,
+)
+from kplan.config.modules.result_cache import MAX_VALUE_PARTS, ResultName
+from kplan.config.modules.variable import (
+    InputValue,
+    evaluate_constraint,
+    evaluate_default,
+    evaluate_flag,
+    evaluate_input_value,
+)
+from kplan.config.syntax.source import Origin
+from kplan.config.values.value import Value
+from kplan.model.address import instance_key
+from kplan.model.diagnostic import Diagnostic
+
+MAX_MODULE_DEPTH = 32
+_NOT_COMPUTED = object()
+
+
+class Module:
+    """A folder's declarations with given variables, at a place in the tree of modules."""
+
+    def __init__(
+        self,
+        run: EvaluationContext,
+        declared: ModuleDeclarations,
+        place: ModulePlace,
+        given: Mapping[str, InputValue],
+    ) -> None:
+        self.declarations = declared
+        self.path = place.path
+        self._context = run
+        self._place = place
+        self._input_values = given
+        self._resource_blocks: dict[tuple[str, str], ResourceBlock] = {}
+        self._values: dict[tuple[str, str], Value] = {}
+
+    @property
+    def constants(self) -> Mapping[str, Mapping[str, Value]]:
+        """The members of `path`, `terraform` and `kplan`."""
+        workspace: Mapping[str, Value] = {"workspace": self._context.workspace}
+        paths: Mapping[str, Value] = {
+            "module": self._place.folder,
+            "root": ".",
+            "cwd": self._context.cwd,
+        }
+        return {"path": paths, "terraform": workspace, "kplan": workspace}
+
+    def scope(self, origin: Origin, repetition: Repetition | None = None) -> Scope:
+        """Make the scope of an expression of this module."""
+        names = ModuleNames(self, repetition) if repetition else ModuleNames(self)
+        run = self._context
+        return Scope(names, origin, run.functions, run.host, {}, run.iterations)
+
+    def _constant_scope(self, origin: Origin) -> Scope:
+        run = self._context
+        return Scope(NoNames(), origin, run.functions, run.host, {}, run.iterations)
+
+    def label(self, name: str) -> str:
+        """Write a name of this module as it is referred to from the root: `module.a.var.x`."""
+        return "".join(f"module.{step}." for step in self.path) + name
+
+    def _get_or_compute(
+        self, kind: str, name: str, found: HasDeclaredAt, compute: Callable[[], Value]
+    ) -> Value:
+        """Work out a variable, local or output; values are kept at hand, for they are many."""
+        known = self._values.get((kind, name), _NOT_COMPUTED)
+        if known is not _NOT_COMPUTED:
+            return known  # type: ignore[return-value] # what is not the stand-in is a value
+        hop = partial(result_name, self.label, f"{kind}.{name}", found)
+        bounded = partial(self._check_size, hop, compute)
+        value = self._context.results.get_or_compute((self.path, kind, name), hop, bounded)
+        self._values[kind, name] = value
+        return value
+
+    def _check_size(self, hop: Callable[[], ResultName], compute: Callable[[], Value]) -> Value:
+        value = compute()
+        size = self._context.sizes.count(value)
+        if size > MAX_VALUE_PARTS:
+            told = (
+                f"{hop().label} would have {size} parts; at most {MAX_VALUE_PARTS} are supported."
+            )
+            raise EvaluationError([error("KP114", hop().declared_at, told)])
+        return value
+
+    # ---- everything
+
+    def evaluate_all(self) -> None:
+        """Work out all there is; every problem ends up in the ledger."""
+        ledger = self._context.results
+        ledger.report(self._static_problems())
+        ledger.report(ephemeral_problems(self.declarations, is_root=not self.path))
+        for name in self.declarations.variables:
+            ledger.attempt(partial(self.variable, name))
+        for name, found in self.declarations.variables.items():
+            self._validate(name, found)
+        for name in self.declarations.locals:
+            ledger.attempt(partial(self.local, name))
+        nodes: list[DataNode | ResourceNode] = [*self._data_nodes(), *self.resources()]
+        for node in nodes:
+            node.evaluate_all()
+        for name in self.declarations.modules:
+            self._call_node(name).evaluate_all()
+        for name in self.declarations.outputs:
+            ledger.attempt(partial(self.output, name))
+            ledger.attempt(partial(self.is_sensitive_output, name))
+        for check in self.declarations.checks.values():
+            ledger.report(failed_conditions(check.block, ASSERTION, self.scope(check.origin)))
+
+    def resources(self) -> Iterator[ResourceNode]:
+        """List the resource blocks of kinds that kplan knows, here and in called modules."""
+        for (kind, name), found in self.declarations.resources.items():
+            if kind in self._context.kinds and not found.is_broken:
+                yield self._resource_node(kind, name)
+        for name in self.declarations.modules:
+            yield from self._call_node(name).resources()
+
+    def modules(self) -> Iterator[ChildModule]:
+        """List this module and all that it calls, one for each instance."""
+        yield self
+        for name in self.declarations.modules:
+            yield from self._call_node(name).modules()
+
+    # ---- checks of the text
+
+    def _static_problems(self) -> Iterator[Diagnostic]:
+        for (kind, _), found in self.declarations.resources.items():
+            if kind in self._context.kinds and not found.is_broken:
+                yield from resource_problems(self._context.kinds[kind], found)
+        for (kind, _), found in self.declarations.data.items():
+            if kind in DATA_SCHEMAS and not found.is_broken:
+                yield from body_problems(found.block, found.origin, DATA_SCHEMAS[kind])
+        yield from undeclared_references(self.declarations)
+        if self.path:
+            yield from misplaced_providers(self.declarations.providers)
+
+    # ---- connections
+
+    def provider_blocks(self) -> tuple[ProviderBlock, ...]:
+        """Work out which connections the provider blocks declare."""
+        if not self.declarations.providers:
+            return ()
+        hop = partial(
+            result_name, self.label, f"provider.{PROVIDER}", self.declarations.providers[0]
+        )
+        return self._context.results.get_or_compute(
+            (self.path, "provider"), hop, self._provider_blocks
+        )
+
+    def _provider_blocks(self) -> tuple[ProviderBlock, ...]:
+        return tuple(
+            evaluate_provider_block(each, self.scope(each.origin), self._context.results)
+            for each in self.declarations.providers
+        )
+
+    def _connections(self) -> Connections:
+        handed_on = self._place.connections
+        return root_connections(self.provider_blocks()) if handed_on is None else handed_on
+
+    def connection(self, found: Declaration, scope: Scope) -> str:
+        """Give the key of the connection that a block uses; raises `Failure`."""
+        chosen = found.arguments.get("provider")
+        if chosen is None:
+            return (self._place.connections or DEFAULT_CONNECTIONS).default
+        return self._connections().connection_key(chosen.value, scope)
+
+    def _passed_connections(self, found: Declaration, scope: Scope) -> Connections:
+        if "providers" in found.arguments:
+            return self._connections().for_module_call(found, scope)
+        return (self._place.connections or DEFAULT_CONNECTIONS).inherited
+
+    # ---- variables
+
+    def variable(self, name: str) -> Value:
+        """Value of an input variable; raises `Failure` if there is none."""
+        found = self.declarations.variables.get(name)
+        if found is None or found.is_broken:
+            raise EvaluationError
+        return self._get_or_compute("var", name, found, partial(self._variable, found))
+
+    def _variable(self, found: Declaration) -> Value:
+        scope = self._constant_scope(found.origin)
+        wanted = evaluate_constraint(found, scope)
+        default: Value = None
+        if "default" in found.arguments:
+            default = wanted.mark_value(evaluate_default(found, wanted, scope))
+        given = self._input_values.get(found.name)
+        if given is not None and "deprecated" in found.arguments:
+            message = evaluate(found.arguments["deprecated"].value, scope)
+            told = f'The variable "{found.name}" is deprecated: {message}'
+            self._context.results.report(
+                [warning("KP183", given.subject() or found.declared_at, told)]
+            )
+        if given is not None:
+            label = self.label(f"var.{found.name}")
+            return evaluate_input_value(found, wanted, given, label, default)
+        if "default" not in found.arguments and self.path:
+            raise EvaluationError  # told at the module block
+        if "default" not in found.arguments:
+            told = f'The variable "{found.name}" has no default, and no value is given for it.'
+            name = found.name
+            hint = f"Give one with -var '{name}=...', in a .tfvars file or as KPLAN_VAR_{name}."
+            raise EvaluationError([error("KP170", found.declared_at, told, hint=hint)])
+        return default
+
+    def _validate(self, name: str, found: Declaration) -> None:
+        """Hold a variable against its validation rules; who uses a bad one fails in silence."""
+        try:
+            self.variable(name)
+        except EvaluationError:
+            return
+        problems = failed_conditions(found.block, VALIDATION, self.scope(found.origin))
+        if problems:
+            self._context.results.report(problems)
+            self._context.results.mark_failed((self.path, "var", name))
+            del self._values["var", name]
+
+    # ---- locals and outputs
+
+    def local(self, name: str) -> Value:
+        """Value of a local; raises `Failure` if there is none."""
+        found = self.declarations.locals.get(name)
+        if found is None:
+            raise EvaluationError
+        return self._get_or_compute("local", name, found, partial(self._local, found))
+
+    def _local(self, found: Local) -> Value:
+        return evaluate(found.attribute.value, self.scope(found.origin))
+
+    def output(self, name: str) -> Value:
+        """Value of an output; raises `Failure` if there is none."""
+        found = self.declarations.outputs[name]
+        if found.is_broken or "value" not in found.arguments:
+            raise EvaluationError
+        return self._get_or_compute("output", name, found, partial(self._output, found))
+
+    def _output(self, found: Declaration) -> Value:
+        scope = self.scope(found.origin)
+        if problems := failed_conditions(found.block, OUTPUT_PRECONDITION, scope):
+            raise EvaluationError(problems)
+        return evaluate(found.arguments["value"].value, scope)
+
+    def is_sensitive_output(self, name: str) -> bool:
+        """Tell whether an output is marked sensitive; raises `Failure` if that has no value."""
+        found = self.declarations.outputs[name]
+        return evaluate_flag(found.arguments, "sensitive", self.scope(found.origin), default=False)
+
+    # ---- resources and module calls
+
+    def resource(self, kind: str, name: str) -> ReferenceValue:
+        """Give the instances of a resource block; raises `Failure` if there is none."""
+        found = self.declarations.resources.get((kind, name))
+        if found is None or found.is_broken or kind not in self._context.kinds:
+            raise EvaluationError
+        return self._resource_node(kind, name)
+
+    def _resource_node(self, kind: str, name: str) -> ResourceNode:
+        plan = self._resource_blocks.get((kind, name))
+        if plan is None:
+            plan = prepare_resource_block(
+                self._context.kinds[kind], self.declarations.resources[kind, name]
+            )
+            self._resource_blocks[kind, name] = plan
+        return ResourceNode(self, self._context.results, plan)
+
+    def data_source(self, kind: str, name: str) -> DataNode:
+        """Give a data source; raises `Failure` if there is none."""
+        found = self.declarations.data.get((kind, name))
+        if found is None or found.is_broken or kind not in DATA_SCHEMAS:
+            raise EvaluationError
+        return DataNode(
+            self, self._context.results, found, self._context.kinds, self._context.reader
+        )
+
+    def _data_nodes(self) -> Iterator[DataNode]:
+        for (kind, name), found in self.declarations.data.items():
+            if kind in DATA_SCHEMAS and not found.is_broken:
+                yield self.data_source(kind, name)
+
+    def data_kind(self, kind: str) -> ReferenceValue:
+        """Give the data sources of a sort, of which one is named next."""
+        return DataKindNode(kind, self.data_source)
+
+    def module_call(self, name: str) -> ReferenceValue:
+        """Give the module that a block calls; raises `Failure` if there is none."""
+        found = self.declarations.modules.get(name)
+        if found is None or found.is_broken:
+            raise EvaluationError
+        return self._call_node(name)
+
+    def _call_node(self, name: str) -> ModuleCallNode:
+        found = self.declarations.modules[name]
+        return ModuleCallNode(self, self._context.results, found, partial(self._make_child, found))
+
+    def _make_child(self, found: Declaration, repetition: Repetition, key: InstanceKey) -> "Module":
+        """Make one instance of a called module."""
+        folder = self._child_folder(found)
+        declared = self._context.folders.declarations(folder)
+        at_call = found.value_range("source")  # for what is wrong with the folder as a whole
+        self._context.results.report(
+            replace(each, subject=each.subject or at_call) for each in declared.diagnostics
+        )
+        scope = self.scope(found.origin, repetition)
+        self._context.results.report(module_argument_problems(found, declared))
+        self._context.results.report(
+            ephemeral_argument_problems(found, self.declarations, declared)
+        )
+        given = {
+            name: InputValue(f"module.{found.name}", (attribute.value, scope))
+            for name, attribute in found.arguments.items()
+            if name not in MODULE_SCHEMA.arguments
+        }
+        path = (*self.path, f"{found.name}{instance_key(key)}")
+        callers = (*self._place.callers, self._place.folder)
+        place = ModulePlace(path, folder, callers, self._passed_connections(found, scope))
+        return Module(self._context, declared, place, given)
+
+    def _child_folder(self, found: Declaration) -> str:
+        """Find the folder of a called module.
+
+        Raises:
+            Failure: the source is no local folder, or there is none.
+
+        """
+        if "source" not in found.arguments:
+            raise EvaluationError
+        node = found.arguments["source"].value
+        subject = found.value_range("source")
+        source = evaluate(node, self._constant_scope(found.origin))
+        if not isinstance(source, str):
+            raise EvaluationError([error("KP194", subject, "The source of a module is a string.")])
+        if not source.startswith(("./", "../")) and source not in {".", ".."}:
+            told = f'"{source}" is no local folder, and kplan fetches no modules.'
+            hint = "Copy the module beside the configuration and write its path: ./modules/NAME"
+            raise EvaluationError([error("KP194", subject, told, hint=hint)])
+        folder = join_path(self._place.folder, source)
+        if not self._context.folders.exists(folder):
+            raise EvaluationError([error("KP193", subject, f"There is no folder {folder}.")])
+        real = self._context.folders.real_path
+        if real(folder) in map(real, (*self._place.callers, self._place.folder)):
+            told = f'"{source}" leads back to a module that leads here: it would call itself.'
+            raise EvaluationError([error("KP145", subject, told)])
+        if len(self.path) >= MAX_MODULE_DEPTH:
+            raise EvaluationError(
+                [error("KP114", subject, f"Modules call each other {MAX_MODULE_DEPTH} deep.")]
+            )
+        return folder

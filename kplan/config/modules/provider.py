@@ -1,0 +1,92 @@
+"""`provider "kafka"` blocks of the root module, evaluated."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kplan.config.diagnostic import EvaluationError, error
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.scope import Scope
+from kplan.config.modules.connection import ProviderBlock
+from kplan.config.modules.module import Module
+from kplan.config.modules.result_cache import ResultCache
+from kplan.config.values.jsonvalue import to_json_value
+from kplan.config.values.sensitive import bare, has_sensitive
+from kplan.model.diagnostic import Diagnostic, has_errors
+from kplan.model.source import SourceRange
+
+_META_ARGUMENTS = frozenset({"alias", "for_each"})
+
+
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """One connection: a `provider "kafka"` block, or an instance of one with for_each, evaluated.
+
+    `key` is what resources name it by, "" for the block without alias; `sensitive` names arguments
+    never to be shown.
+    """
+
+    key: str
+    arguments: Mapping[str, object] = field(repr=False)
+    ranges: Mapping[str, SourceRange]
+    sensitive: frozenset[str]
+    declared_at: SourceRange
+
+
+def evaluate_providers(module: Module, ledger: ResultCache) -> tuple[Provider, ...]:
+    """Evaluate the provider blocks of the root module; an argument that fails is left out."""
+    blocks = module.provider_blocks()
+    ledger.report(_duplicate_aliases(blocks))
+    return tuple(
+        _evaluate_provider(
+            block, block.key(instance), module.scope(block.declaration.origin, each), ledger
+        )
+        for block in blocks
+        for instance, each in (block.instances or {}).items()
+    )
+
+
+def _evaluate_provider(
+    block: ProviderBlock, key: str, scope: Scope, ledger: ResultCache
+) -> Provider:
+    arguments: dict[str, object] = {}
+    sensitive: set[str] = set()
+    for name, attribute in block.declaration.arguments.items():
+        if name in _META_ARGUMENTS:
+            continue
+        try:
+            value = evaluate(attribute.value, scope)
+        except EvaluationError as failure:
+            ledger.report(failure.diagnostics or _data_source_error(block, name, ledger))
+            continue
+        if has_sensitive(value):
+            sensitive.add(name)
+        arguments[name] = to_json_value(bare(value))
+    return Provider(
+        key,
+        arguments,
+        {name: block.declaration.value_range(name) for name in arguments},
+        frozenset(sensitive),
+        block.declaration.declared_at,
+    )
+
+
+def _data_source_error(
+    block: ProviderBlock, name: str, ledger: ResultCache
+) -> Iterator[Diagnostic]:
+    """Say that an argument waits for a cluster that nothing can be asked before it is known."""
+    if not has_errors(ledger.diagnostics):
+        told = f'"{name}" depends on a data source, which is read over a connection itself.'
+        yield error("KP167", block.declaration.value_range(name), told, hint="Use a variable.")
+
+
+def _duplicate_aliases(blocks: Sequence[ProviderBlock]) -> Iterator[Diagnostic]:
+    first: dict[str, SourceRange] = {}
+    for each in blocks:
+        place = each.declaration.declared_at
+        other = first.setdefault(each.alias, place)
+        if other != place:
+            what = f'alias "{each.alias}"' if each.alias else "no alias"
+            told = f'There is another provider "kafka" with {what}, at {other}.'
+            hint = "Tell the connections apart with alias = ...; one may have none."
+            related = (("declared first", other),)
+            yield error("KP128", place, told, hint=hint, related=related)

@@ -1,0 +1,216 @@
+"""A resource block prepared for decoding: what all of its instances share."""
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Any, cast, get_args, get_type_hints
+
+from kplan.config.declarations.block_schema import CONDITION_SCHEMA, LIFECYCLE_SCHEMA
+from kplan.config.declarations.body_schema import BodySchema, body_problems
+from kplan.config.declarations.declaration import Declaration
+from kplan.config.diagnostic import EvaluationError
+from kplan.config.evaluation.type_constraint import parse_type_name
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Origin
+from kplan.config.values.value import Type
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.schema import schema_fields
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.resource import Lifecycle, Path
+from kplan.model.source import SourceRange
+
+META_ARGUMENTS = ("count", "for_each", "depends_on", "provider")
+_MISPLACED_HINTS = (
+    *((each, f"Write it as lifecycle {{ {each} = ... }}") for each in LIFECYCLE_SCHEMA.arguments),
+    (
+        "acl_order",
+        'It stands in provider "kafka"; for one ACL lifecycle { create_before_destroy = true }',
+    ),
+)
+"""Arguments that are written in a resource by mistake, and where they belong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One attribute of a kind. With `takes_fractions` its numbers need not be whole.
+
+    `is_texts` is a map of strings; `is_secret` one whose value is never shown, wherever it comes
+    from.
+    """
+
+    name: str
+    type: Type
+    is_required: bool
+    is_identity: bool
+    takes_fractions: bool
+    is_string: bool
+    is_string_map: bool
+    is_number: bool
+    is_secret: bool = False
+
+
+def kind_fields(kind: ResourceKind) -> tuple[Field, ...]:
+    """List the attributes of a kind."""
+    return _schema_fields(cast("Hashable", kind.schema))
+
+
+@cache
+def _schema_fields(key: Hashable) -> tuple[Field, ...]:
+    schema = cast("type[Any]", key)  # mypy takes no class for hashable
+    hints = get_type_hints(schema)
+    return tuple(
+        Field(
+            each.name,
+            parse_type_name(each.attribute.type),
+            each.is_required,
+            each.attribute.replaces,
+            float in (hints[each.name], *get_args(hints[each.name])),
+            each.attribute.type == "string",
+            each.attribute.type == "map(string)",
+            each.attribute.type == "number",
+            each.attribute.is_sensitive,
+        )
+        for each in schema_fields(schema)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument that the block has. With `is_shared` its value is the same in all instances."""
+
+    field: Field
+    node: ast.Node
+    is_shared: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedValue:
+    """The value of an argument as the kinds hold it, and the paths in it that are secret."""
+
+    value: object = field(repr=False)
+    sensitive: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceBlock:
+    """A resource block prepared for decoding. `shared` remembers what is the same everywhere."""
+
+    kind: ResourceKind
+    declaration: Declaration
+    arguments: tuple[Argument, ...]
+    lacks_required: bool
+    lifecycle: ast.Block | None
+    is_lifecycle_shared: bool
+    ranges: Mapping[Path, SourceRange]
+    declared_at: SourceRange
+    shared_values: dict[str, DecodedValue | Lifecycle | EvaluationError] = field(
+        default_factory=dict, repr=False
+    )
+
+
+def prepare_resource_block(kind: ResourceKind, found: Declaration) -> ResourceBlock:
+    """Prepare a block."""
+    fields = kind_fields(kind)
+    is_repeated = "for_each" in found.arguments or "count" in found.arguments
+    arguments = tuple(
+        Argument(
+            each,
+            found.arguments[each.name].value,
+            is_repeated and _is_constant(found.arguments[each.name]),
+        )
+        for each in fields
+        if each.name in found.arguments
+    )
+    blocks = [each for each in found.block.blocks if each.type == "lifecycle"]
+    return ResourceBlock(
+        kind,
+        found,
+        arguments,
+        any(each.is_required and each.name not in found.arguments for each in fields),
+        blocks[0] if blocks else None,
+        all(_is_constant(each) for block in blocks for each in block.attributes),
+        _argument_ranges(found.origin, arguments),
+        found.declared_at,
+    )
+
+
+_INSTANCE_ROOTS = frozenset({"each", "count", "self"})
+
+
+def _is_constant(attribute: ast.Attribute) -> bool:
+    return all(each.root not in _INSTANCE_ROOTS for each in attribute.references)
+
+
+class AttributeRanges(Mapping[Path, SourceRange]):
+    """Places by path, turned into lines and columns only when asked for."""
+
+    __slots__ = ("parts",)
+
+    def __init__(
+        self,
+        origin: Origin,
+        paths: tuple[Path, ...],
+        starts: tuple[int, ...],
+        ends: tuple[int, ...],
+    ) -> None:
+        self.parts = origin, paths, starts, ends
+
+    def __getitem__(self, path: Path) -> SourceRange:
+        origin, paths, starts, ends = self.parts
+        if path not in paths:
+            raise KeyError(path)
+        at = paths.index(path)
+        return origin.range(starts[at], ends[at])
+
+    def __iter__(self) -> Iterator[Path]:
+        return iter(self.parts[1])
+
+    def __len__(self) -> int:
+        return len(self.parts[1])
+
+
+def _argument_ranges(origin: Origin, arguments: tuple[Argument, ...]) -> AttributeRanges:
+    spans = dict(_argument_spans(arguments))
+    starts, ends = zip(*spans.values(), strict=True) if spans else ((), ())
+    return AttributeRanges(origin, _intern_paths(tuple(spans)), starts, ends)
+
+
+@lru_cache(maxsize=1000)
+def _intern_paths(paths: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Give the same for what is equal: thousands of blocks have the same arguments."""
+    return paths
+
+
+def _argument_spans(arguments: tuple[Argument, ...]) -> Iterator[tuple[Path, tuple[int, int]]]:
+    """Say where each argument, and each key of a map written out, stands."""
+    for each in arguments:
+        node, name = each.node, each.field.name
+        yield (name,), (node.start, node.end)
+        if isinstance(node, ast.Object):
+            for key, inner in node.items:
+                if isinstance(key, ast.Literal) and isinstance(key.value, str):
+                    yield (name, key.value), (inner.start, inner.end)
+
+
+@cache
+def _resource_schema(key: Hashable) -> BodySchema:
+    fields = _schema_fields(key)
+    return BodySchema(
+        (*(each.name for each in fields), *META_ARGUMENTS),
+        tuple(each.name for each in fields if each.is_required),
+        ("lifecycle",),
+        misplaced_hints=_MISPLACED_HINTS,
+    )
+
+
+def resource_problems(kind: ResourceKind, found: Declaration) -> Iterator[Diagnostic]:
+    """Hold the body of a resource block against the kind's schema."""
+    yield from body_problems(
+        found.block, found.origin, _resource_schema(cast("Hashable", kind.schema))
+    )
+    for inner in found.block.blocks:
+        if inner.type == "lifecycle":
+            yield from body_problems(inner, found.origin, LIFECYCLE_SCHEMA)
+            for condition in inner.blocks:
+                if condition.type in LIFECYCLE_SCHEMA.blocks:
+                    yield from body_problems(condition, found.origin, CONDITION_SCHEMA)

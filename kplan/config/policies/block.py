@@ -1,0 +1,239 @@
+"""`policy` blocks: their checks, and the policies that they declare."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
+from kplan.config.declarations.reference import reference_problems
+from kplan.config.diagnostic import EvaluationError, error, suggestion
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.scope import Scope
+from kplan.config.evaluation.type_constraint import parse_type_name
+from kplan.config.policies.policy import (
+    CLUSTER,
+    FACT_MEMBERS,
+    FACT_ROOTS,
+    OBJECTS,
+    TOPIC_STATE_ATTRIBUTES,
+    FactCache,
+    HclPolicy,
+    PolicyRule,
+)
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Origin
+from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.sensitive import bare
+from kplan.config.values.value import STRING, ListType, ObjectType, Type, Value, is_null, is_number
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.schema import schema_fields
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.policy import Effect, Level, Operation, PolicyHead, Waiver
+from kplan.model.source import SourceRange
+
+KindsByName = Mapping[str, ResourceKind]
+
+_STRINGS = parse_type_name("list(string)")
+_WAIVERS: Type = ListType(
+    ObjectType({"owner": STRING, "reason": STRING, "expires": STRING, "applies_to": _STRINGS})
+)
+_STATIC_ARGUMENTS = frozenset({"description", "on", "kind", "level", "order", "waivers"})
+"""Arguments that say the same of every change, so that they cannot speak of one."""
+
+
+def policy_problems(declared: ModuleDeclarations, kinds: KindsByName) -> Iterator[Diagnostic]:
+    """Find what is wrong with the text of policies, whatever they are asked."""
+    for found in declared.policies.values():
+        if not found.is_broken:
+            yield from _problems(found, declared, kinds)
+    for found in declared.policy_settings:
+        for attribute in found.block.attributes:
+            yield from _references(attribute, found.origin, declared, None)
+
+
+def _problems(
+    found: Declaration, declared: ModuleDeclarations, kinds: KindsByName
+) -> Iterator[Diagnostic]:
+    rules = [each for each in found.block.blocks if each.type in set(Effect)]
+    if not rules:
+        told = "A policy has at least one deny, warn or advise block; this one decides nothing."
+        yield error("KP137", found.declared_at, told)
+    for attribute in found.block.attributes:
+        of_change = None if attribute.name in _STATIC_ARGUMENTS else kinds
+        yield from _references(attribute, found.origin, declared, of_change)
+    for rule in rules:
+        for attribute in rule.attributes:
+            yield from _references(attribute, found.origin, declared, kinds)
+
+
+def _references(
+    attribute: ast.Attribute,
+    origin: Origin,
+    declared: ModuleDeclarations,
+    kinds: KindsByName | None,
+) -> Iterator[Diagnostic]:
+    """Hold references against what there is; without kinds facts of a change are none of it."""
+    for reference in attribute.references:
+        if reference.root not in FACT_ROOTS or (reference.root, *reference.steps[:1]) in (
+            declared.resources
+        ):
+            yield from reference_problems([reference], origin, declared)
+            continue
+        subject = origin.range(reference.start, reference.end)
+        if kinds is None:
+            told = f'"{reference.root}" is known in when, condition, message and fix only.'
+            yield error("KP180", subject, told)
+        elif reference.steps:
+            yield from _member_problems(reference, subject, kinds)
+        elif reference.root == CLUSTER:
+            told = '"cluster" has no value of its own; take one of its attributes: cluster.NAME.'
+            yield error("KP116", subject, told)
+
+
+def _member_problems(
+    reference: ast.Reference, subject: SourceRange, kinds: KindsByName
+) -> Iterator[Diagnostic]:
+    root, name = reference.root, reference.steps[0]
+    known = set(FACT_MEMBERS.get(root, ()))
+    if root == CLUSTER:
+        known |= kinds.keys()
+    elif root in OBJECTS:
+        known |= {each.name for kind in kinds.values() for each in schema_fields(kind.schema)}
+        known |= set(TOPIC_STATE_ATTRIBUTES)
+    elif root == "principal":
+        told = '"principal" is a string, as "User:name", or null.'
+        yield error("KP144", subject, told)
+        return
+    if name not in known:
+        told = f'"{root}" has no attribute "{name}".'
+        hint = suggestion(name, known) or f"There is {', '.join(sorted(known))}."
+        yield error("KP144", subject, told, hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class _ArgumentReader:
+    """The arguments of one block, brought to the types they should have."""
+
+    declaration: Declaration
+    scope: Scope
+
+    def value(self, name: str, wanted: Type, what: str) -> Value:
+        """Evaluate an argument; null where it is left out. Raises Failure."""
+        if name not in self.declaration.arguments:
+            return None
+        value = bare(evaluate(self.declaration.arguments[name].value, self.scope))
+        if is_null(value):
+            return None
+        try:
+            return convert(value, wanted)
+        except ConversionError as fault:
+            raise self.argument_error(name, f'"{name}" is {what}: {fault}.') from None
+
+    def argument_error(self, name: str, told: str, hint: str = "") -> EvaluationError:
+        """Make the failure of an argument."""
+        return EvaluationError(
+            [error("KP137", self.declaration.value_range(name), told, hint=hint)]
+        )
+
+    def choices(self, name: str, known: Sequence[str], what: str) -> tuple[str, ...]:
+        """Read a word, or a list of them, out of those that are known."""
+        if name not in self.declaration.arguments:
+            return ()
+        value = bare(evaluate(self.declaration.arguments[name].value, self.scope))
+        given = (value,) if isinstance(value, str) else value
+        if not isinstance(given, tuple) or not all(isinstance(each, str) for each in given):
+            raise self.argument_error(name, f'"{name}" is {what}, or a list of them.')
+        texts = tuple(str(each) for each in given)
+        for each in texts:
+            if each not in known:
+                hint = suggestion(each, known) or f"There is {', '.join(known)}."
+                raise self.argument_error(name, f'"{each}" is no {what.removeprefix("a ")}.', hint)
+        return texts
+
+
+def evaluate_policy(
+    found: Declaration, scope: Scope, kinds: KindsByName, source: str, converted: FactCache
+) -> HclPolicy:
+    """Work out a policy block.
+
+    Raises:
+        Failure: one of its arguments is not what it must be.
+
+    """
+    if "on" not in found.arguments:
+        raise EvaluationError  # told when the text was checked
+    read = _ArgumentReader(found, scope)
+    operations = read.choices("on", [each.value for each in Operation], "an operation")
+    if not operations:
+        raise read.argument_error(
+            "on", '"on" names no operation, so the policy would never be asked.'
+        )
+    head = PolicyHead(
+        found.name,
+        frozenset(Operation(each) for each in operations),
+        frozenset(read.choices("kind", sorted(kinds), "a kind")),
+        _read_level(read),
+        _read_order(read),
+        tuple(_read_waivers(read)),
+        source,
+        found.declared_at,
+        str(read.value("description", STRING, "a string") or ""),
+    )
+    when = found.arguments.get("when")
+    rules = tuple(_parse_rule(each) for each in found.block.blocks if each.type in set(Effect))
+    return HclPolicy(head, rules, scope, converted, None if when is None else when.value)
+
+
+def _parse_rule(block: ast.Block) -> PolicyRule:
+    arguments = {each.name: each.value for each in block.attributes}
+    if not {"condition", "message"} <= arguments.keys():
+        raise EvaluationError  # told when the text was checked
+    return PolicyRule(
+        Effect(block.type), arguments["condition"], arguments["message"], arguments.get("fix")
+    )
+
+
+def _read_level(read: _ArgumentReader) -> Level:
+    level = read.choices("level", [each.value for each in Level], "a level")
+    return Level(level[0]) if len(level) == 1 else Level.HARD
+
+
+def _read_order(read: _ArgumentReader) -> int:
+    order = read.value("order", parse_type_name("number"), "a number")
+    if order is None:
+        return 0
+    if not (is_number(order) and isinstance(order, int)):
+        raise read.argument_error("order", '"order" is a whole number; the lowest is asked first.')
+    return order
+
+
+def _read_waivers(read: _ArgumentReader) -> Iterator[Waiver]:
+    shape = "a list of { owner, reason, expires, applies_to }"
+    given = read.value("waivers", _WAIVERS, shape)
+    if not isinstance(given, tuple):
+        return
+    nodes = read.declaration.arguments["waivers"].value
+    places = nodes.items if isinstance(nodes, ast.Tuple) else ()
+    for number, each in enumerate(given):
+        node = places[number] if len(places) == len(given) else nodes
+        yield _read_waiver(read, each, node)
+
+
+def _read_waiver(read: _ArgumentReader, given: Value, node: ast.Node) -> Waiver:
+    assert isinstance(given, dict)  # noqa: S101 - the type it was brought to
+    place = read.scope.origin.range(node.start, node.end)
+    for name in ("owner", "reason"):
+        if not str(given[name] or "").strip():
+            raise EvaluationError([error("KP137", place, f"A waiver names its {name}.")])
+    patterns = given["applies_to"]
+    if not isinstance(patterns, tuple) or not patterns:
+        told = "A waiver says what it applies to, as names or patterns with *."
+        raise EvaluationError([error("KP137", place, told)])
+    try:
+        until = date.fromisoformat(str(given["expires"]))
+    except ValueError:
+        told = f'"{given["expires"]}" is no day. A waiver ends with a day: expires = "2027-01-31".'
+        raise EvaluationError([error("KP137", place, told)]) from None
+    return Waiver(
+        str(given["owner"]), str(given["reason"]), until, tuple(map(str, patterns)), place
+    )

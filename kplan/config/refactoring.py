@@ -1,0 +1,387 @@
+"""`moved`, `removed` and `import` blocks, and the addresses in them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from kplan.config.declarations.body_schema import BodySchema, body_problems
+from kplan.config.declarations.declaration import Declaration
+from kplan.config.declarations.reference import reference_problems
+from kplan.config.diagnostic import EvaluationError, error
+from kplan.config.evaluation.evaluate import evaluate
+from kplan.config.evaluation.scope import Scope
+from kplan.config.modules.instance import evaluate_instances
+from kplan.config.modules.module_call import ChildModule
+from kplan.config.modules.result_cache import ResultCache
+from kplan.config.modules.variable import evaluate_flag
+from kplan.config.syntax import tree as ast
+from kplan.config.syntax.source import Origin
+from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.describe import describe
+from kplan.config.values.sensitive import has_sensitive
+from kplan.config.values.value import STRING
+from kplan.model.address import Address, instance_key
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.refactoring import Import, Refactorings
+from kplan.model.resource import Identity, Resource
+from kplan.model.source import SourceRange
+
+TargetKey: TypeAlias = str | int
+KeyReader: TypeAlias = Callable[[ast.Node], TargetKey]
+"""Reads the key in brackets; raises `Failure`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An address, and what it is of: `kind` is "" for a module. `block` lacks the last key."""
+
+    text: str
+    kind: str
+    block: str
+
+
+def parse_target(node: ast.Node, origin: Origin, key_of: KeyReader, prefix: str = "") -> Target:
+    """Read an address; `prefix` is that of the module it is written in.
+
+    Raises:
+        Failure: it is none.
+
+    """
+    steps = _steps(node)
+    if steps is None:
+        raise _target_error(node, origin)
+    modules, rest = _split_modules(steps, key_of)
+    text = prefix + "".join(f"module.{name}{key}." for name, key in modules)
+    match rest:
+        case [] if modules:
+            _, key = modules[-1]
+            bare = text.removesuffix(".")
+            return Target(bare, "", bare.removesuffix(key))
+        case [str() as kind, str() as name] if kind != "data":
+            return Target(f"{text}{kind}.{name}", kind, f"{text}{kind}.{name}")
+        case [str() as kind, str() as name, ast_key] if kind != "data":
+            if not isinstance(ast_key, str):
+                block = f"{text}{kind}.{name}"
+                return Target(f"{block}{instance_key(key_of(ast_key))}", kind, block)
+        case _:
+            pass
+    raise _target_error(node, origin)
+
+
+def literal_key(origin: Origin) -> KeyReader:
+    """Take only keys that are written out."""
+
+    def read(node: ast.Node) -> TargetKey:
+        match node:
+            case ast.Literal(_, _, str() | int() as key) if not isinstance(key, bool):
+                return key
+            case _:
+                told = "A key here is a string or a number that is written out."
+                raise EvaluationError([error("KP132", origin.range(node.start, node.end), told)])
+
+    return read
+
+
+def _steps(node: ast.Node) -> list[str | ast.Node] | None:
+    """List names, and keys as nodes, from the left; None where anything else is among them."""
+    match node:
+        case ast.Name(_, _, name):
+            return [name]
+        case ast.GetAttr(_, _, inner, name):
+            step: str | ast.Node = name
+        case ast.Index(_, _, inner, key):
+            step = key
+        case _:
+            return None
+    before = _steps(inner)
+    return None if before is None else [*before, step]
+
+
+def _split_modules(
+    steps: Sequence[str | ast.Node], key_of: KeyReader
+) -> tuple[list[tuple[str, str]], Sequence[str | ast.Node]]:
+    """Split off the modules, each with its key as it is written in addresses."""
+    found: list[tuple[str, str]] = []
+    while len(steps) > 1 and steps[0] == "module" and isinstance(steps[1], str):
+        name, key, steps = steps[1], "", steps[2:]
+        if steps and not isinstance(steps[0], str):
+            key, steps = instance_key(key_of(steps[0])), steps[1:]
+        found.append((name, key))
+    return found, steps
+
+
+def _target_error(node: ast.Node, origin: Origin) -> EvaluationError:
+    told = "This is no address of a resource or module."
+    hint = 'Write kafka_topic.NAME, kafka_topic.NAME["KEY"] or module.NAME.'
+    return EvaluationError([error("KP132", origin.range(node.start, node.end), told, hint=hint)])
+
+
+_LIFECYCLE = BodySchema(("destroy",))
+_REQUIRED_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "moved": ("from", "to"),
+    "removed": ("from",),
+    "import": ("to", "id"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _DeclaredAddresses:
+    """What is declared: addresses of blocks, and of instances unless some could not be told."""
+
+    blocks: frozenset[str]
+    instances: frozenset[str] | None
+
+    def contains(self, found: Target) -> bool:
+        """Whether the address is declared, as far as that can be told."""
+        if found.text == found.block:
+            return found.text in self.blocks
+        return self.instances is not None and found.text in self.instances
+
+    def is_missing(self, found: Target) -> bool:
+        """Whether the address is not declared for certain."""
+        if found.block not in self.blocks:
+            return True
+        return self.instances is not None and found.text not in self.instances
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    old: Target
+    new: Target
+    declared_at: SourceRange
+
+
+def evaluate_refactorings(
+    root: ChildModule,
+    resources: Sequence[Resource],
+    ledger: ResultCache,
+    *,
+    lacks_data: bool = False,
+) -> Refactorings:
+    """Evaluate all refactoring blocks; what is wrong with them ends up in the ledger.
+
+    `resources` are those of the configuration that could be evaluated.
+    """
+    is_whole = not (lacks_data or any(each.is_error for each in ledger.diagnostics))
+    known = _declared_addresses(root, resources, is_whole=is_whole)
+    moves: list[_Move] = []
+    removed: list[str] = []
+    imports: list[Import] = []
+    for module in root.modules():
+        for found in module.declarations.refactorings:
+            if found.is_broken or any(
+                name not in found.arguments for name in _required_arguments(found)
+            ):
+                continue  # which was told when the text was checked
+            match found.block.type:
+                case "moved":
+                    moves += ledger.attempt(partial(_evaluate_moved, found, module, known)) or ()
+                case "removed":
+                    removed += (
+                        ledger.attempt(partial(_evaluate_removed, found, module, known)) or ()
+                    )
+                case _:
+                    imports += (
+                        ledger.attempt(partial(_evaluate_imports, found, module, ledger, known))
+                        or ()
+                    )
+    ledger.report(_contradictions(moves))
+    ledger.report(_duplicate_imports(imports, {each.address: each.provider for each in resources}))
+    return Refactorings(
+        tuple((each.old.text, each.new.text) for each in moves), tuple(removed), tuple(imports)
+    )
+
+
+def _required_arguments(found: Declaration) -> tuple[str, ...]:
+    return _REQUIRED_ARGUMENTS[found.block.type]
+
+
+def _declared_addresses(
+    root: ChildModule, resources: Sequence[Resource], *, is_whole: bool
+) -> _DeclaredAddresses:
+    blocks: set[str] = set()
+    for module in root.modules():
+        blocks.update(
+            module.label(f"{kind}.{name}") for kind, name in module.declarations.resources
+        )
+        blocks.update(module.label(f"module.{name}") for name in module.declarations.modules)
+    found = {str(each.address) for each in resources}
+    for path in {each.address.module for each in resources}:
+        steps = [f"module.{step}" for step in path]
+        found.update(".".join(steps[: depth + 1]) for depth in range(len(steps)))
+    return _DeclaredAddresses(frozenset(blocks), frozenset(found) if is_whole else None)
+
+
+def _parse_argument(found: Declaration, name: str, module: ChildModule) -> Target:
+    node = found.arguments[name].value
+    return parse_target(node, found.origin, literal_key(found.origin), module.label(""))
+
+
+# ---- moved
+
+
+def _evaluate_moved(
+    found: Declaration, module: ChildModule, known: _DeclaredAddresses
+) -> tuple[_Move, ...]:
+    old, new = _parse_argument(found, "from", module), _parse_argument(found, "to", module)
+    if old.kind != new.kind:
+        told = (
+            f"{old.text} is {_kind_phrase(old)} and {new.text} {_kind_phrase(new)}; "
+            "an object stays of the sort that it is."
+        )
+        raise EvaluationError([error("KP133", found.declared_at, told)])
+    if old.text == new.text:
+        told = f"{old.text} is said to have moved to itself."
+        raise EvaluationError(
+            [error("KP184", found.declared_at, told, hint="Remove the moved block.")]
+        )
+    gains_key = old.text == old.block == new.block
+    if known.contains(old) and not gains_key:
+        told = f"{old.text} is said to have moved to {new.text}, and is still declared."
+        hint = f"Remove or rename {old.text}, or remove the moved block."
+        raise EvaluationError([error("KP186", found.declared_at, told, hint=hint)])
+    return (_Move(old, new, found.declared_at),)
+
+
+def _kind_phrase(of: Target) -> str:
+    return f"a {of.kind}" if of.kind else "a module"
+
+
+def _contradictions(moves: Sequence[_Move]) -> Iterator[Diagnostic]:
+    by_old: dict[str, _Move] = {}
+    by_new: dict[str, _Move] = {}
+    for each in moves:
+        first = by_old.setdefault(each.old.text, each)
+        if first.new.text != each.new.text:
+            told = f"{each.old.text} moved to {first.new.text}, and here to {each.new.text}."
+            yield _ambiguity_error(told, each, first)
+        first = by_new.setdefault(each.new.text, each)
+        if first.old.text != each.old.text:
+            told = f"{first.old.text} moved to {each.new.text}, and here {each.old.text} as well."
+            yield _ambiguity_error(told, each, first)
+    yield from _move_cycles(by_old)
+
+
+def _ambiguity_error(told: str, each: _Move, first: _Move) -> Diagnostic:
+    related = (("said first", first.declared_at),)
+    return error("KP184", each.declared_at, told, related=related)
+
+
+def _move_cycles(by_old: Mapping[str, _Move]) -> Iterator[Diagnostic]:
+    told: set[str] = set()
+    for start in by_old:
+        chain, at = [start], by_old[start].new.text
+        while at in by_old and at not in chain:
+            chain.append(at)
+            at = by_old[at].new.text
+        if at == start and start not in told:
+            told.update(chain)
+            way = " -> ".join([*chain, at])
+            yield error("KP185", by_old[start].declared_at, f"These lead in a circle: {way}.")
+
+
+# ---- removed
+
+
+def _evaluate_removed(
+    found: Declaration, module: ChildModule, known: _DeclaredAddresses
+) -> tuple[str, ...]:
+    gone = _parse_argument(found, "from", module)
+    if known.contains(gone):
+        told = f"{gone.text} is said to be removed, and is still declared."
+        hint = f"Remove {gone.text}, or the removed block."
+        raise EvaluationError([error("KP187", found.declared_at, told, hint=hint)])
+    scope = module.scope(found.origin)
+    problems: list[Diagnostic] = []
+    is_destroyed = True
+    for block in found.block.blocks:
+        if block.type == "lifecycle":
+            problems += body_problems(block, found.origin, _LIFECYCLE)
+            arguments = {each.name: each for each in block.attributes}
+            is_destroyed = evaluate_flag(arguments, "destroy", scope, default=True)
+    if problems:
+        raise EvaluationError(problems)
+    return () if is_destroyed else (gone.text,)
+
+
+# ---- import
+
+
+def _evaluate_imports(
+    found: Declaration, module: ChildModule, ledger: ResultCache, known: _DeclaredAddresses
+) -> tuple[Import, ...]:
+    if module.path:
+        told = "Objects are imported in the root module only; a module may be used many times."
+        raise EvaluationError([error("KP120", found.declared_at, told)])
+    ledger.report(_reference_problems(found, module))
+    imports: list[Import] = []
+    for each in evaluate_instances(found, module.scope(found.origin)).values():
+        one = ledger.attempt(
+            partial(_evaluate_import, found, module.scope(found.origin, each), known)
+        )
+        imports += [] if one is None else [one]
+    return tuple(imports)
+
+
+def _reference_problems(found: Declaration, module: ChildModule) -> Iterator[Diagnostic]:
+    for name, attribute in found.arguments.items():
+        if name != "provider":
+            references = [
+                each
+                for each in attribute.references
+                if name != "to" or each.start != attribute.value.start  # the address itself
+            ]
+            yield from reference_problems(references, found.origin, module.declarations)
+
+
+def _evaluate_import(found: Declaration, scope: Scope, known: _DeclaredAddresses) -> Import:
+    def key_of(node: ast.Node) -> TargetKey:
+        value = evaluate(node, scope)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            return value
+        told = f"A key is a string or a whole number, but this value {describe(value)}."
+        raise EvaluationError([error("KP132", found.origin.range(node.start, node.end), told)])
+
+    to = parse_target(found.arguments["to"].value, found.origin, key_of)
+    if not to.kind:
+        told = f"{to.text} is a module; an object is imported to a resource."
+        raise EvaluationError([error("KP132", found.value_range("to"), told)])
+    if known.is_missing(to):
+        told = f"An object is to be imported to {to.text}, which is not declared."
+        hint = "Write the resource block; kplan import -all -generate-config=FILE writes many."
+        raise EvaluationError([error("KP188", found.value_range("to"), told, hint=hint)])
+    return Import(Address.parse(to.text), _evaluate_identity(found, scope), found.declared_at)
+
+
+def _evaluate_identity(found: Declaration, scope: Scope) -> Identity:
+    value = evaluate(found.arguments["id"].value, scope)
+    subject = found.value_range("id")
+    if has_sensitive(value):
+        told = "The value is sensitive, and names of objects are shown everywhere."
+        raise EvaluationError([error("KP189", subject, told)])
+    try:
+        text = convert(value, STRING)
+    except ConversionError:
+        text = None
+    if not isinstance(text, str) or not text:
+        told = f"The name of an object on the cluster is needed, but the value {describe(value)}."
+        raise EvaluationError([error("KP189", subject, told)])
+    return Identity(text)
+
+
+def _duplicate_imports(
+    imports: Sequence[Import], connections: Mapping[Address, str]
+) -> Iterator[Diagnostic]:
+    by_address: dict[Address, Import] = {}
+    by_name: dict[tuple[str, str, Identity], Import] = {}
+    for each in imports:
+        kept = by_address.setdefault(each.address, each)
+        cluster = connections.get(each.address, "")
+        same = by_name.setdefault((cluster, each.address.kind, each.identity), each)
+        for first in {id(kept): kept, id(same): same}.values():
+            if first is not each:
+                told = f'"{each.identity}" is imported to {each.address}, and before '
+                told += f'"{first.identity}" to {first.address}.'
+                related = (("imported first", first.declared_at),)
+                yield error("KP134", each.declared_at, told, related=related)

@@ -1,0 +1,162 @@
+"""Audit records in topics, read through Spark's Kafka connector.
+
+A record is the line of a log as text, or JSON: an event of log4j 2 (`JsonLayout`,
+`JsonTemplateLayout`) or of whatever ships logs, with the line or its message in `message`; or an
+event of Confluent's audit log (CloudEvents). What is none of these keeps its text and is no line of
+the authorizer's.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from kplan.fleet.access import kafka_enum_name
+from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+KAFKA_SCHEME = "kafka://"
+OFFSET_SCHEMA = "cluster string, source string, end long"
+"""Of the table that says how far topics were read."""
+_JAR_SETTINGS = ("spark.jars.packages", "spark.jars")
+_CONNECTOR = "spark-sql-kafka-0-10"
+_EVENT_SCHEMA = (
+    "message string, `@timestamp` string, timestamp string, time string, timeMillis long, "
+    "instant struct<epochSecond: long, nanoOfSecond: long>, "
+    "data struct<methodName: string, authenticationInfo: struct<principal: string>, "
+    "authorizationInfo: struct<granted: boolean, operation: string, resourceType: string, "
+    "resourceName: string>, requestMetadata: struct<client_address: string>>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """Records of one partition, from `start` up to but not `end`."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+    @property
+    def source(self) -> str:
+        """Name the partition; its lines add where they begin, so that no span counts twice."""
+        return f"{KAFKA_SCHEME}{self.topic}/{self.partition}"
+
+
+def connector_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """Give the settings by which Spark fetches the connector of its own version from Maven.
+
+    Whoever names one in `conf` is taken to know which. The jars are kept in ~/.ivy2.
+    """
+    if any(_CONNECTOR in conf.get(name, "") for name in _JAR_SETTINGS):
+        return {}
+    jar = f"org.apache.spark:{_CONNECTOR}_2.13:{version('pyspark')}"
+    found = {_JAR_SETTINGS[0]: ",".join(filter(None, (conf.get(_JAR_SETTINGS[0], ""), jar)))}
+    if repository := environ.get("KPLAN_MAVEN_REPOSITORY"):
+        name = "spark.jars.repositories"
+        found[name] = ",".join(filter(None, (conf.get(name, ""), repository)))
+    return found
+
+
+def read_records(
+    spark: "SparkSession", cluster: str, spans: tuple[OffsetRange, ...], options: Mapping[str, str]
+) -> "DataFrame":
+    """Read the records of spans of one topic: cluster, source, line.
+
+    `options` are those of Kafka's Java client, for how to connect. The spans are all partitions.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    topic = spans[0].topic
+    starts, ends = (
+        _offsets_json(
+            topic, {each.partition: bound for each, bound in zip(spans, bounds, strict=True)}
+        )
+        for bounds in ([each.start for each in spans], [each.end for each in spans])
+    )
+    given = {
+        **{f"kafka.{name}": value for name, value in options.items()},
+        "subscribe": topic,
+        "startingOffsets": starts,
+        "endingOffsets": ends,
+    }
+    read = _load_records(spark, given)
+    known = {each.partition: f"{each.source}@{each.start}" for each in spans}
+    names = F.create_map(*(F.lit(part) for each in known.items() for part in each))
+    return read.select(
+        F.lit(cluster).alias("cluster"),
+        names[F.col("partition")].alias("source"),
+        authorizer_line(F.coalesce(F.col("value").cast("string"), F.lit(""))).alias("line"),
+    )
+
+
+def _load_records(spark: "SparkSession", options: Mapping[str, str]) -> "DataFrame":
+    from pyspark.errors import AnalysisException
+
+    try:
+        found = spark.read.format("kafka").options(**options).load()
+        _ = found.schema  # Spark Connect looks no sooner than it must
+    except AnalysisException as failure:
+        raise FleetError(
+            "This Spark has no Kafka connector.",
+            f"Start it with: --packages org.apache.spark:{_CONNECTOR}_2.13:VERSION",
+        ) from failure
+    return found
+
+
+def _offsets_json(topic: str, bounds: Mapping[int, int]) -> str:
+    return json.dumps({topic: {str(number): bound for number, bound in bounds.items()}})
+
+
+def authorizer_line(text: "Column") -> "Column":
+    """Turn a record into a line as the authorizer writes it; what cannot be stays as it is."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    event = F.from_json(text, _EVENT_SCHEMA)
+    message, at = event["message"], F.concat(F.lit("["), _event_time(event), F.lit("] INFO "))
+    return F.coalesce(
+        F.when(message.startswith("["), message),
+        F.when(message.startswith("Principal = "), F.concat(at, message)),
+        F.concat(at, _cloud_event_line(event["data"])),
+        text,
+    )
+
+
+def _event_time(event: "Column") -> "Column":
+    """Find the time of an event, as logs write it."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    instant = event["instant"]
+    millis = F.coalesce(
+        event["timeMillis"],
+        instant["epochSecond"] * 1000 + F.floor(instant["nanoOfSecond"] / 1_000_000),
+    )
+    texts = (F.try_to_timestamp(event[name]) for name in ("@timestamp", "timestamp", "time"))
+    at = F.coalesce(F.timestamp_millis(millis), *texts)
+    return F.date_format(at, "yyyy-MM-dd HH:mm:ss,SSS")
+
+
+def _cloud_event_line(data: "Column") -> "Column":
+    """Write what Confluent's audit log says of a decision."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    said = data["authorizationInfo"]
+    verdict = F.when(said["granted"], F.lit("Allowed")).otherwise(F.lit("Denied"))
+    parts = (
+        (F.lit("Principal = "), data["authenticationInfo"]["principal"]),
+        (F.lit(" is "), F.when(said["granted"].isNotNull(), verdict)),
+        (F.lit(" operation = "), kafka_enum_name(said["operation"])),
+        (
+            F.lit(" from host = "),
+            F.ltrim(F.coalesce(data["requestMetadata"]["client_address"], F.lit("")), F.lit("/")),
+        ),
+        (F.lit(" on resource = "), said["resourceType"]),
+        (F.lit(":LITERAL:"), said["resourceName"]),
+        (F.lit(" for request = "), F.substring_index(data["methodName"], ".", -1)),
+        (F.lit(" with resourceRefCount = 1 based on rule "), F.lit("of its audit log")),
+    )
+    return F.concat(*(part for pair in parts for part in pair))

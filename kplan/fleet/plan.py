@@ -1,0 +1,269 @@
+"""Plans and drift of every cluster, made by the planner of `kplan plan` inside Spark tasks."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from kplan.cluster.errors import CLIENT_INVALID, client_refusal
+from kplan.fleet.dataframe import create_dataframe, map_clusters, select_cluster
+from kplan.fleet.snapshot import ABSENT_NAMES, CLUSTER, Row, snapshot_from_rows
+from kplan.kinds import KINDS
+from kplan.kinds.schema import document
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.errors import WrongCluster
+from kplan.model.plan import Action, Change
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Snapshot
+from kplan.plan.build import build_plan
+from kplan.plan.drift import find_drift, unmanaged_counts
+from kplan.plan.request import PlanRequest, provider_request
+from kplan.policy.risk import add_risks
+from kplan.state.file import check_same_cluster
+
+_ALWAYS_READ = frozenset(kind.name for kind in KINDS if kind.is_always_read)
+_NOT_REQUESTED = "the run did not ask for it, and its lists do not show it; take a new run"
+
+
+def expected_objects(request: PlanRequest) -> dict[str, set[Identity]]:
+    """List, by kind, what is declared or owned on the cluster of the connection without alias."""
+    return _expected_objects(request, frozenset())
+
+
+def _expected_objects(request: PlanRequest, only_owned: frozenset[str]) -> dict[str, set[Identity]]:
+    own = provider_request(request, "")
+    found: dict[str, set[Identity]] = defaultdict(set)
+    for resource in own.resources:
+        if resource.address.kind not in only_owned:
+            found[resource.address.kind].add(resource.identity)
+    for owned in own.state.owned.values():
+        found[owned.address.kind].add(owned.identity)
+    return dict(sorted(found.items()))
+
+
+def absent_names(rows: Iterable[Row]) -> Mapping[str, frozenset[Identity]]:
+    """Read what a run asked a cluster for by name, and did not find."""
+    told = next(
+        (row.attributes.get(ABSENT_NAMES, "{}") for row in rows if row.kind == CLUSTER), "{}"
+    )
+    return {kind: frozenset(map(Identity, names)) for kind, names in json.loads(told).items()}
+
+
+def hide_unknown_objects(
+    request: PlanRequest, snapshot: Snapshot, asked: Mapping[str, frozenset[Identity]]
+) -> Snapshot:
+    """Take for hidden, and not for absent, what the run can say nothing about.
+
+    That is everything that is owned, declared or both, neither found nor asked for. Topics and ACLs
+    that are declared only are taken for absent: they are listed whatever is declared, and most
+    often simply new.
+    """
+    why = client_refusal(CLIENT_INVALID, _NOT_REQUESTED)
+    readings = dict(snapshot.readings)
+    for kind, meant in _expected_objects(request, _ALWAYS_READ).items():
+        if kind in readings:
+            known = {*readings[kind].objects, *readings[kind].hidden, *asked.get(kind, ())}
+            doubtful = dict.fromkeys(sorted(meant - known), why)
+            readings[kind] = replace(readings[kind], hidden={**readings[kind].hidden, **doubtful})
+    return replace(snapshot, readings=readings)
+
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+FINDING_SCHEMA = (
+    "cluster string, finding string, action string, kind string, address string, identity string, "
+    "reason string, attributes string, risk string, count long"
+)
+"""The schema. `finding` is `change` or `obstacle` (what `kplan plan` tells), `drift` or `hidden`
+(what `kplan drift` tells), `managed` and `unmanaged` (`count` objects of a kind), `problem` (of a
+configuration or state), or `unread`."""
+
+FINDING_ORDER = ("cluster", "finding", "kind", "address", "identity", "action", "reason")
+"""How findings are shown: the same whatever order they were found in."""
+
+_FINDING_COLUMNS = tuple(each.split()[0] for each in FINDING_SCHEMA.split(", "))
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPlanRequest:
+    """What is declared and owned per cluster; `problems` say why a cluster has no such thing.
+
+    `notes` name what is declared and not looked at.
+    """
+
+    requests: Mapping[str, PlanRequest] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """Name the clusters that have a configuration, be it a sound one or not."""
+        return tuple(sorted({*self.requests, *self.problems}))
+
+    def for_cluster(self, cluster: str) -> "FleetPlanRequest":
+        """Give what there is of one cluster."""
+        return FleetPlanRequest(
+            select_cluster(cluster, self.requests), select_cluster(cluster, self.problems)
+        )
+
+
+def plan_clusters(objects: "DataFrame", wanted: FleetPlanRequest) -> "DataFrame":
+    """Plan every cluster that has a configuration; the columns are FINDINGS.
+
+    Each cluster is planned whole by one task, with the very code of `kplan plan` and `kplan drift`.
+    One of which the run does not know is a problem.
+    """
+    from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
+
+    names = wanted.clusters
+    found = map_clusters(
+        objects, FINDING_SCHEMA, plan_cluster, {each: wanted.for_cluster(each) for each in names}
+    )
+    if not names:
+        return found
+    told = {"finding": "problem", "reason": "The run does not know this cluster; take a new one."}
+    fields = (each.split() for each in FINDING_SCHEMA.split(", ")[1:])
+    rest = [
+        (F.lit(told.get(name, "") if kind == "string" else None)).cast(kind).alias(name)
+        for name, kind in fields
+    ]
+    asked = create_dataframe(objects.sparkSession, [(each,) for each in names], "cluster string")
+    known = objects.where(F.col("kind") == CLUSTER).select("cluster")
+    return found.unionByName(asked.join(known, "cluster", "left_anti").select("cluster", *rest))
+
+
+def finding_counts(found: "DataFrame") -> "DataFrame":
+    """Count findings, and the objects that they stand for: cluster, finding, count."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    meant = F.sum(F.coalesce("count", F.lit(1))).alias("count")
+    counted = found.groupBy("cluster", "finding").agg(meant)
+    return counted.where("count > 0").orderBy("cluster", "finding")
+
+
+def coverage(found: "DataFrame") -> "DataFrame":
+    """Say how much of what is live is owned: cluster, kind, managed, unmanaged."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    sorts = ("managed", "unmanaged")
+    sums = (F.sum(F.when(F.col("finding") == each, F.col("count"))).alias(each) for each in sorts)
+    told = found.where(F.col("finding").isin(*sorts)).groupBy("cluster", "kind").agg(*sums)
+    return told.where("managed + unmanaged > 0").orderBy("cluster", "kind")
+
+
+def undeclared_clusters(objects: "DataFrame", declared: Collection[str]) -> "DataFrame":
+    """List the clusters that nothing can be held against: cluster, reason."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    others = objects.where((F.col("kind") == CLUSTER) & ~F.col("cluster").isin(*declared))
+    reason = F.lit("fleet.hcl names no configuration of it").alias("reason")
+    return others.select("cluster", reason).orderBy("cluster")
+
+
+def plan_cluster(rows: Iterable[Row], wanted: FleetPlanRequest) -> list[dict[str, Any]]:
+    """Plan one cluster: everything that is to be told of it, each a row of FINDINGS."""
+    held = list(rows)
+    cluster = held[0].cluster
+    if problem := wanted.problems.get(cluster):
+        return [_finding(cluster, "problem", reason=problem)]
+    request = wanted.requests.get(cluster)
+    if request is None:
+        return []
+    snapshot = snapshot_from_rows(held)
+    if isinstance(snapshot, str):
+        return [_finding(cluster, "unread", kind="*", reason=snapshot)]
+    try:
+        check_same_cluster(request.state, snapshot.cluster_id)
+    except WrongCluster as failure:
+        return [_finding(cluster, "problem", reason=failure.detail)]
+    return list(
+        _plan_findings(
+            cluster, request, hide_unknown_objects(request, snapshot, absent_names(held))
+        )
+    )
+
+
+def _plan_findings(
+    cluster: str, request: PlanRequest, snapshot: Snapshot
+) -> Iterator[dict[str, Any]]:
+    own = request.state.on("")
+    plan = add_risks(build_plan(request, snapshot, KINDS))
+    for kind, reason in plan.unread.items():
+        yield _finding(cluster, "unread", kind=kind, reason=reason)
+    for change in plan.changes:
+        if change.action is not Action.NO_OP:
+            yield _change_finding(cluster, "change", change)
+    for problem in plan.diagnostics:
+        if problem.is_error:
+            yield _obstacle_finding(cluster, problem)
+    for change in find_drift(own, snapshot, KINDS):
+        yield _change_finding(cluster, "drift", change)
+    yield from _hidden_findings(cluster, request, snapshot)
+    for kind, count in unmanaged_counts(own, snapshot).items():
+        live = len(snapshot.readings[kind].objects)
+        yield _finding(cluster, "managed", kind=kind, count=live - count)
+        yield _finding(cluster, "unmanaged", kind=kind, count=count)
+
+
+def _hidden_findings(
+    cluster: str, request: PlanRequest, snapshot: Snapshot
+) -> Iterator[dict[str, Any]]:
+    """Tell of what is declared or owned and cannot be seen: it may have drifted."""
+    for kind, meant in expected_objects(request).items():
+        hidden = snapshot.readings[kind].hidden if kind in snapshot.readings else {}
+        for identity in sorted(meant & hidden.keys()):
+            told = str(hidden[identity])
+            yield _finding(cluster, "hidden", kind=kind, identity=str(identity), reason=told)
+
+
+def _change_finding(cluster: str, finding: str, change: Change) -> dict[str, Any]:
+    return _finding(
+        cluster,
+        finding,
+        action=change.action.value,
+        kind=change.kind,
+        address=str(change.address),
+        identity=str(change.identity),
+        reason=change.reason.value,
+        attributes=_attributes_json(change),
+        risk=change.risk.value,
+    )
+
+
+def _attributes_json(change: Change) -> str:
+    """Write what differs as JSON `{path: [before, after]}`; what is sensitive stays out."""
+    if change.before is None or change.after is None:
+        whole = change.after if change.before is None else change.before
+        return json.dumps({} if whole is None else _public_document(whole, change), sort_keys=True)
+    return json.dumps(
+        {
+            ".".join(each.path): None if each.sensitive else [each.before, each.after]
+            for each in change.attributes
+        },
+        sort_keys=True,
+    )
+
+
+def _public_document(value: object, change: Change) -> dict[str, Any]:
+    """Write a value without what nobody may see."""
+    found: dict[str, Any] = document(value)
+    for *parents, name in change.sensitive:
+        held: Any = found
+        for each in parents:
+            held = held.get(each) if isinstance(held, dict) else None
+        if isinstance(held, dict):
+            held.pop(name, None)
+    return found
+
+
+def _obstacle_finding(cluster: str, found: Diagnostic) -> dict[str, Any]:
+    address = "" if found.address is None else str(found.address)
+    told = f"{found.code} {found.summary}: {found.detail}"
+    return _finding(cluster, "obstacle", address=address, reason=told)
+
+
+def _finding(cluster: str, finding: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401
+    empty: dict[str, Any] = dict.fromkeys(_FINDING_COLUMNS, "")
+    return {**empty, "count": None, "cluster": cluster, "finding": finding, **more}

@@ -1,0 +1,191 @@
+"""Reads one cluster, live or from a file, within a deadline; imports nothing of Spark."""
+
+import json
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.usage import TopicUse
+from kplan.fleet.snapshot import (
+    ABSENT_NAMES,
+    CLUSTER,
+    GROUP,
+    UNREAD,
+    USE,
+    Row,
+    read_snapshot,
+    snapshot_rows,
+    unread_cluster_rows,
+)
+from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind
+from kplan.model.errors import ClusterError, FleetError, KplanError, Unread, Unsupported
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Reading, Snapshot
+from kplan.policy.impact import topic_impact
+
+
+def read_use_rows(name: str, cluster: Cluster, topics: Collection[str]) -> Iterator[Row]:
+    """Read the use of topics and all groups; what cannot be read is told."""
+    try:
+        used = cluster.topic_use(topics) if topics else {}
+        yield from (
+            Row(name, USE, each, attributes=_use_attributes(used[each])) for each in sorted(used)
+        )
+    except ClusterError as failure:
+        yield Row(name, UNREAD, USE, attributes={"reason": failure.detail})
+    try:
+        yield from (Row(name, GROUP, each) for each in sorted(cluster.group_names()))
+    except ClusterError as failure:
+        yield Row(name, UNREAD, GROUP, attributes={"reason": failure.detail})
+
+
+def _use_attributes(used: TopicUse) -> Mapping[str, str]:
+    summed = topic_impact(used, 0)
+    newest = [each.newest_ms for each in used.partitions.values() if each.newest_ms is not None]
+    groups = [[each.group, each.is_live, each.lag] for each in summed.groups or ()]
+    told = {
+        "records": summed.records,
+        "bytes": summed.size_bytes,
+        "newest_ms": max(newest, default=None),
+        "producers": summed.producers,
+        "groups": None if summed.groups is None else json.dumps(groups),
+        "unread": "; ".join(used.unread) or None,
+    }
+    return {key: str(each) for key, each in told.items() if each is not None}
+
+
+DEADLINE_S = 120.0
+
+NamesByKind = Mapping[str, Collection[Identity]]
+"""By kind the objects that are asked for by name, as lists may not show them."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotSource:
+    """Where the rows of one cluster come from: `connect` opens it live, else `file` holds them.
+
+    `wanted` is what is declared or owned there.
+    """
+
+    name: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    connect: Callable[[], Cluster] | None = field(default=None, repr=False)
+    file: Path | None = None
+    deadline_s: float = DEADLINE_S
+    super_users: tuple[str, ...] = ()
+    allow_everyone: bool = False
+    expected_names: NamesByKind = field(default_factory=dict, repr=False)
+
+    @property
+    def cluster_attributes(self) -> dict[str, str]:
+        """What the row of the cluster says beside what was read."""
+        return {
+            **{f"label.{name}": value for name, value in sorted(self.labels.items())},
+            "super_users": json.dumps(self.super_users),
+            "allow_everyone": json.dumps(self.allow_everyone),
+        }
+
+
+def read_rows(source: SnapshotSource) -> Sequence[Row]:
+    """Read everything of one cluster. A cluster that is down, hangs or refuses gives `unread` rows.
+
+    A thread does the reading: a broker that takes a connection and then says nothing must not hold
+    the others up, whatever library waits for it.
+    """
+    found: list[Sequence[Row]] = []
+    opened: list[Cluster] = []
+    thread = threading.Thread(
+        target=lambda: found.append(_read_source(source, opened)), name=source.name, daemon=True
+    )
+    thread.start()
+    thread.join(source.deadline_s)
+    if found:
+        return found[0]
+    for cluster in opened:
+        cluster.close()
+    told = f"Not read within its deadline of {source.deadline_s:g} s."
+    return unread_cluster_rows(source.name, told, source.cluster_attributes)
+
+
+def _read_source(source: SnapshotSource, opened: list[Cluster]) -> Sequence[Row]:
+    try:
+        if source.connect is None:
+            return _read_source_file(source)
+        with closing(source.connect()) as cluster:
+            opened.append(cluster)
+            found = _read_snapshot(cluster, source.expected_names)
+            about = {
+                **source.cluster_attributes,
+                ABSENT_NAMES: _absent_names_json(found, source.expected_names),
+            }
+            topics = found.readings.get("kafka_topic", Reading({})).objects
+            return (
+                *snapshot_rows(source.name, found, about),
+                *read_use_rows(source.name, cluster, topics),
+            )
+    except FleetError as failure:  # of its file
+        return unread_cluster_rows(source.name, failure.detail, source.cluster_attributes)
+    except KplanError as failure:
+        told = f"{failure.summary}: {failure.detail}" if failure.detail else failure.summary
+        return unread_cluster_rows(source.name, told, source.cluster_attributes)
+    except Exception as failure:  # noqa: BLE001 - one cluster never takes the others down
+        told = f"{type(failure).__name__}: {failure}"
+        return unread_cluster_rows(source.name, told, source.cluster_attributes)
+
+
+def _read_source_file(source: SnapshotSource) -> Sequence[Row]:
+    if source.file is None:
+        return unread_cluster_rows(
+            source.name, "It has neither a provider nor a file.", source.cluster_attributes
+        )
+    return tuple(
+        replace_labels(row._replace(cluster=source.name), source.cluster_attributes)
+        for row in read_snapshot(source.file)
+    )
+
+
+def replace_labels(row: Row, about: Mapping[str, str]) -> Row:
+    """Put the labels of today on the row of a cluster; those of the file are history."""
+    if row.kind != CLUSTER:
+        return row
+    kept = {name: value for name, value in row.attributes.items() if not name.startswith("label.")}
+    return row._replace(attributes={**kept, **about})
+
+
+def _read_snapshot(cluster: Cluster, wanted: NamesByKind) -> Snapshot:
+    """Read all kinds; those that nobody declares are for the inventory (decision 0023)."""
+    description = cluster.describe()
+    readings: dict[str, Reading] = {}
+    unread: dict[str, str] = {}
+    for kind in KINDS:
+        try:
+            readings[kind.name] = _read_kind(kind, cluster, wanted.get(kind.name, ()))
+        except (Unread, Unsupported) as failure:
+            unread[kind.name] = failure.detail
+    return replace(
+        Snapshot(description.cluster_id, description.brokers, readings, unread),
+        taken_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        principal=description.principal,
+        version=description.version,
+    )
+
+
+def _read_kind(kind: ResourceKind, cluster: Cluster, wanted: Collection[Identity]) -> Reading:
+    """Read a kind with everything there is to know of each object, not only of declared ones."""
+    if kind.name != "kafka_topic":
+        return kind.read(cluster, wanted)
+    return kind.read(cluster, {*wanted, *kind.read(cluster, ()).objects})
+
+
+def _absent_names_json(found: Snapshot, wanted: NamesByKind) -> str:
+    """Write down what was asked for by name and is not there."""
+    absent = {
+        kind: sorted(set(wanted.get(kind, ())) - reading.objects.keys() - reading.hidden.keys())
+        for kind, reading in found.readings.items()
+    }
+    return json.dumps({kind: names for kind, names in absent.items() if names}, sort_keys=True)

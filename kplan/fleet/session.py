@@ -1,0 +1,343 @@
+"""One Spark session per command: on this machine, on a cluster, or through Spark Connect."""
+
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from kplan.fleet.jvm import find_java, start_gateway
+from kplan.fleet.package import send_package
+from kplan.fleet.progress import ProgressCallback, stop_session, watch_tasks
+from kplan.fleet.tables import DELTA, PARQUET, delta_settings
+from kplan.model.errors import FleetError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame as DataFrame  # noqa: PLC0414 - for workflow, which knows no Spark
+    from pyspark.sql import SparkSession as SparkSession  # noqa: PLC0414
+
+_LOCAL = "local"
+_MAX_FAILURES = 4
+"""How often a task is begun when its worker dies, as on a cluster."""
+_CONNECT_SCHEME, _STANDALONE_SCHEME = "sc://", "spark://"
+_CAUSE_PREFIX = "Caused by: "
+_TRACEBACK = "Traceback (most recent call last):"
+_MISSING_MODULE = re.compile(r"No module named '([\w.]+)'")
+_PYTHON_SETTING = "spark.pyspark.python"
+_EARLY_IMPORTS = ("pyspark.sql.classic.dataframe", "pandas", "pyarrow")
+_CONNECT_PORT = 15002
+"""Of Spark Connect, where none is named."""
+CONNECT_TIMEOUT_S = 10.0
+CODEGEN_MIN_BYTES, CODEGEN_MIN_ROWS = 4 << 20, 100_000
+"""Bytes and rows to read from which code made for one query, a second or so of work, is worth it.
+Rows tell more where they are known: clusters that are alike take few bytes."""
+_CODEGEN_SETTING = "spark.kplan.suits"
+"""Whether a session may be told to make such code."""
+_WITHOUT_CODEGEN = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+_WITH_CODEGEN = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+}
+_ADDRESS_HINT = "Name it with -remote or -master, or in a spark block of fleet.hcl."
+_REDACTION_PATTERN = "(?i)secret|password|token|access[.]?key|jaas|keystore[.]key"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSettings:
+    """Which Spark does the work.
+
+    `master` is as for spark-submit, "" for this machine; `remote` the `sc://` address of a Spark
+    Connect server, which wins. `conf` holds Spark's own settings. `tables` is the form of the
+    tables it works on; a Connect server must know Delta by itself.
+    """
+
+    master: str = ""
+    remote: str = ""
+    conf: Mapping[str, str] = field(default_factory=dict)
+    table_format: str = PARQUET
+
+    @property
+    def is_local(self) -> bool:
+        """Whether driver and executors are on this machine."""
+        return not self.remote and (not self.master or self.master.startswith(_LOCAL))
+
+
+@contextmanager
+def open_session(
+    engine: SparkSettings, told: ProgressCallback | None = None
+) -> Iterator["SparkSession"]:
+    """Open a session, and end it with everything that was started for it.
+
+    `told` hears how far its tasks are. An interrupt ends the jobs that are at work.
+
+    Raises:
+        FleetError: PySpark or Java is missing, or Spark does not answer.
+
+    """
+    home = spark_home()
+    with ExitStack() as stack:
+        if engine.remote:
+            spark = _connect_remote(engine)
+        else:
+            if engine.master.startswith(_STANDALONE_SCHEME):
+                check_reachable(engine.master)
+            options = _spark_options(engine)
+            java = find_java(os.environ)
+            found = stack.enter_context(
+                start_gateway(java, home, options, os.environ, _import_pyspark)
+            )
+            spark = _connect_gateway(found, options, own_python=engine.is_local)
+        stack.push(_SessionEnd(spark, is_remote=bool(engine.remote)).end)
+        if told is not None:
+            stack.enter_context(watch_tasks(spark, told, is_remote=bool(engine.remote)))
+        _silence_pyspark()
+        with _translate_errors():
+            if not engine.is_local:
+                folder = stack.enter_context(TemporaryDirectory(prefix="kplan-package-"))
+                send_package(spark, Path(folder), is_remote=bool(engine.remote))
+            yield spark
+
+
+def enable_codegen(read: "DataFrame", rows: int = 0) -> "DataFrame":
+    """Have Spark make code for its queries from now on where `read` is enough for that to pay.
+
+    `rows` is how many are known to be there. A Spark on this machine begins without. Elsewhere, and
+    where the user says, it is left alone.
+    """
+    conf = read.sparkSession.conf
+    if conf.get(_CODEGEN_SETTING, "false") == "true" and (
+        rows >= CODEGEN_MIN_ROWS or _size_bytes(read) >= CODEGEN_MIN_BYTES
+    ):
+        for name, value in _WITH_CODEGEN.items():
+            conf.set(name, value)
+    return read
+
+
+def _size_bytes(read: "DataFrame") -> int:
+    plan = read._jdf.queryExecution().optimizedPlan()  # noqa: SLF001 - nothing public tells
+    return int(plan.stats().sizeInBytes())
+
+
+def _import_pyspark() -> None:
+    """Import what PySpark will look for: it is a second's work."""
+    for name in _EARLY_IMPORTS:
+        with suppress(ImportError):
+            import_module(name)
+
+
+def _silence_pyspark() -> None:
+    """Keep PySpark from writing failures to stderr: some only tell that a table is not there."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionEnd:
+    """How a session ends."""
+
+    spark: "SparkSession"
+    is_remote: bool
+
+    def end(
+        self,
+        kind: type[BaseException] | None,
+        failure: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the session; after an interrupt its jobs first."""
+        del failure, trace
+        if kind is None or issubclass(kind, Exception):
+            self.spark.stop()
+        else:
+            stop_session(self.spark, is_remote=self.is_remote)
+
+
+@contextmanager
+def _translate_errors() -> Iterator[None]:
+    """Turn what Spark complains of into an error of kplan: its tracebacks are of no use to users.
+
+    Raises:
+        FleetError: with the first line that tells what happened.
+
+    """
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - heavy
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JError) as failure:
+        told = str(failure)
+        if missing := _MISSING_MODULE.search(told):
+            raise FleetError(
+                f"The Python of Spark's executors has no {missing[1]}.",
+                "kplan is sent to them, but not what it is built on. Install that there, as "
+                "pip install 'kplan[fleet]' does, or name another Python: "
+                "-conf=spark.pyspark.python=PATH",
+            ) from failure
+        raise FleetError(f"Spark ended the job: {_error_line(told)}") from failure
+
+
+def _error_line(told: str) -> str:
+    """Find the line that says what happened: the last of a Python traceback, else the first."""
+    lines = [each.strip() for each in told.splitlines() if each.strip()]
+    ends = (at for at, each in enumerate(lines) if each.startswith(("SQLSTATE", "JVM ")))
+    is_python = any(each.endswith(_TRACEBACK) for each in lines)
+    if is_python:
+        return lines[next(ends, len(lines)) - 1]
+    return (lines or ["no reason given"])[0]
+
+
+def spark_home() -> Path:
+    """Find Spark: that of SPARK_HOME, else the one inside PySpark."""
+    found = find_spec("pyspark")
+    if found is None or found.origin is None:
+        raise FleetError(
+            "PySpark is not installed; fleet commands run on it.",
+            "Install it with: pip install 'kplan[fleet]'",
+        )
+    own = os.environ.get("SPARK_HOME")
+    return Path(own) if own else Path(found.origin).parent
+
+
+def _spark_options(engine: SparkSettings) -> dict[str, str]:
+    """Give Spark's settings: small and quiet on this machine, the user's own before all."""
+    tasks = str(2 * (os.cpu_count() or 1))
+    here = {
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.sql.shuffle.partitions": tasks,
+        # Folders of many runs are listed by a job, of up to 10,000 tasks.
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": tasks,
+        # What fits is hashed, and not sorted.
+        "spark.sql.adaptive.maxShuffledHashJoinLocalMapThreshold": "64m",
+    }
+    if not _WITHOUT_CODEGEN.keys() & engine.conf.keys():
+        here |= {**_WITHOUT_CODEGEN, _CODEGEN_SETTING: "true"}
+    return {
+        "spark.app.name": "kplan",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.redaction.regex": _REDACTION_PATTERN,
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.sources.partitionOverwriteMode": "dynamic",
+        **(here if engine.is_local else {}),
+        **engine.conf,
+        **(delta_settings(engine.conf, os.environ) if engine.table_format == DELTA else {}),
+        "spark.master": engine.master or f"{_LOCAL}[*,{_MAX_FAILURES}]",
+    }
+
+
+def _connect_gateway(
+    found: tuple[int, str], options: Mapping[str, str], *, own_python: bool
+) -> "SparkSession":
+    """Make a session on a gateway that runs. PySpark takes its address from the environment.
+
+    With `own_python` the workers run the Python that runs this.
+    """
+    from pyspark import SparkConf, SparkContext
+    from pyspark.sql import SparkSession
+
+    port, secret = found
+    given = {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+    if python := options.get(_PYTHON_SETTING, ""):  # which else only spark-submit reads
+        given["PYSPARK_PYTHON"] = python
+    elif own_python and "PYSPARK_PYTHON" not in os.environ:
+        given["PYSPARK_PYTHON"] = sys.executable
+    os.environ.update(given)
+    listener = signal.getsignal(signal.SIGINT)
+    try:
+        conf = SparkConf().setAll(list(options.items()))
+        context = SparkContext.getOrCreate(conf)
+        context.setLogLevel("ERROR")
+        return SparkSession(context)
+    except Exception as failure:
+        raise FleetError(f"Spark did not take the job: {failure_reason(failure)}") from failure
+    finally:
+        for name in given:
+            os.environ.pop(name, None)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, listener)  # Spark has put its own in its place
+
+
+def check_reachable(address: str) -> None:
+    """Refuse a Connect server or a standalone master to which nobody listens.
+
+    Spark itself would try again for minutes. What follows the port may be a token, and is not told.
+    Raises FleetError.
+    """
+    scheme, _, rest = address.partition("://")
+    failures: list[str] = []
+    for place in rest.partition("/")[0].split(","):
+        host, _, port = place.rpartition(":") if ":" in place else (place, ":", str(_CONNECT_PORT))
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT_S).close()
+        except (OSError, ValueError) as failure:
+            failures.append(f"{scheme}://{host}:{port} does not answer: {failure}")
+        else:
+            return
+    raise FleetError("; ".join(failures) + ".", _ADDRESS_HINT)
+
+
+def _connect_remote(engine: SparkSettings) -> "SparkSession":
+    if not engine.remote.startswith(_CONNECT_SCHEME):
+        raise FleetError(
+            f"That is no address of Spark Connect: {_CONNECT_SCHEME}HOST:PORT.", _ADDRESS_HINT
+        )
+    check_reachable(engine.remote)
+    name = engine.remote.partition(";")[0].rstrip("/")
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.remote(engine.remote)
+    for key, value in engine.conf.items():
+        builder = builder.config(key, value)
+    try:
+        spark = builder.create()
+        spark.conf.set("spark.sql.session.timeZone", "UTC")
+        spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    except ImportError as failure:
+        raise FleetError(
+            f"{name} cannot be spoken to: {failure.name} is not installed.",
+            "Install what Spark Connect needs with: pip install 'pyspark[connect]'",
+        ) from failure
+    except (PySparkException, OSError) as failure:
+        raise FleetError(f"{name} does not answer: {failure_reason(failure)}") from failure
+    return spark
+
+
+def failure_reason(failure: BaseException) -> str:
+    """Give the cause of a failure of Spark, else the line that says most; the rest are traces."""
+    told = str(failure)
+    lines = [each.strip() for each in told.splitlines()]
+    causes = [
+        each for each in lines if each.startswith(_CAUSE_PREFIX) and not each.endswith(_TRACEBACK)
+    ]
+    reason = causes[-1].removeprefix(_CAUSE_PREFIX) if causes else _error_line(told)
+    unread = unreadable_file(failure)
+    return f"{unread}: {reason}" if unread and causes else reason
+
+
+def unreadable_file(failure: BaseException) -> str:
+    """Name the file that Spark could not read, as rows name their source; "" is none."""
+    found = _UNREADABLE_FILE.search(str(failure))
+    return found[1].replace(":///", ":/", 1) if found else ""
+
+
+_UNREADABLE_FILE = re.compile(r"Encountered error while reading file (.+?)[.]\s+SQLSTATE")
+"""What Spark says of a file that it cannot read, beside the cause."""

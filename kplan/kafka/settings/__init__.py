@@ -1,0 +1,1 @@
+"""Connection settings: where they are read, and the value they become."""

@@ -1,0 +1,126 @@
+"""What it takes to connect to a cluster: one value, from which both drivers' settings derive."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NewType
+
+from kplan.kafka.auth import Mechanism
+from kplan.kafka.settings.certificate import certificate_subject
+
+Seconds = NewType("Seconds", float)
+"""A span of time above zero; made by `seconds`."""
+
+
+def seconds(value: float) -> Seconds:
+    """Make a time limit. On Kafka 4 a timeout of zero or less loses the request (KIP-4, measured).
+
+    Raises:
+        ValueError: the value is not above zero.
+
+    """
+    if not 0 < value <= MAX_TIMEOUT_S:
+        raise ValueError(f"a timeout is above 0 and at most {MAX_TIMEOUT_S} seconds, not {value}")
+    return Seconds(value)
+
+
+MAX_TIMEOUT_S = 3600
+"""The longest request timeout that librdkafka takes."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Endpoint:
+    """Where a node listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        """Write it as `host:port`, an IPv6 address in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """How long to wait: `connect_s` for one node to accept us, `request_s` for one request.
+
+    `request_s` is also the budget for finding any node that answers. A write gets `grace_s` on top,
+    so that the word of a broker that gave up after `request_s` comes before we give up.
+    """
+
+    connect_s: Seconds = Seconds(10.0)
+    request_s: Seconds = Seconds(120.0)
+    grace_s: Seconds = Seconds(10.0)
+
+    def within(self, seconds: float) -> "Timeouts":
+        """Wait for no node and no request longer than that."""
+        connect_s, request_s = (
+            Seconds(min(each, seconds)) for each in (self.connect_s, self.request_s)
+        )
+        return Timeouts(connect_s, request_s, self.grace_s)
+
+
+@dataclass(frozen=True, slots=True)
+class SocketOptions:
+    """How connections are kept: buffers in bytes, 0 for what the system gives.
+
+    A connection that was not used for `idle_s` seconds is not used again.
+    """
+
+    send_bytes: int = 0
+    receive_bytes: int = 0
+    idle_s: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """How to speak TLS. Certificates and key are PEM text; "" as authority means the system's."""
+
+    ca: str = ""
+    certificate: str = ""
+    key: str = field(default="", repr=False)
+    key_password: str = field(default="", repr=False)
+    is_verified: bool = True
+    is_host_checked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSettings:
+    """All that is needed to connect.
+
+    With `bootstrap_controllers` controllers are asked, and no broker at all (KIP-919); changes are
+    carried out there only where `allows_direct`. `librdkafka` holds settings that concern only
+    librdkafka, under its own names.
+    """
+
+    bootstrap_servers: tuple[Endpoint, ...]
+    tls: Tls | None = None
+    sasl: Mechanism | None = None
+    timeouts: Timeouts = Timeouts()
+    sockets: SocketOptions = SocketOptions()
+    client_id: str = "kplan"
+    librdkafka: Mapping[str, str] = field(default_factory=dict, repr=False)
+    bootstrap_controllers: tuple[Endpoint, ...] = ()
+    allows_direct: bool = False
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether controllers are asked instead of brokers."""
+        return bool(self.bootstrap_controllers)
+
+    @property
+    def security_protocol(self) -> str:
+        """Kafka's name for the combination of TLS and SASL."""
+        if self.sasl is not None:
+            return "SASL_SSL" if self.tls is not None else "SASL_PLAINTEXT"
+        return "SSL" if self.tls is not None else "PLAINTEXT"
+
+    @property
+    def principal(self) -> str:
+        """How an authorizer sees us, "" where that cannot be told from here."""
+        if self.sasl is not None:
+            return self.sasl.principal
+        if self.tls is not None and self.tls.certificate:
+            name = certificate_subject(self.tls.certificate)
+            return f"User:{name}" if name else ""
+        return "User:ANONYMOUS"

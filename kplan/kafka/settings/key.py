@@ -1,0 +1,253 @@
+"""Every name of a connection setting that kplan knows, and the setting it stands for."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+
+class Setting(StrEnum):
+    """What can be set. Two that end in the same word are two ways of saying it."""
+
+    SERVERS = "bootstrap servers"
+    CONTROLLERS = "bootstrap controllers"
+    ALLOW_DIRECT = "leave to change something at controllers"
+    PROTOCOL = "security protocol"
+    TLS = "TLS"
+    CA = "certificate authority"
+    CERTIFICATE = "client certificate"
+    KEY = "private key"
+    KEYSTORE = "keystore"
+    KEY_PASSWORD = "passphrase of the private key"  # noqa: S105 - the name of a setting
+    SKIP_VERIFY = "trust in any certificate"
+    VERIFY = "check of certificates"
+    HOST_CHECK = "check of host names"
+    MECHANISM = "SASL mechanism"
+    USERNAME = "SASL user name"
+    PASSWORD = "SASL password"  # noqa: S105
+    LOGIN = "JAAS login"
+    TOKEN_URL = "URL of a token endpoint"  # noqa: S105
+    TOKEN_CA = "certificate authority of the token endpoint"  # noqa: S105
+    OAUTH_CLIENT = "OAuth client id"
+    OAUTH_SECRET = "OAuth client secret"  # noqa: S105
+    SCOPES = "OAuth scopes"
+    EXTENSIONS = "SASL extensions"
+    GRANT = "OAuth grant type"
+    SUBJECT_CLAIM = "claim of the subject"
+    URL_ENCODED = "encoding of the OAuth client"
+    AWS_REGION = "AWS region"
+    AWS_PROFILE = "AWS profile"
+    AWS_ROLE = "AWS role"
+    AWS_ACCESS_KEY = "AWS access key"
+    AWS_SECRET_KEY = "AWS secret key"  # noqa: S105
+    AWS_TOKEN = "AWS session token"  # noqa: S105
+    AWS_OTHER = "another setting of AWS"
+    TIMEOUT_S = "timeout in seconds"
+    TIMEOUT_MS = "timeout in milliseconds"
+    CONNECT_TIMEOUT_MS = "connection timeout in milliseconds"
+    IDLE_MS = "idle time in milliseconds"
+    SEND_BUFFER = "send buffer in bytes"
+    RECEIVE_BUFFER = "receive buffer in bytes"
+    CLIENT_ID = "client id"
+
+
+def _split_words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ARGUMENT_SETTINGS: Mapping[str, Setting | None] = {
+    "acl_order": None,
+    "allow_direct": Setting.ALLOW_DIRECT,
+    "allow_everyone_if_no_acl_found": None,
+    "bootstrap_controllers": Setting.CONTROLLERS,
+    "bootstrap_servers": Setting.SERVERS,
+    "ca_cert": Setting.CA,
+    "ca_cert_file": Setting.CA,
+    "client_cert": Setting.CERTIFICATE,
+    "client_cert_file": Setting.CERTIFICATE,
+    "client_key": Setting.KEY,
+    "client_key_file": Setting.KEY,
+    "client_key_passphrase": Setting.KEY_PASSWORD,
+    "config": None,
+    "kafka_version": None,
+    "properties_file": None,
+    "sasl_aws_access_key": Setting.AWS_ACCESS_KEY,
+    "sasl_aws_container_authorization_token_file": Setting.AWS_OTHER,
+    "sasl_aws_container_credentials_full_uri": Setting.AWS_OTHER,
+    "sasl_aws_creds_debug": None,
+    "sasl_aws_external_id": Setting.AWS_OTHER,
+    "sasl_aws_profile": Setting.AWS_PROFILE,
+    "sasl_aws_region": Setting.AWS_REGION,
+    "sasl_aws_role_arn": Setting.AWS_ROLE,
+    "sasl_aws_secret_key": Setting.AWS_SECRET_KEY,
+    "sasl_aws_shared_config_files": Setting.AWS_OTHER,
+    "sasl_aws_token": Setting.AWS_TOKEN,
+    "sasl_mechanism": Setting.MECHANISM,
+    "sasl_oauth_scopes": Setting.SCOPES,
+    "sasl_password": Setting.PASSWORD,
+    "sasl_token_url": Setting.TOKEN_URL,
+    "sasl_username": Setting.USERNAME,
+    "super_users": None,
+    "skip_tls_verify": Setting.SKIP_VERIFY,
+    "timeout": Setting.TIMEOUT_S,
+    "tls_enabled": Setting.TLS,
+}
+"""Arguments of Terraform's `provider "kafka"` block, and some of our own: acl_order, config and
+properties_file.
+
+None: read elsewhere, or of no use. Versions are negotiated, so `kafka_version` is of none.
+"""
+
+KEY_SETTINGS: Mapping[str, Setting] = {
+    "bootstrap.controllers": Setting.CONTROLLERS,
+    "bootstrap.servers": Setting.SERVERS,
+    "client.id": Setting.CLIENT_ID,
+    "connections.max.idle.ms": Setting.IDLE_MS,
+    "default.api.timeout.ms": Setting.TIMEOUT_MS,
+    "enable.ssl.certificate.verification": Setting.VERIFY,
+    "https.ca.location": Setting.TOKEN_CA,
+    "https.ca.pem": Setting.TOKEN_CA,
+    "metadata.broker.list": Setting.SERVERS,
+    "receive.buffer.bytes": Setting.RECEIVE_BUFFER,
+    "request.timeout.ms": Setting.TIMEOUT_MS,
+    "sasl.jaas.config": Setting.LOGIN,
+    "sasl.mechanism": Setting.MECHANISM,
+    "sasl.mechanisms": Setting.MECHANISM,
+    "sasl.oauthbearer.client.credentials.client.id": Setting.OAUTH_CLIENT,
+    "sasl.oauthbearer.client.credentials.client.secret": Setting.OAUTH_SECRET,
+    "sasl.oauthbearer.client.id": Setting.OAUTH_CLIENT,
+    "sasl.oauthbearer.client.secret": Setting.OAUTH_SECRET,
+    "sasl.oauthbearer.extensions": Setting.EXTENSIONS,
+    "sasl.oauthbearer.grant.type": Setting.GRANT,
+    "sasl.oauthbearer.header.urlencode": Setting.URL_ENCODED,
+    "sasl.oauthbearer.scope": Setting.SCOPES,
+    "sasl.oauthbearer.sub.claim.name": Setting.SUBJECT_CLAIM,
+    "sasl.oauthbearer.token.endpoint.url": Setting.TOKEN_URL,
+    "sasl.password": Setting.PASSWORD,
+    "sasl.username": Setting.USERNAME,
+    "security.protocol": Setting.PROTOCOL,
+    "send.buffer.bytes": Setting.SEND_BUFFER,
+    "socket.connection.setup.timeout.ms": Setting.CONNECT_TIMEOUT_MS,
+    "socket.receive.buffer.bytes": Setting.RECEIVE_BUFFER,
+    "socket.send.buffer.bytes": Setting.SEND_BUFFER,
+    "socket.timeout.ms": Setting.TIMEOUT_MS,
+    "ssl.ca.location": Setting.CA,
+    "ssl.ca.pem": Setting.CA,
+    "ssl.certificate.location": Setting.CERTIFICATE,
+    "ssl.certificate.pem": Setting.CERTIFICATE,
+    "ssl.endpoint.identification.algorithm": Setting.HOST_CHECK,
+    "ssl.key.location": Setting.KEY,
+    "ssl.key.password": Setting.KEY_PASSWORD,
+    "ssl.key.pem": Setting.KEY,
+    "ssl.keystore.certificate.chain": Setting.CERTIFICATE,
+    "ssl.keystore.key": Setting.KEY,
+    "ssl.keystore.location": Setting.KEYSTORE,
+    "ssl.truststore.certificates": Setting.CA,
+    "ssl.truststore.location": Setting.CA,
+}
+"""Names of librdkafka and of Kafka's Java clients that both drivers honour."""
+
+LIBRDKAFKA_KEYS = _split_words(
+    """
+    api.version.request.timeout.ms broker.address.family broker.address.ttl client.dns.lookup
+    client.rack debug enable.metrics.push enable.random.seed log_level
+    log.connection.close log.thread.name max.in.flight max.in.flight.requests.per.connection
+    message.copy.max.bytes message.max.bytes metadata.max.age.ms
+    metadata.recovery.rebootstrap.trigger.ms metadata.recovery.strategy receive.message.max.bytes
+    reconnect.backoff.max.ms reconnect.backoff.ms retry.backoff.max.ms retry.backoff.ms
+    socket.keepalive.enable socket.max.fails socket.nagle.disable statistics.interval.ms
+    topic.blacklist
+    topic.metadata.propagation.max.ms topic.metadata.refresh.fast.interval.ms
+    topic.metadata.refresh.interval.ms topic.metadata.refresh.sparse
+    """
+)
+"""Fine tuning that librdkafka takes as it is; the wire driver has nothing of the sort: it keeps no
+metadata, and asks each node once."""
+
+UNSUPPORTED_KEYS = _split_words(
+    """
+    sasl.oauthbearer.config sasl.oauthbearer.metadata.authentication.type
+    security.providers ssl.ca.certificate.stores ssl.cipher.suites ssl.crl.location
+    ssl.curves.list ssl.engine.factory.class ssl.engine.id ssl.engine.location
+    ssl.keymanager.algorithm ssl.provider ssl.providers ssl.sigalgs.list ssl.trustmanager.algorithm
+    """
+)
+"""Settings that change whom we trust: not honoured by both drivers, so not taken in silence."""
+
+IGNORED_PREFIXES = (
+    "sasl.kerberos.",
+    "sasl.login.",
+    "sasl.oauthbearer.assertion.",
+    "sasl.oauthbearer.jwt.",
+    "sasl.oauthbearer.method",
+    "ssl.keystore.type",
+    "ssl.truststore.type",
+)
+"""Settings that mean nothing without a mechanism or a grant that is refused by name, or that say
+how a client does what kplan does itself; the form of a store is seen from the store."""
+
+UNUSED_KEYS = _split_words(
+    """
+    acks allow.auto.create.topics api.version.fallback.ms api.version.request
+    auto.commit.interval.ms auto.offset.reset batch.num.messages batch.size broker.version.fallback
+    buffer.memory builtin.features check.crcs compression.codec compression.gzip.level
+    compression.level compression.lz4.level compression.type compression.zstd.level config.providers
+    coordinator.query.interval.ms delivery.report.only.error delivery.timeout.ms
+    enable.auto.commit enable.auto.offset.store enable.gapless.guarantee enable.idempotence
+    enable.partition.eof enable.sasl.oauthbearer.unsecure.jwt exclude.internal.topics
+    fetch.error.backoff.ms fetch.max.bytes fetch.max.wait.ms fetch.message.max.bytes fetch.min.bytes
+    fetch.queue.backoff.ms fetch.wait.max.ms group.id group.instance.id group.protocol
+    group.protocol.type group.remote.assignor heartbeat.interval.ms interceptor.classes
+    isolation.level key.deserializer key.serializer linger.ms log.queue max.block.ms
+    max.partition.fetch.bytes max.poll.interval.ms max.poll.records max.request.size
+    message.send.max.retries message.timeout.ms metadata.max.idle.ms metric.reporters
+    metrics.num.samples metrics.recording.level metrics.sample.window.ms offset.store.method
+    partition.assignment.strategy partitioner partitioner.adaptive.partitioning.enable
+    partitioner.availability.timeout.ms partitioner.class partitioner.ignore.keys
+    queue.buffering.backpressure.threshold queue.buffering.max.kbytes
+    queue.buffering.max.messages queue.buffering.max.ms queued.max.messages.kbytes
+    queued.min.messages reconnect.backoff.jitter.ms request.required.acks
+    retries sasl.client.callback.handler.class sasl.oauthbearer.clock.skew.seconds
+    sasl.oauthbearer.expected.audience sasl.oauthbearer.expected.issuer
+    sasl.oauthbearer.jwks.endpoint.refresh.ms sasl.oauthbearer.jwks.endpoint.retry.backoff.max.ms
+    sasl.oauthbearer.jwks.endpoint.retry.backoff.ms sasl.oauthbearer.jwks.endpoint.url
+    sasl.oauthbearer.scope.claim.name session.timeout.ms
+    socket.blocking.max.ms socket.connection.setup.timeout.max.ms ssl.enabled.protocols
+    ssl.keystore.password ssl.protocol ssl.secure.random.implementation ssl.truststore.password
+    sticky.partitioning.linger.ms topic.metadata.refresh.fast.cnt transaction.timeout.ms
+    transactional.id value.deserializer value.serializer
+    """
+)
+"""Settings of producers and consumers, and such as an admin client has no use for."""
+
+VARIABLE_SETTINGS: Mapping[str, Setting] = {
+    "KPLAN_ALLOW_DIRECT": Setting.ALLOW_DIRECT,
+    "KPLAN_BOOTSTRAP_CONTROLLERS": Setting.CONTROLLERS,
+    "KPLAN_BOOTSTRAP_SERVERS": Setting.SERVERS,
+    "KPLAN_SASL_AWS_REGION": Setting.AWS_REGION,
+    "KPLAN_SASL_MECHANISM": Setting.MECHANISM,
+    "KPLAN_SASL_OAUTH_SCOPES": Setting.SCOPES,
+    "KPLAN_SASL_PASSWORD": Setting.PASSWORD,
+    "KPLAN_SASL_TOKEN_URL": Setting.TOKEN_URL,
+    "KPLAN_SASL_USERNAME": Setting.USERNAME,
+    "KPLAN_TLS_CA_CERT": Setting.CA,
+    "KPLAN_TLS_CLIENT_CERT": Setting.CERTIFICATE,
+    "KPLAN_TLS_CLIENT_KEY": Setting.KEY,
+    "KPLAN_TLS_CLIENT_KEY_PASSPHRASE": Setting.KEY_PASSWORD,
+    "KPLAN_TLS_ENABLED": Setting.TLS,
+    "KPLAN_TLS_SKIP_VERIFY": Setting.SKIP_VERIFY,
+    "KAFKA_BOOTSTRAP_SERVERS": Setting.SERVERS,
+    "KAFKA_CA_CERT": Setting.CA,
+    "KAFKA_CLIENT_CERT": Setting.CERTIFICATE,
+    "KAFKA_CLIENT_KEY": Setting.KEY,
+    "KAFKA_CLIENT_KEY_PASSPHRASE": Setting.KEY_PASSWORD,
+    "KAFKA_ENABLE_TLS": Setting.TLS,
+    "KAFKA_SASL_IAM_AWS_REGION": Setting.AWS_REGION,
+    "KAFKA_SASL_MECHANISM": Setting.MECHANISM,
+    "KAFKA_SASL_PASSWORD": Setting.PASSWORD,
+    "KAFKA_SASL_USERNAME": Setting.USERNAME,
+    "KAFKA_SKIP_VERIFY": Setting.SKIP_VERIFY,
+}
+"""Environment variables: ours first, then those of Terraform's provider."""
+
+VARIABLE_PREFIXES = ("KPLAN_SASL_", "KPLAN_TLS_")
+COMMAND_CONFIG_VARIABLE = "KPLAN_COMMAND_CONFIG"
+"""The variable that names a properties file, as --command-config of Kafka's tools does."""

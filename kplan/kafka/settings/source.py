@@ -1,0 +1,239 @@
+"""Read settings as written in the provider block, properties file and environment."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from enum import IntEnum
+from pathlib import Path
+from typing import Protocol
+
+from kplan.kafka.settings.certificate import PemError, read_pem
+from kplan.kafka.settings.codes import SUMMARIES
+from kplan.kafka.settings.java import parse_properties
+from kplan.kafka.settings.key import (
+    ARGUMENT_SETTINGS,
+    COMMAND_CONFIG_VARIABLE,
+    IGNORED_PREFIXES,
+    KEY_SETTINGS,
+    LIBRDKAFKA_KEYS,
+    UNSUPPORTED_KEYS,
+    UNUSED_KEYS,
+    VARIABLE_PREFIXES,
+    VARIABLE_SETTINGS,
+    Setting,
+)
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.source import SourceRange
+
+
+class ProviderBlock(Protocol):
+    """An evaluated `provider "kafka"` block."""
+
+    @property
+    def arguments(self) -> Mapping[str, object]:
+        """Its arguments by name."""
+        ...
+
+    @property
+    def ranges(self) -> Mapping[str, SourceRange]:
+        """Where each argument stands."""
+        ...
+
+
+class Precedence(IntEnum):
+    """Where a setting was given; the lowest wins."""
+
+    OPTION = 0
+    ARGUMENT = 1
+    CONFIG = 2
+    FILE = 3
+    OWN_VARIABLE = 4
+    PROVIDER_VARIABLE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RawSetting:
+    """A setting as somebody gave it. Relative paths in it start in `folder`."""
+
+    name: str
+    value: object = field(repr=False)
+    precedence: Precedence
+    folder: Path = Path()
+    subject: SourceRange | None = None
+
+    @property
+    def text(self) -> str:
+        """The value as it would stand in a file."""
+        return str(self.value).lower() if isinstance(self.value, bool) else str(self.value)
+
+
+_BOOLEANS = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+
+
+@dataclass(slots=True)
+class RawSettings:
+    """All settings by what they stand for, best first; and what was wrong with their names."""
+
+    settings: dict[Setting, list[RawSetting]] = field(default_factory=dict)
+    librdkafka: dict[str, RawSetting] = field(default_factory=dict)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def find(self, *settings: Setting) -> tuple[Setting, RawSetting] | None:
+        """Give the one with the best rank among settings that say the same in other words."""
+        given = [(each, self.settings[each][0]) for each in settings if each in self.settings]
+        return min(given, key=lambda pair: pair[1].precedence) if given else None
+
+    def add(self, setting: Setting, given: RawSetting) -> None:
+        """Take a setting; an empty one counts as not given, as in Terraform's provider.
+
+        Only that no host names are checked is said by an empty value in Java.
+        """
+        is_empty = given.value is None or given.value in ("", [], ())
+        if not is_empty or (setting is Setting.HOST_CHECK and given.value == ""):
+            self.settings.setdefault(setting, []).append(given)
+
+    def read_pem(self, given: RawSetting) -> str:
+        """Read what is PEM text or the path of a file with it; "" with a problem noted."""
+        try:
+            return read_pem(given.text, given.folder)
+        except PemError as failure:
+            self.report("KP304", given, f"{given.name}: {failure}", failure.hint)
+            return ""
+
+    def read_flag(self, given: RawSetting) -> bool:
+        """Read a yes or no; no with a problem noted."""
+        value = _BOOLEANS.get(given.text.lower())
+        if value is None:
+            self.report("KP302", given, f'"{given.name}" is true or false.')
+        return bool(value)
+
+    def report(self, code: str, given: RawSetting | None, detail: str, hint: str = "") -> None:
+        """Note a problem."""
+        severity = Severity.WARNING if code == "KP306" else Severity.ERROR
+        subject = given.subject if given else None
+        self.diagnostics.append(
+            Diagnostic(code, severity, SUMMARIES[code], detail, hint, subject=subject)
+        )
+
+
+def read_raw_settings(
+    block: ProviderBlock | None,
+    environ: Mapping[str, str],
+    *,
+    folder: Path,
+    properties_file: Path | None = None,
+) -> RawSettings:
+    """Gather the settings of a block, its `config`, a properties file and the environment.
+
+    `folder` is that of the configuration. The properties file is the one given here, else that of
+    the block, else that of `KPLAN_COMMAND_CONFIG`; the last two start in their own folder.
+    """
+    found = RawSettings()
+    if block is not None:
+        _add_arguments(found, block, folder)
+    file = properties_file or _properties_path(found, block, environ, folder)
+    if file is not None:
+        _add_properties(found, file)
+    _add_variables(found, environ)
+    return found
+
+
+def _add_arguments(found: RawSettings, block: ProviderBlock, folder: Path) -> None:
+    for name, value in sorted(block.arguments.items()):
+        given = RawSetting(name, value, Precedence.ARGUMENT, folder, block.ranges.get(name))
+        if name == "config":
+            _add_config(found, given)
+        elif setting := ARGUMENT_SETTINGS.get(name):
+            found.add(setting, given)
+        elif name not in ARGUMENT_SETTINGS:
+            _report_unknown(found, given, "argument", ARGUMENT_SETTINGS)
+
+
+def _add_config(found: RawSettings, config: RawSetting) -> None:
+    if config.value is None:
+        return
+    if not isinstance(config.value, Mapping):
+        found.report("KP302", config, '"config" is a map of setting names to values.')
+        return
+    _add_keys(
+        found,
+        (
+            RawSetting(str(key), value, Precedence.CONFIG, config.folder, config.subject)
+            for key, value in sorted(config.value.items())
+        ),
+    )
+
+
+def _properties_path(
+    found: RawSettings, block: ProviderBlock | None, environ: Mapping[str, str], folder: Path
+) -> Path | None:
+    named = block.arguments.get("properties_file") if block else None
+    if named is None or named == "":
+        variable = environ.get(COMMAND_CONFIG_VARIABLE)
+        return Path(variable).expanduser() if variable else None
+    given = RawSetting("properties_file", named, Precedence.ARGUMENT, folder)
+    if not isinstance(named, str):
+        found.report("KP302", given, '"properties_file" is the path of a file.')
+        return None
+    return folder / Path(named).expanduser()
+
+
+def _add_properties(found: RawSettings, file: Path) -> None:
+    try:
+        text = file.read_text(encoding="latin-1")  # as java.util.Properties reads it
+    except OSError as failure:
+        found.report("KP304", None, f'"{file}" cannot be read: {failure.strerror}.')
+        return
+    last = {each.key: each for each in parse_properties(text)}  # the last one counts, as in Java
+    _add_keys(
+        found,
+        (
+            RawSetting(each.key, each.value, Precedence.FILE, Path(), _line_range(file, each.line))
+            for each in last.values()
+        ),
+    )
+
+
+def _line_range(file: Path, number: int) -> SourceRange:
+    return SourceRange(str(file), number, 1, number, 1)
+
+
+def _add_keys(found: RawSettings, entries: Iterable[RawSetting]) -> None:
+    for given in entries:
+        key = given.name
+        if key in KEY_SETTINGS:
+            found.add(KEY_SETTINGS[key], given)
+        elif key in LIBRDKAFKA_KEYS:
+            found.librdkafka.setdefault(key, given)
+        elif key in UNSUPPORTED_KEYS:
+            found.report("KP305", given, f'kplan cannot honour "{key}" in all of its connections.')
+        elif key in UNUSED_KEYS:
+            found.report("KP306", given, f'"{key}" does nothing for an admin client.')
+        elif not key.startswith(IGNORED_PREFIXES):
+            _report_unknown(found, given, "setting", (*KEY_SETTINGS, *LIBRDKAFKA_KEYS))
+
+
+def _add_variables(found: RawSettings, environ: Mapping[str, str]) -> None:
+    for name, setting in VARIABLE_SETTINGS.items():
+        rank = (
+            Precedence.OWN_VARIABLE if name.startswith("KPLAN_") else Precedence.PROVIDER_VARIABLE
+        )
+        if name in environ:
+            found.add(setting, RawSetting(name, environ[name], rank))
+    for name in _unknown_variables(environ):
+        given = RawSetting(name, environ[name], Precedence.OWN_VARIABLE)
+        _report_unknown(found, given, "environment variable", VARIABLE_SETTINGS)
+
+
+def _unknown_variables(environ: Mapping[str, str]) -> Iterator[str]:
+    return (
+        name
+        for name in sorted(environ)
+        if name.startswith(VARIABLE_PREFIXES) and name not in VARIABLE_SETTINGS
+    )
+
+
+def _report_unknown(found: RawSettings, given: RawSetting, what: str, known: Iterable[str]) -> None:
+    close = get_close_matches(given.name, list(known), n=1)
+    hint = f'Did you mean "{close[0]}"?' if close else ""
+    found.report("KP301", given, f'There is no {what} "{given.name}".', hint)

@@ -1,0 +1,147 @@
+"""State in a compacted topic: written in transactions, read only when they are committed."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+from kplan.cluster.records import Shelf, Unsettled
+from kplan.cluster.specs import NewTopic
+from kplan.kafka.librdkafka import librdkafka_settings
+from kplan.kafka.settings.connection import ConnectionSettings
+from kplan.kafka.wire.driver import WireCluster
+from kplan.kafka.wire.record import TopicTable
+from kplan.model.errors import StateError
+from kplan.model.refusal import Refusal
+
+if TYPE_CHECKING:
+    from kplan.kafka.transaction import TransactionalWriter
+
+_REPLICATION_FACTOR = 3
+_INIT_TIMEOUT_RANGE_S = 10.0, 60.0
+
+
+class KafkaRecords:
+    """The records of one state in a topic that other states may share.
+
+    A writer claims them by starting a producer of the transactional id `kplan-state-KEY`, which
+    shuts out the one before it, and then reads to the end of the topic; so nothing that it has not
+    seen can be written before its own write (KIP-98). For one thread at a time.
+    """
+
+    def __init__(self, settings: ConnectionSettings, shelf: Shelf) -> None:
+        self.shelf = shelf
+        self._settings = settings
+        self._table = TopicTable(settings, shelf.topic)
+        self._writer: TransactionalWriter | None = None
+        self._is_topic_checked = False
+        self._prefix = f"{shelf.key}/"
+
+    @property
+    def transactional_id(self) -> str:
+        """The name by which writers of this state shut each other out."""
+        return f"kplan-state-{self.shelf.key}"
+
+    def glance(self) -> Mapping[str, bytes] | None:
+        """Give what is committed, up to the first transaction that is open."""
+        return self._own_records(self._table.read(waits=False))
+
+    def read(self) -> Mapping[str, bytes] | None:
+        """Give all that was written before the call."""
+        return self._own_records(self._table.read(waits=True))
+
+    def claim(self) -> Mapping[str, bytes]:
+        """Shut out every other writer, make the topic where there is none, and read."""
+        from kplan.kafka.transaction import TransactionalWriter  # noqa: PLC0415 - loads librdkafka
+
+        self.close()
+        self._ensure_topic()
+        settings = librdkafka_settings(self._settings)
+        writer = TransactionalWriter(settings, self.transactional_id, self.shelf.topic)
+        least_s, most_s = _INIT_TIMEOUT_RANGE_S
+        writer.init_transactions(min(max(self._settings.timeouts.request_s, least_s), most_s))
+        self._writer = writer
+        found = self.read()
+        if found is None:
+            raise StateError(f"The topic {self.shelf.topic} was deleted a moment ago.")
+        return found
+
+    def write(self, changes: Mapping[str, bytes | None]) -> None:
+        """Put and remove records in one transaction; raises Unsettled."""
+        if self._writer is None:
+            raise Unsettled("nothing is claimed")
+        try:
+            self._writer.write(
+                {f"{self._prefix}{name}".encode(): each for name, each in changes.items()}
+            )
+        except Unsettled:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go of the producer, which ends its threads."""
+        self._writer = None
+
+    def _own_records(self, table: Mapping[bytes, bytes] | None) -> Mapping[str, bytes] | None:
+        if table is None:
+            return None
+        named = ((key.decode("utf-8", "replace"), value) for key, value in table.items())
+        return {
+            name.removeprefix(self._prefix): value
+            for name, value in named
+            if name.startswith(self._prefix)
+        }
+
+    def _ensure_topic(self) -> None:
+        """Make the topic where there is none, and look once whether it keeps what is put there."""
+        if self._is_topic_checked:
+            return
+        with closing(WireCluster(self._settings)) as cluster:
+            if self.glance() is None:
+                self._create_topic(cluster)
+                self._table.mark_created()
+            else:
+                self._check_topic(cluster)
+        self._is_topic_checked = True
+
+    def _create_topic(self, cluster: WireCluster) -> None:
+        name = self.shelf.topic
+        copies = self.shelf.replication_factor or min(
+            _REPLICATION_FACTOR, len(cluster.describe().brokers)
+        )
+        spec = NewTopic(name, 1, copies, config=_topic_config(copies))
+        refused = cluster.create_topics([spec]).get(name)
+        if refused is not None and refused.error != "TOPIC_ALREADY_EXISTS":
+            raise StateError(
+                f"The topic {name}, where the state is to be kept, cannot be created: {refused}",
+                f"Have it created with 1 partition, {copies} replicas and cleanup.policy=compact.",
+            )
+
+    def _check_topic(self, cluster: WireCluster) -> None:
+        """Refuse a topic that forgets: by default the state would be gone after a week."""
+        name = self.shelf.topic
+        found = cluster.topic_configs([name]).get(name)
+        if found is None or isinstance(found, Refusal):
+            raise StateError(
+                f"Whether the topic {name} keeps the state cannot be told: {found or 'no answer'}",
+                f"Grant {self._settings.principal or 'this user'} DESCRIBE_CONFIGS on it.",
+            )
+        policy = found["cleanup.policy"].value
+        if policy != "compact":
+            raise StateError(
+                f"The topic {name} would forget the state: its cleanup.policy is {policy}.",
+                "Set it to compact.",
+            )
+
+
+def _topic_config(copies: int) -> Mapping[str, str]:
+    """Keep every key, on most replicas, without waiting for long before old values are dropped."""
+    return {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "max.message.bytes": "1048588",
+        "min.cleanable.dirty.ratio": "0.1",
+        "min.insync.replicas": str(max(1, copies - 1)),
+        "segment.bytes": str(16 * 1024 * 1024),
+        "segment.ms": str(24 * 3600 * 1000),
+        "unclean.leader.election.enable": "false",
+    }

@@ -1,0 +1,169 @@
+"""DescribeCluster: nodes, release, active controller, and our authorized operations."""
+
+from collections.abc import Collection, Iterable
+
+from kplan.cluster.specs import Rights
+from kplan.kafka.wire import messages
+from kplan.kafka.wire.connection import Connection
+from kplan.kafka.wire.error import broker_refusal
+from kplan.kafka.wire.gateway import CONTROLLER_ENDPOINTS, Gateway
+from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.transport import Deadline
+from kplan.model.errors import ClusterError, Unsupported
+from kplan.model.snapshot import Broker
+
+ClusterNodes = tuple[str, tuple[Broker, ...], str]
+"""Cluster id, nodes by id, and the release of the cluster's metadata, "" if unknown."""
+
+
+def describe_cluster(gateway: Gateway) -> ClusterNodes:
+    """Tell the live brokers.
+
+    Raises:
+        Unreachable: no node answers.
+        AuthError: a node refused us.
+        ClusterError: the answer was an error.
+
+    """
+    return gateway.read(_describe_brokers)
+
+
+def describe_controllers(gateway: Gateway) -> tuple[ClusterNodes, int | None]:
+    """Tell the registered controllers, and which one is active: None during an election.
+
+    Raises:
+        Unsupported: the cluster is too old to be asked so (K919-10).
+        Unreachable, AuthError, ClusterError: as `describe`.
+
+    """
+    return gateway.read(_describe_controllers)
+
+
+def _describe_brokers(node: Connection, deadline: Deadline) -> ClusterNodes:
+    if messages.DESCRIBE_CLUSTER.key in node.versions:
+        answer = node.ask(messages.DESCRIBE_CLUSTER, messages.DESCRIBE_CLUSTER.request(), deadline)
+        if answer.error_code:
+            raise ClusterError(f"{broker_refusal(answer.error_code, answer.error_message)}")
+        return answer.cluster_id or "", _nodes(answer), _node_release(node)
+    # before Kafka 2.8
+    request = messages.METADATA.request(topics=[], allow_auto_topic_creation=False)
+    answer = node.ask(messages.METADATA, request, deadline)
+    rows = ((each.node_id, each) for each in answer.brokers)
+    return answer.cluster_id or "", _sort_nodes(rows), _node_release(node)
+
+
+def _describe_controllers(node: Connection, deadline: Deadline) -> tuple[ClusterNodes, int | None]:
+    request = messages.DESCRIBE_CLUSTER.request(endpoint_type=CONTROLLER_ENDPOINTS)
+    answer = node.ask(messages.DESCRIBE_CLUSTER, request, deadline)
+    if answer.error_code in _UNSUPPORTED_CODES:
+        raise Unsupported(
+            f"{node.endpoint} is a controller of a cluster whose metadata.version "
+            f"({_node_release(node) or 'unknown'}) is too old to be asked directly: "
+            f"{broker_refusal(answer.error_code, answer.error_message)}",
+            hint="It takes metadata.version 3.7; until it is raised, ask brokers with "
+            "bootstrap_servers.",
+        )
+    if answer.error_code:
+        raise ClusterError(f"{broker_refusal(answer.error_code, answer.error_message)}")
+    active = answer.controller_id if answer.controller_id >= 0 else None
+    return (answer.cluster_id or "", _nodes(answer), _node_release(node)), active
+
+
+_UNSUPPORTED_CODES = frozenset({35, 42, 115})
+"""UNSUPPORTED_VERSION is what Kafka answers; KIP-919 has UNSUPPORTED_ENDPOINT_TYPE. A controller
+that does not know the question, as before KIP-919, takes it for one about brokers: 42."""
+
+
+def _nodes(answer: Message) -> tuple[Broker, ...]:
+    return _sort_nodes((each.broker_id, each) for each in answer.brokers)
+
+
+def _sort_nodes(rows: Iterable[tuple[int, Message]]) -> tuple[Broker, ...]:
+    nodes = (Broker(number, each.host, each.port, each.rack or "") for number, each in rows)
+    return tuple(sorted(nodes, key=lambda node: node.id))
+
+
+def _node_release(node: Connection) -> str:
+    return kafka_release(node.features.get("metadata.version", 0))
+
+
+_RELEASES = (
+    (30, "4.3"),
+    (28, "4.2"),
+    (26, "4.1"),
+    (22, "4.0"),
+    (21, "3.9"),
+    (20, "3.8"),
+    (15, "3.7"),
+    (12, "3.6"),
+    (9, "3.5"),
+    (8, "3.4"),
+    (4, "3.3"),
+)
+"""First metadata.version level of each release (Kafka: MetadataVersion)."""
+
+
+def kafka_release(level: int) -> str:
+    """Name the release that brought a level of metadata.version, "" if unknown."""
+    return next((release for first, release in _RELEASES if level >= first), "")
+
+
+_OPERATIONS = (
+    "READ", "WRITE", "CREATE", "DELETE", "ALTER", "DESCRIBE", "CLUSTER_ACTION", "DESCRIBE_CONFIGS",
+    "ALTER_CONFIGS", "IDEMPOTENT_WRITE", "CREATE_TOKENS", "DESCRIBE_TOKENS", "TWO_PHASE_COMMIT",
+)  # fmt: skip
+_FIRST_BIT = 3
+"""The bit of READ; those below stand for unknown, any and all (Kafka: AclOperation)."""
+_FIRST_VERSION_WITH_BITS = 8
+"""The first version of Metadata that tells the bits."""
+
+
+def read_rights(gateway: Gateway, topics: Collection[str]) -> Rights:
+    """Ask what we may do on the cluster and on these topics, as far as we see them.
+
+    Raises:
+        Unreachable: nobody answers.
+        AuthError: a node refused us.
+
+    """
+    return gateway.read(lambda node, deadline: _read_node_rights(node, deadline, topics))
+
+
+def _read_node_rights(node: Connection, deadline: Deadline, topics: Collection[str]) -> Rights:
+    if messages.METADATA.key not in node.versions or messages.DESCRIBE_CLUSTER.key not in (
+        node.versions
+    ):
+        return Rights()
+    if node.versions[messages.METADATA.key][1] < _FIRST_VERSION_WITH_BITS:
+        return Rights()
+    request = messages.DESCRIBE_CLUSTER.request(include_cluster_authorized_operations=True)
+    cluster = node.ask(messages.DESCRIBE_CLUSTER, request, deadline)
+    bits = None if cluster.error_code else cluster.authorized_operations
+    on_topics: dict[str, frozenset[str]] = {}
+    if topics:
+        wanted = messages.METADATA.request.MetadataRequestTopic
+        request = messages.METADATA.request(
+            topics=[wanted(topic_id=messages.ZERO_UUID, name=name) for name in sorted(topics)],
+            allow_auto_topic_creation=False,
+            include_topic_authorized_operations=True,
+        )
+        for each in node.ask(messages.METADATA, request, deadline).topics:
+            if not each.error_code and (bits_of := each.authorized_operations) is not None:
+                on_topics[each.name] = operation_names(bits_of)
+    # No bit at all is the answer to those who may not describe the cluster: it tells nothing.
+    return Rights(operation_names(bits) if bits else None, on_topics)
+
+
+def read_controller_rights(gateway: Gateway) -> Rights:
+    """Ask controllers what we may do on the cluster; topics they leave out. Raises as `rights`."""
+    request = messages.DESCRIBE_CLUSTER.request(
+        include_cluster_authorized_operations=True, endpoint_type=CONTROLLER_ENDPOINTS
+    )
+    answer = gateway.ask(messages.DESCRIBE_CLUSTER, request)
+    bits = None if answer.error_code else answer.authorized_operations
+    return Rights(operation_names(bits) if bits else None)
+
+
+def operation_names(bits: Collection[int]) -> frozenset[str]:
+    """Name the operations whose bits are set."""
+    return frozenset(name for place, name in enumerate(_OPERATIONS, _FIRST_BIT) if place in bits)

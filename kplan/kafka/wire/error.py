@@ -1,0 +1,36 @@
+"""Error codes in responses, as refusals."""
+
+from kplan.cluster.errors import client_refusal, refusal
+from kplan.cluster.specs import Verdict
+from kplan.kafka.wire import messages
+from kplan.model.errors import Unread
+from kplan.model.refusal import Refusal
+
+
+def broker_refusal(code: int, message: str | None, *, throttle_ms: int = 0) -> Refusal:
+    """Make the refusal for an error code other than 0.
+
+    Where a right is missing brokers print the whole request object of theirs, which tells nobody
+    anything: the meaning of the code stands instead.
+    """
+    if message and "Request(" in message:
+        message = None
+    return refusal(code, message, name=messages.error_name(code), throttle_ms=throttle_ms)
+
+
+def verdict(code: int, message: str | None, *, throttle_ms: int = 0) -> Verdict:
+    """Make the verdict for an error code; 0 is success."""
+    return broker_refusal(code, message, throttle_ms=throttle_ms) if code else None
+
+
+def unread_error(what: str, code: int, message: str | None) -> Unread:
+    """Make the error of a list that was refused as a whole: never an empty one."""
+    return Unread(f"{what} cannot be read: {broker_refusal(code, message)}")
+
+
+def invalid_refusal(what: str) -> Refusal:
+    """Make the refusal of an item that cannot be put into a request; it was not sent."""
+    return client_refusal("CLIENT_INVALID", what)
+
+
+TOO_LARGE = "A count or broker id is too large for Kafka."

@@ -1,0 +1,299 @@
+"""Consumer groups: list and describe them, with members, offsets and lag."""
+
+import struct
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment  # noqa: TID253
+
+from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
+from kplan.cluster.groups import GroupDescription, GroupMember, ListedGroup
+from kplan.cluster.usage import TopicPartition
+from kplan.kafka.settings.connection import Endpoint
+from kplan.kafka.wire import messages
+from kplan.kafka.wire.error import broker_refusal
+from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.messages import MalformedResponse, Message, define_api
+from kplan.kafka.wire.metadata import find_leaders
+from kplan.kafka.wire.usage import LATEST, committed_offsets, read_offsets
+from kplan.model.errors import ClusterError
+from kplan.model.refusal import Refusal
+
+# A leaf module, imported by what asks about groups.
+
+
+# Groups of the newer protocol (KIP-848), which kafka-python does not ship.
+CONSUMER_GROUP_DESCRIBE = define_api("ConsumerGroupDescribe", 69, range(2))
+
+
+def parse_assignment(data: bytes) -> tuple[TopicPartition, ...]:
+    """Read the partitions of a member of a classic group, which its members agreed on.
+
+    Raises:
+        Garbled: the bytes are something else.
+
+    """
+    if not data:
+        return ()  # told only while the group is stable
+    try:
+        held = ConsumerProtocolAssignment.decode(data).assigned_partitions
+    except (ValueError, IndexError, EOFError, struct.error) as failure:
+        raise MalformedResponse("an assignment that makes no sense") from failure
+    return tuple(sorted((each.topic, number) for each in held for number in each.partitions))
+
+
+BrokerGroups = Mapping[int, tuple[ListedGroup, ...] | Refusal]
+
+_OFFSETS_TOPIC = "__consumer_offsets"
+_BROKER_NOT_AVAILABLE, _GROUP_ID_NOT_FOUND = 8, 69
+_GROUPS_PER_REQUEST = 500
+_UNREAD_TYPES = ("share",)  # their members and offsets are told by other APIs
+
+
+def list_groups(gateway: Gateway) -> BrokerGroups:
+    """List the groups that each broker coordinates; for one that does not answer, why.
+
+    Raises:
+        Unreachable, AuthError: nobody answers.
+
+    """
+    live, down = _find_brokers(gateway)
+    return dict(sorted({**_list_by_broker(gateway, live), **down}.items()))
+
+
+def _find_brokers(gateway: Gateway) -> tuple[Mapping[int, Endpoint], Mapping[int, Refusal]]:
+    """Find the live brokers, and those that should coordinate groups and do not run."""
+    part = messages.METADATA.request.MetadataRequestTopic
+    wanted = [part(topic_id=messages.ZERO_UUID, name=_OFFSETS_TOPIC)]
+    request = messages.METADATA.request(topics=wanted, allow_auto_topic_creation=False)
+    answer = gateway.ask(messages.METADATA, request)
+    live = {each.node_id: Endpoint(each.host, each.port) for each in answer.brokers}
+    partitions = [each for topic in answer.topics for each in topic.partitions]
+    hidden = sum(each.leader_id not in live for each in partitions)
+    lost = {number for each in partitions for number in each.replica_nodes} - live.keys()
+    why = (
+        f"It does not run, and groups are hidden: {hidden} partitions of {_OFFSETS_TOPIC} "
+        "have no leader."
+        if hidden
+        else "It does not run; other brokers coordinate its groups."
+    )
+    return live, dict.fromkeys(lost, broker_refusal(_BROKER_NOT_AVAILABLE, why))
+
+
+def _list_by_broker(gateway: Gateway, live: Mapping[int, Endpoint]) -> BrokerGroups:
+    with ThreadPoolExecutor(max(1, len(live)), thread_name_prefix="groups") as threads:
+        told = threads.map(lambda number: _list_at(gateway, live[number]), live)
+        return dict(zip(live, told, strict=True))
+
+
+def _list_at(gateway: Gateway, at: Endpoint) -> tuple[ListedGroup, ...] | Refusal:
+    api = messages.LIST_GROUPS
+    try:
+        answer = gateway.ask(api, api.request(states_filter=[], types_filter=[]), at=at)
+    except ClusterError as failure:
+        return client_refusal(CLIENT_DISCONNECTED, failure.detail)
+    if answer.error_code:
+        return broker_refusal(answer.error_code, None)
+    return tuple(sorted(_listed_group(each) for each in answer.groups))
+
+
+def _listed_group(listed: Message) -> ListedGroup:
+    kind = (getattr(listed, "group_type", "") or "").lower()  # brokers spell it "Classic"
+    return ListedGroup(listed.group_id, kind, listed.protocol_type, listed.group_state)
+
+
+def describe_groups(
+    gateway: Gateway, names: Collection[str]
+) -> Mapping[str, GroupDescription | Refusal]:
+    """Describe groups; one that no broker lists is refused, with the brokers that did not answer.
+
+    Raises:
+        Unreachable, AuthError: nobody answers.
+
+    """
+    live, down = _find_brokers(gateway)
+    listed = _list_by_broker(gateway, live)
+    found: dict[str, GroupDescription | Refusal] = {}
+    for number, told in listed.items():
+        mine = () if isinstance(told, Refusal) else [each for each in told if each.name in names]
+        for start in range(0, len(mine), _GROUPS_PER_REQUEST):
+            part = mine[start : start + _GROUPS_PER_REQUEST]
+            found |= _describe_at(gateway, number, live[number], part)
+    absent = _absent_refusal({**listed, **down})
+    whole = _add_end_offsets(gateway, {name: found.get(name, absent) for name in sorted(names)})
+    return {name: whole[name] for name in sorted(names)}
+
+
+def _absent_refusal(listed: BrokerGroups) -> Refusal:
+    lost = [
+        f"broker {number}: {told}"
+        for number, told in sorted(listed.items())
+        if isinstance(told, Refusal)
+    ]
+    if not lost:
+        return broker_refusal(_GROUP_ID_NOT_FOUND, None)
+    return broker_refusal(
+        _GROUP_ID_NOT_FOUND, f"No broker that answers lists it; {'; '.join(lost)}"
+    )
+
+
+def _describe_at(
+    gateway: Gateway, number: int, at: Endpoint, listed: Sequence[ListedGroup]
+) -> dict[str, GroupDescription | Refusal]:
+    """Ask the coordinator of groups about their members and offsets."""
+    found: dict[str, GroupDescription | Refusal] = {
+        each.name: GroupDescription(
+            each.name, each.type, each.protocol, each.state, number, members=None
+        )
+        for each in listed
+    }
+    newer = [each.name for each in listed if each.type == "consumer"]
+    classic = [each.name for each in listed if each.type in ("classic", "")]
+    told = [each.name for each in listed if each.type not in _UNREAD_TYPES]
+    asked = (
+        (_describe_consumer_groups, newer),
+        (_describe_classic_groups, classic),
+        (_read_committed, told),
+    )
+    for ask, names in asked:
+        if names:
+            try:
+                ask(gateway, at, names, found)
+            except ClusterError as failure:
+                found |= _add_unread(found, names, failure.detail)
+    untold = [each.name for each in listed if each.type not in ("consumer", "classic", "")]
+    return found | _add_unread(found, untold, "members of groups of this type are not read")
+
+
+def _add_unread(
+    found: Mapping[str, GroupDescription | Refusal], names: Collection[str], why: str
+) -> dict[str, GroupDescription | Refusal]:
+    noted: dict[str, GroupDescription | Refusal] = {}
+    for name in names:
+        each = found[name]
+        if isinstance(each, GroupDescription):
+            noted[name] = replace(each, unread=(*each.unread, why))
+    return noted
+
+
+_GroupResults = dict[str, GroupDescription | Refusal]
+
+
+def _describe_consumer_groups(
+    gateway: Gateway, at: Endpoint, names: Sequence[str], found: _GroupResults
+) -> None:
+    api = CONSUMER_GROUP_DESCRIBE
+    request = api.request(group_ids=list(names), include_authorized_operations=False)
+    for each in gateway.ask(api, request, at=at).groups:
+        held = found[each.group_id]
+        if each.error_code:
+            found[each.group_id] = broker_refusal(each.error_code, each.error_message)
+        elif isinstance(held, GroupDescription):
+            found[each.group_id] = replace(
+                held,
+                protocol=held.protocol or "consumer",
+                state=each.group_state,
+                assignor=each.assignor_name,
+                members=tuple(sorted(map(_member, each.members))),
+            )
+
+
+def _member(told: Message) -> GroupMember:
+    held = told.assignment.topic_partitions
+    partitions = sorted((each.topic_name, number) for each in held for number in each.partitions)
+    return GroupMember(
+        told.member_id, told.client_id, told.client_host, told.instance_id or "", tuple(partitions)
+    )
+
+
+def _describe_classic_groups(
+    gateway: Gateway, at: Endpoint, names: Sequence[str], found: _GroupResults
+) -> None:
+    api = messages.DESCRIBE_GROUPS
+    request = api.request(groups=list(names), include_authorized_operations=False)
+    for each in gateway.ask(api, request, at=at).groups:
+        held = found[each.group_id]
+        if each.error_code:
+            found[each.group_id] = broker_refusal(each.error_code, None)
+        elif isinstance(held, GroupDescription):
+            found[each.group_id] = replace(
+                held,
+                protocol=each.protocol_type,
+                state=each.group_state,
+                assignor=each.protocol_data,
+                members=tuple(sorted(_classic_member(each, one) for one in each.members)),
+            )
+
+
+def _classic_member(group: Message, told: Message) -> GroupMember:
+    """Read a member; what members of other groups than consumers agree on is theirs alone."""
+    is_consumer = group.protocol_type == "consumer"
+    try:
+        held = parse_assignment(bytes(told.member_assignment)) if is_consumer else ()
+    except messages.MalformedResponse:
+        held = ()
+    return GroupMember(
+        told.member_id, told.client_id, told.client_host, told.group_instance_id or "", held
+    )
+
+
+def _read_committed(
+    gateway: Gateway, at: Endpoint, names: Sequence[str], found: _GroupResults
+) -> None:
+    api = messages.OFFSET_FETCH
+    wanted = [api.request.OffsetFetchRequestGroup(group_id=name, topics=None) for name in names]
+    for each in gateway.ask(api, api.request(groups=wanted, require_stable=False), at=at).groups:
+        held = found[each.group_id]
+        if not isinstance(held, GroupDescription):
+            continue
+        if each.error_code:
+            why = f"offsets: {broker_refusal(each.error_code, None)}"
+            found[each.group_id] = replace(held, unread=(*held.unread, why))
+        else:
+            found[each.group_id] = replace(held, committed=committed_offsets(each))
+
+
+def _add_end_offsets(gateway: Gateway, found: _GroupResults) -> _GroupResults:
+    """Add where the partitions end that the groups have read from."""
+    described = {name: each for name, each in found.items() if isinstance(each, GroupDescription)}
+    topics = {topic for each in described.values() for topic, _ in each.committed}
+    if not topics:
+        return found
+    ends, problems = _read_end_offsets(gateway, topics)
+    whole: _GroupResults = {
+        name: replace(
+            each,
+            ends={at: ends[at] for at in each.committed if at in ends},
+            unread=(*each.unread, *_group_problems(each, problems)),
+        )
+        for name, each in described.items()
+    }
+    return {**found, **whole}
+
+
+def _group_problems(group: GroupDescription, problems: Mapping[str, set[str]]) -> list[str]:
+    topics = {topic for topic, _ in group.committed}
+    return sorted(f"{topic}: {why}" for topic in topics for why in problems.get(topic, ()))
+
+
+def _read_end_offsets(
+    gateway: Gateway, topics: Collection[str]
+) -> tuple[Mapping[TopicPartition, int], Mapping[str, set[str]]]:
+    ends: dict[TopicPartition, int] = {}
+    problems: dict[str, set[str]] = defaultdict(set)
+    led = find_leaders(gateway, topics)
+    for name, why in led.problems():
+        problems[name].add(why)
+
+    def ask(at: Endpoint) -> None:
+        try:
+            read_offsets(gateway, at, led.by_broker[at], (LATEST, ends, "last offsets"), problems)
+        except ClusterError as failure:
+            for name in led.by_broker[at]:
+                problems[name].add(f"last offsets: {failure.detail}")
+
+    with ThreadPoolExecutor(max(1, len(led.by_broker)), thread_name_prefix="offsets") as threads:
+        list(threads.map(ask, led.by_broker))
+    return ends, problems

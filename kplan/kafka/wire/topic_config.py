@@ -1,0 +1,250 @@
+"""Topic configs with their sources (DescribeConfigs, KIP-226), and a fast decoder for them."""
+
+import struct
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import chain
+from typing import TypeVar
+
+from kplan.cluster.specs import ConfigEntry, ConfigSource, TopicPreview
+from kplan.kafka.settings.connection import Endpoint
+from kplan.kafka.wire import messages
+from kplan.kafka.wire.connection import Connection
+from kplan.kafka.wire.error import broker_refusal
+from kplan.kafka.wire.gateway import Gateway
+from kplan.kafka.wire.messages import Message
+from kplan.kafka.wire.transport import Deadline
+from kplan.model.refusal import Refusal
+
+DESCRIBE_CONFIGS_VERSION = 4
+CREATE_TOPICS_VERSION = 7
+
+CONFIG_SOURCES = {
+    1: ConfigSource.TOPIC,
+    2: ConfigSource.DYNAMIC_BROKER,
+    3: ConfigSource.DYNAMIC_DEFAULT_BROKER,
+    4: ConfigSource.STATIC_BROKER,
+    5: ConfigSource.DEFAULT,
+    7: ConfigSource.CLIENT_METRICS,
+    8: ConfigSource.GROUP,
+}
+"""Kafka's numbers for sources (DescribeConfigsResponse.ConfigSource); others are OTHER."""
+
+Configs = dict[str, ConfigEntry]
+EntryCache = dict[bytes, tuple[str, ConfigEntry]]
+"""Entries read before, by their bytes; to be shared between the answers of one reading."""
+
+Result = TypeVar("Result")
+
+
+class UnexpectedLayout(Exception):  # noqa: N818 - nothing is wrong with it
+    """The answer holds what was not asked for, or is cut: a matter for the general decoder."""
+
+
+def decode_configs_fast(data: bytes, seen: EntryCache) -> dict[str, Configs | Refusal]:
+    """Read the body of a DescribeConfigs answer without synonyms and documentation.
+
+    Raises:
+        Unusual: it is not of that shape.
+
+    """
+    return _decode_results(data, seen, _decode_described)
+
+
+def decode_previews_fast(data: bytes, seen: EntryCache) -> dict[str, TopicPreview | Refusal]:
+    """Read the body of a CreateTopics answer of one who may see configs; raises as above."""
+    return _decode_results(data, seen, _decode_previewed)
+
+
+_Reader = Callable[[bytes, int, EntryCache, int], tuple[str | None, Result, int]]
+
+
+def _decode_results(data: bytes, seen: EntryCache, read: "_Reader[Result]") -> dict[str, Result]:
+    """Read an answer: throttle time, results, and no tagged fields anywhere (KIP-482)."""
+    found: dict[str, Result] = {}
+    try:
+        (throttle_ms,) = struct.unpack_from(">i", data)
+        size, at = _decode_length(data, 4)
+        for _ in range(size):
+            name, result, at = read(data, at, seen, throttle_ms)
+            if name is None or data[at] != 0:
+                raise UnexpectedLayout
+            found[name] = result
+            at += 1
+    except (IndexError, ValueError, struct.error) as failure:
+        raise UnexpectedLayout from failure
+    if at != len(data) - 1 or data[at] != 0:
+        raise UnexpectedLayout
+    return found
+
+
+def _decode_described(
+    data: bytes, at: int, seen: EntryCache, throttle_ms: int
+) -> tuple[str | None, Configs | Refusal, int]:
+    (code,) = struct.unpack_from(">h", data, at)
+    message, at = _decode_text(data, at + 2)
+    name, at = _decode_text(data, at + 1)  # behind the resource type
+    configs, at = _decode_entries(data, at, seen, _DESCRIBED_TAIL)
+    if code:
+        return name, broker_refusal(code, message, throttle_ms=throttle_ms), at
+    return name, configs, at
+
+
+def _decode_previewed(
+    data: bytes, at: int, seen: EntryCache, throttle_ms: int
+) -> tuple[str | None, TopicPreview | Refusal, int]:
+    name, at = _decode_text(data, at)
+    (code,) = struct.unpack_from(">h", data, at + 16)  # behind the topic id
+    message, at = _decode_text(data, at + 18)
+    partitions, factor = struct.unpack_from(">ih", data, at)
+    configs, at = _decode_entries(data, at + 6, seen, _PREVIEWED_TAIL)
+    if code:
+        return name, broker_refusal(code, message, throttle_ms=throttle_ms), at
+    return name, TopicPreview(visible_count(partitions), visible_count(factor), configs), at
+
+
+def visible_count(number: int) -> int | None:
+    """Read a count, which is -1 where we may not see it."""
+    return number if number > 0 else None
+
+
+_DESCRIBED_TAIL = 7
+"""Read-only, source, sensitive, synonyms, type, documentation, tagged fields: a byte each."""
+
+_PREVIEWED_TAIL = 4
+"""Read-only, source, sensitive, tagged fields: a byte each."""
+
+_EMPTY_TAILS = {_DESCRIBED_TAIL: b"\x01\x00\x00", _PREVIEWED_TAIL: b"\x00"}
+"""What the last bytes are where nothing more was asked for; the type of the value aside."""
+
+
+def _decode_entries(data: bytes, at: int, seen: EntryCache, tail: int) -> tuple[Configs, int]:
+    entries, at = _decode_length(data, at)
+    configs: Configs = {}
+    for _ in range(entries):
+        value_at = at + data[at]
+        size = data[value_at]
+        end = value_at + (size or 1) + tail
+        if size >= _MULTI_BYTE or data[at] >= _MULTI_BYTE:
+            end = _long_entry_end(data, at) + tail
+        raw = data[at:end]
+        known = seen.get(raw)
+        if known is None:
+            known = seen[raw] = _decode_entry(raw, tail)
+        configs[known[0]] = known[1]
+        at = end
+    return configs, at
+
+
+_MULTI_BYTE = 0x80
+"""From here on a length takes more than one byte."""
+
+
+def _decode_entry(raw: bytes, tail: int) -> tuple[str, ConfigEntry]:
+    name, at = _decode_text(raw, 0)
+    value, at = _decode_text(raw, at)
+    rest = raw[at:]
+    more = rest[3:4] + rest[5:] if tail == _DESCRIBED_TAIL else rest[3:]
+    if name is None or len(rest) != tail or more != _EMPTY_TAILS[tail]:
+        raise UnexpectedLayout
+    source = CONFIG_SOURCES.get(rest[1], ConfigSource.OTHER)
+    return name, ConfigEntry(value, source, is_sensitive=rest[2] != 0)
+
+
+def _long_entry_end(data: bytes, at: int) -> int:
+    size, at = _decode_length(data, at)
+    size, at = _decode_length(data, at + size)
+    return at + max(size, 0)
+
+
+def _decode_text(data: bytes, at: int) -> tuple[str | None, int]:
+    size, at = _decode_length(data, at)
+    if size < 0:
+        return None, at
+    return data[at : at + size].decode(), at + size
+
+
+def _decode_length(data: bytes, at: int) -> tuple[int, int]:
+    """Read a compact length: an unsigned varint that is one too high; -1 stands for null."""
+    size = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        size |= (byte & 0x7F) << shift
+        if byte < _MULTI_BYTE:
+            return size - 1, at
+        shift += 7
+
+
+TOPIC_RESOURCE = 2
+"""Config resource type (Kafka: ConfigResource.Type)."""
+
+TOPICS_PER_REQUEST = 1000
+"""Topics per request: 33 keys each make an answer of about 2 MB."""
+
+_CONNECTIONS = 3
+"""The broker works on one request per connection at a time; decoding takes one processor anyway."""
+
+
+def read_topic_configs(
+    gateway: Gateway, names: Collection[str], at: Endpoint | None
+) -> Mapping[str, Configs | Refusal]:
+    """Read all configs of the topics, in requests of a bearable size side by side."""
+    wanted = sorted(names)
+    chunks = [
+        wanted[start : start + TOPICS_PER_REQUEST]
+        for start in range(0, len(wanted), TOPICS_PER_REQUEST)
+    ]
+    seen: EntryCache = {}
+
+    def read(chunk: Sequence[str]) -> dict[str, Configs | Refusal]:
+        return gateway.read(lambda node, deadline: _ask_configs(node, chunk, deadline, seen), at=at)
+
+    if len(chunks) <= 1:
+        found = read(wanted) if wanted else {}
+    else:
+        with ThreadPoolExecutor(_CONNECTIONS, thread_name_prefix="configs") as threads:
+            found = dict(chain.from_iterable(part.items() for part in threads.map(read, chunks)))
+    return dict(sorted(found.items()))
+
+
+def _ask_configs(
+    node: Connection, names: Sequence[str], deadline: Deadline, seen: EntryCache
+) -> dict[str, Configs | Refusal]:
+    api = messages.DESCRIBE_CONFIGS
+    request = messages.DESCRIBE_CONFIGS.request(
+        resources=[_topic_resource(name) for name in names],
+        include_synonyms=False,
+        include_documentation=False,
+    )
+    version = node.version(api)
+    body = node.ask_raw(api, version, request, deadline)
+    if version == DESCRIBE_CONFIGS_VERSION:
+        with suppress(UnexpectedLayout):
+            return decode_configs_fast(bytes(body), seen)
+    return decode_configs(node.decode(api, version, body))
+
+
+def _topic_resource(name: str) -> Message:
+    return messages.DESCRIBE_CONFIGS.request.DescribeConfigsResource(
+        resource_type=TOPIC_RESOURCE, resource_name=name, configuration_keys=None
+    )
+
+
+def decode_configs(answer: Message) -> dict[str, Configs | Refusal]:
+    """Read a DescribeConfigs answer of any version."""
+    return {
+        each.resource_name: broker_refusal(
+            each.error_code, each.error_message, throttle_ms=answer.throttle_time_ms
+        )
+        if each.error_code
+        else {entry.name: config_entry(entry) for entry in each.configs}
+        for each in answer.results
+    }
+
+
+def config_entry(entry: Message) -> ConfigEntry:
+    """Read one entry of a DescribeConfigs or CreateTopics answer."""
+    source = CONFIG_SOURCES.get(entry.config_source, ConfigSource.OTHER)
+    return ConfigEntry(entry.value, source, is_sensitive=entry.is_sensitive)

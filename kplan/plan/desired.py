@@ -1,0 +1,227 @@
+"""Changes for declared resources: create, update, replace, import."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from kplan.cluster.errors import Handling, handling
+from kplan.kinds.acl import may_overlap
+from kplan.kinds.base import Problem, ResourceKind
+from kplan.kinds.codes import SUMMARIES
+from kplan.kinds.schema import secret_paths
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.plan import Action, Change, Reason
+from kplan.model.resource import Identity, Resource
+from kplan.model.snapshot import Live, Reading
+from kplan.model.state import Owned
+from kplan.plan.diff import attribute_changes
+from kplan.plan.ownership import Ownership
+from kplan.plan.replacement import check_replacement, object_to_replace
+
+
+def check_import(
+    kind: ResourceKind, resource: Resource, owners: Ownership, reading: Reading
+) -> Diagnostic | None:
+    """Say why the object that is to be imported to a resource cannot be, if there is such a block.
+
+    The resource says all that names the object, so the block must name the very same.
+    """
+    wanted = owners.imports.get(resource.address)
+    if wanted is None:
+        return None
+    identity = wanted.identity
+    code, detail, hint = "", "", ""
+    if identity != resource.identity:
+        code = "KP239"
+        detail = f'{resource.address} declares {kind.noun} "{resource.identity}", and '
+        detail += f'"{identity}" is to be imported to it.'
+        hint = "Give both the same name."
+    elif (holder := owners.by_identity.get(identity)) is not None:
+        code = "KP239"
+        detail = f'{kind.noun} "{identity}" is owned at {holder.address} already.'
+        hint = f"Remove the import block; a moved block from {holder.address} moves it."
+    elif identity not in reading.objects:
+        code = "KP238"
+        detail = f'The cluster has no {kind.noun} "{identity}" to import to {resource.address}.'
+        hint = "Remove the import block to create it."
+    if not code:
+        return None
+    place = wanted.declared_at
+    return Diagnostic(code, Severity.ERROR, SUMMARIES[code], detail, hint, resource.address, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Changes, and problems that stand in their way."""
+
+    changes: tuple[Change, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def __add__(self, other: Self) -> Self:
+        """Put two findings together."""
+        return type(self)(self.changes + other.changes, self.diagnostics + other.diagnostics)
+
+
+def plan_resources(kind: ResourceKind, owners: Ownership, reading: Reading) -> Findings:
+    """Compare every declared resource of the kind with what is owned and what is live."""
+    changes: list[Change] = []
+    problems: list[Diagnostic] = []
+    for identity, resource in owners.declared.items():
+        faults = list(_resource_problems(kind, resource, owners, reading))
+        problems += [problem_diagnostic(resource, fault) for fault in faults]
+        if not faults and (fault := check_import(kind, resource, owners, reading)):
+            problems.append(fault)
+        elif not faults:
+            live = reading.objects.get(identity)
+            changes.append(_plan_resource(kind, resource, owners, (live, reading)))
+    colliding = dict(_collisions(kind, changes, reading))
+    problems += [
+        problem_diagnostic(owners.declared[each], fault) for each, fault in colliding.items()
+    ]
+    return Findings(
+        tuple(each for each in changes if each.identity not in colliding), tuple(problems)
+    )
+
+
+def problem_diagnostic(resource: Resource, problem: Problem) -> Diagnostic:
+    """Tell a problem of a resource at the attribute that is to blame."""
+    return Diagnostic(
+        problem.code,
+        Severity.WARNING if problem.is_warning else Severity.ERROR,
+        SUMMARIES[problem.code],
+        problem.detail,
+        problem.hint,
+        resource.address,
+        resource.ranges.get(problem.path)
+        or resource.ranges.get(problem.path[:1])
+        or resource.declared_at,
+    )
+
+
+def _resource_problems(
+    kind: ResourceKind, resource: Resource, owners: Ownership, reading: Reading
+) -> Iterator[Problem]:
+    """Say why nothing can be planned for the resource."""
+    if (refusal := reading.hidden.get(resource.identity)) is not None:
+        yield Problem(
+            "KP233",
+            f"The cluster will not show {kind.noun} {resource.identity} ({refusal}); "
+            "whether it exists is unknown.",
+            "Grant DESCRIBE and DESCRIBE_CONFIGS on it to the principal kplan runs as."
+            if handling(refusal) is Handling.DENIED
+            else "",
+        )
+    elif (old := object_to_replace(resource, owners, reading)) is not None:
+        yield from check_replacement(kind, resource, owners, reading, old)
+    elif (before := owners.renamed.get(resource.address)) and not kind.is_replaceable:
+        yield Problem(
+            "KP231",
+            f"{resource.address} was {before.identity} and now declares {resource.identity}; "
+            f"Kafka cannot rename a {kind.noun}"
+            + (", and deleting the old one would lose its records." if kind.is_deletable else "."),
+            "Give the new one an address of its own and keep the old block, or let go of the old "
+            f"one with: kplan state rm '{resource.address}'"
+            + (f". To lose it: -replace='{resource.address}'" if kind.is_deletable else ""),
+            ("name",),
+        )
+    elif (live := reading.objects.get(resource.identity)) is not None:
+        ignored = resource.lifecycle.ignore_changes
+        _, after = kind.aligned(live.value, resource.value, ignored)
+        yield from kind.refuse(live, after)
+
+
+def _plan_resource(
+    kind: ResourceKind,
+    resource: Resource,
+    owners: Ownership,
+    seen: tuple[Live | None, Reading],
+) -> Change:
+    live, reading = seen
+    if (old := object_to_replace(resource, owners, reading)) is not None:
+        return _replace_change(kind, resource, owners, old)
+    renamed = owners.renamed.get(resource.address)
+    if renamed is not None:
+        before, _ = kind.aligned(reading.objects[renamed.identity].value, renamed.value)
+        made = _build_change(kind, resource, (before, resource.value), Action.REPLACE, renamed)
+        own = resource.lifecycle.create_before_destroy
+        asked = owners.adds_first if own is None else own
+        return replace(made, adds_first=asked and may_overlap(before, resource.value))
+    owned = owners.by_identity.get(resource.identity)
+    if live is None:
+        return _build_change(kind, resource, (None, resource.value), Action.CREATE, owned)
+    pair = kind.aligned(live.value, resource.value, resource.lifecycle.ignore_changes)
+    action = Action.NO_OP if pair[0] == pair[1] else Action.UPDATE
+    made = _build_change(kind, resource, pair, action, owned, live)
+    if action is Action.NO_OP and made.reason is Reason.NONE:
+        made = _note_protection(made, owned)
+    is_import = owned is None and resource.address in owners.imports
+    return replace(made, reason=_IMPORT_REASONS[made.reason]) if is_import else made
+
+
+def _note_protection(change: Change, owned: Owned | None) -> Change:
+    """Let the state learn of protection that came or went where nothing else is to be done."""
+    is_news = owned is not None and owned.is_protected is not change.is_protected
+    return replace(change, reason=Reason.PROTECTION) if is_news else change
+
+
+def _replace_change(kind: ResourceKind, resource: Resource, owners: Ownership, old: Live) -> Change:
+    """Delete an object and create it anew; protection counts that only the state remembers too."""
+    owned = owners.renamed.get(resource.address) or owners.by_identity[resource.identity]
+    pair = kind.aligned(old.value, resource.value, resource.lifecycle.ignore_changes)
+    made = _build_change(kind, resource, pair, Action.REPLACE, owned, old)
+    is_protected = resource.lifecycle.prevent_destroy or owned.is_protected
+    return replace(made, reason=Reason.REPLACE_GIVEN, is_protected=is_protected)
+
+
+_IMPORT_REASONS = {
+    Reason.ADOPTED: Reason.IMPORTED,
+    Reason.ADOPTED_AND_CHANGED: Reason.IMPORTED_AND_CHANGED,
+}
+
+
+def _build_change(
+    kind: ResourceKind,
+    resource: Resource,
+    pair: tuple[object | None, object],
+    action: Action,
+    owned: Owned | None,
+    live: Live | None = None,
+) -> Change:
+    before, after = pair
+    moved = owned is not None and owned.address != resource.address
+    sensitive = resource.sensitive | secret_paths(kind.schema)
+    return Change(
+        resource.address,
+        kind.name,
+        resource.identity,
+        action,
+        before,
+        after,
+        attributes=() if before is None else attribute_changes(kind, before, after, sensitive),
+        reason=_reason(action, owned, live, is_moved=moved),
+        uid=live.uid if live else "",
+        declared_at=resource.declared_at,
+        is_protected=resource.lifecycle.prevent_destroy,
+        previous=owned.address if owned is not None and moved else None,
+        sensitive=sensitive,
+    )
+
+
+def _reason(action: Action, owned: Owned | None, live: Live | None, *, is_moved: bool) -> Reason:
+    if action is Action.REPLACE:
+        return Reason.IDENTITY_CHANGED
+    if live is None:
+        return Reason.DELETED_OUTSIDE if owned else Reason.NONE
+    if owned is None:
+        return Reason.ADOPTED if action is Action.NO_OP else Reason.ADOPTED_AND_CHANGED
+    if owned.uid and live.uid and owned.uid != live.uid:
+        return Reason.RECREATED_OUTSIDE
+    return Reason.MOVED if is_moved else Reason.NONE
+
+
+def _collisions(
+    kind: ResourceKind, changes: Sequence[Change], reading: Reading
+) -> Iterator[tuple[Identity, Problem]]:
+    """Hold what is to be created against what is live (K4-29)."""
+    created: list[Identity] = [each.identity for each in changes if each.action is Action.CREATE]
+    return kind.check_all(created, reading.objects.keys())

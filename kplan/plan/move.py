@@ -1,0 +1,112 @@
+"""`moved` blocks: old addresses to new ones; objects cannot move to another provider."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from kplan.kinds.codes import SUMMARIES
+from kplan.model.address import Address
+from kplan.model.connection import connection_name
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.state import Owned
+from kplan.plan.request import PlanRequest, is_targeted
+
+
+def apply_moves(
+    owned: Iterable[Owned], moves: Mapping[str, str]
+) -> tuple[dict[Address, Owned], tuple[tuple[Owned, Address], ...]]:
+    """Give owned objects by the address they have from now on, and moves that are blocked.
+
+    A move is blocked by another object at its end; the object then stays where it is.
+    """
+    aims = [(each, follow_moves(each.address, moves)) for each in owned]
+    found = {each.address: each for each, aim in aims if aim == each.address}
+    blocked: list[tuple[Owned, Address]] = []
+    for each, aim in aims:
+        if aim == each.address:
+            continue
+        if aim in found:
+            blocked.append((each, aim))
+            found[each.address] = each
+        else:
+            found[aim] = each
+    return found, tuple(blocked)
+
+
+def follow_moves(address: Address, moves: Mapping[str, str]) -> Address:
+    """Give the address that `moved` blocks lead to; each leads on once.
+
+    A moved block takes its instances along, a moved module all that is in it.
+    """
+    used: set[str] = set()
+    while (rule := _matching_move(address, moves)) is not None and rule not in used:
+        used.add(rule)
+        address = _move_address(address, rule, moves[rule])
+    return address
+
+
+def _matching_move(address: Address, moves: Mapping[str, str]) -> str | None:
+    """Find the move that an address falls under: its own, its block's, or a module's."""
+    if not moves:
+        return None
+    if (own := str(address)) in moves:
+        return own
+    if address.block in moves and Address.parse(moves[address.block]).key is None:
+        return address.block
+    for depth in range(len(address.module), 0, -1):
+        *outer, last = address.module[:depth]
+        if (exact := _module_path((*outer, last))) in moves:
+            return exact
+        every = _module_path((*outer, last.partition("[")[0]))
+        if every in moves and "[" not in _module_steps(moves[every])[-1]:
+            return every
+    return None
+
+
+def _move_address(address: Address, rule: str, target: str) -> Address:
+    if rule == str(address):
+        return Address.parse(target)
+    if rule == address.block:
+        return replace(Address.parse(target), key=address.key)
+    depth = len(_module_steps(rule))
+    path, last = _module_steps(target), address.module[depth - 1]
+    if rule != _module_path(address.module[:depth]):  # all instances of a module, each with its key
+        path = (*path[:-1], path[-1] + "".join(last.partition("[")[1:]))
+    return replace(address, module=(*path, *address.module[depth:]))
+
+
+def _module_path(steps: tuple[str, ...]) -> str:
+    return ".".join(f"module.{step}" for step in steps)
+
+
+def _module_steps(module: str) -> tuple[str, ...]:
+    return Address.parse(f"{module}.any.any").module
+
+
+def check_moved_providers(request: PlanRequest) -> Iterator[Diagnostic]:
+    """Refuse addresses whose object is owned on another cluster than it is declared on.
+
+    To carry that out would delete the one and create the other: a topic would lose its records.
+    """
+    owned = request.state.owned.values()
+    keys = {*(each.provider for each in request.resources), *(each.provider for each in owned)}
+    if request.is_destroy or keys <= {""}:
+        return
+    held, _ = apply_moves(owned, dict(request.moved))
+    for resource in request.resources:
+        old = held.get(resource.address)
+        if old is None or old.provider == resource.provider:
+            continue
+        if not is_targeted(resource.address, request.targets):
+            continue
+        before, after = (connection_name(each.provider) for each in (old, resource))
+        yield Diagnostic(
+            "KP243",
+            Severity.ERROR,
+            SUMMARIES["KP243"],
+            f"{resource.address} is owned on {before} and declared on {after}; no object can go "
+            "from one cluster to another.",
+            "Give the new one an address of its own, so that the old one is deleted as what it is; "
+            f"or let go of the old one: kplan state rm '{old.address}'",
+            resource.address,
+            resource.declared_at,
+        )

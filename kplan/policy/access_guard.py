@@ -1,0 +1,192 @@
+"""Guards of access: no lockout of kplan, no cluster without administrator, no surprises."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+from kplan.cluster.specs import AclBinding
+from kplan.kinds.acl import Acl, binding
+from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.plan import Change
+from kplan.policy.access_diff import AclStages
+from kplan.policy.authorizer import (
+    WILDCARD_HOST,
+    WILDCARD_PRINCIPAL,
+    AccessRequest,
+    AclIndex,
+    AuthorizerRules,
+)
+from kplan.policy.codes import ACCESS_SUMMARIES
+
+CLUSTER_NAME = "kafka-cluster"
+_OWN_OPERATIONS = ("ALTER", "DESCRIBE")
+_MAX_NAMES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class GuardContext:
+    """What the guards look at. `principal` is ours, "" where it is not known.
+
+    `changes` are those of ACLs, to say which of them is to blame; `accepted` are codes of guards
+    that let the plan through with a warning.
+    """
+
+    stages: AclStages
+    rules: AuthorizerRules
+    principal: str
+    changes: tuple[Change, ...] = ()
+    accepted_codes: frozenset[str] = frozenset()
+
+
+def check_access(given: GuardContext) -> Iterator[Diagnostic]:
+    """Refuse to lock kplan out, to leave nobody in charge, and to surprise everyone."""
+    yield from _lockout_problems(given)
+    yield from _last_admin_problems(given)
+    yield from _first_acl_problems(given)
+
+
+def _lockout_problems(given: GuardContext) -> Iterator[Diagnostic]:
+    """Compare what our own principal may do to the cluster: without it nothing can be mended."""
+    if not given.principal:
+        if _cluster_admins(given.stages.before, given.rules) - _cluster_admins(
+            given.stages.after, given.rules
+        ):
+            yield Diagnostic(
+                "KP445",
+                Severity.WARNING,
+                ACCESS_SUMMARIES["KP445"],
+                "Somebody loses ALTER on the cluster, and it cannot be told from here which "
+                "principal kplan is to the brokers.",
+                "Make sure that it is another principal.",
+            )
+        return
+    before, between, after = (AclIndex(side, given.rules) for side in given.stages.in_order)
+    held = [each for each in _OWN_OPERATIONS if _is_allowed(before, given.principal, each)]
+    lost = [each for each in held if not _is_allowed(after, given.principal, each)]
+    if lost:
+        yield _refusal(
+            given,
+            "KP441",
+            f"{given.principal}, as which kplan runs, loses {' and '.join(lost)} on the cluster; "
+            "kplan could not put it back.",
+            "Keep an ACL that allows it. If the principal is in super.users of the brokers, name "
+            'it in super_users of provider "kafka".',
+            _responsible_change(given, given.principal),
+        )
+    elif "ALTER" in held and not _is_allowed(between, given.principal, "ALTER"):
+        yield _refusal(
+            given,
+            "KP441",
+            f"{given.principal}, as which kplan runs, is without ALTER on the cluster once the "
+            "old ACLs are deleted; the new ones could not be added any more.",
+            'Set acl_order = "add_first" in provider "kafka", or keep an ACL that allows it.',
+            _responsible_change(given, given.principal),
+        )
+
+
+def _last_admin_problems(given: GuardContext) -> Iterator[Diagnostic]:
+    before, after = (
+        _cluster_admins(each, given.rules) for each in (given.stages.before, given.stages.after)
+    )
+    if before and not after and not given.rules.super_users:
+        yield _refusal(
+            given,
+            "KP442",
+            f"{_name_list(sorted(before))} could ALTER the cluster, and afterwards nobody can but "
+            "super users of the brokers, of whom kplan knows none.",
+            'Keep one, or name the super users in super_users of provider "kafka".',
+            _responsible_change(given, *before),
+        )
+
+
+def _first_acl_problems(given: GuardContext) -> Iterator[Diagnostic]:
+    """Find resources that get their first ACL: under allow.everyone all others lose them."""
+    if given.rules.allow_everyone is False:
+        return
+    before, after = AclIndex(given.stages.before), AclIndex(given.stages.after)
+    patterns = {
+        (each.resource_type, each.resource_name, each.pattern_type)
+        for each in given.stages.after - given.stages.before
+    }
+    first = sorted(
+        f"{sort} {name}{'*' if pattern == 'PREFIXED' else ''}"
+        for sort, name, pattern in patterns
+        if not _is_covered(before, sort, name, pattern) and _is_covered(after, sort, name, pattern)
+    )
+    if not first:
+        return
+    told = f"{_name_list(first)} {'has' if len(first) == 1 else 'have'} no ACL yet"
+    if given.rules.allow_everyone is None:
+        yield Diagnostic(
+            "KP444",
+            Severity.WARNING,
+            ACCESS_SUMMARIES["KP444"],
+            f"{told}. If the brokers are set to allow.everyone.if.no.acl.found, which could not "
+            "be read, everyone else loses access.",
+            'Set allow_everyone_if_no_acl_found of provider "kafka" to what the brokers have.',
+        )
+        return
+    yield _refusal(
+        given,
+        "KP443",
+        f"{told}, and the brokers allow everyone what has none: all others lose access.",
+        "Allow everyone who uses it in the same plan.",
+    )
+
+
+def _is_covered(acls: AclIndex, sort: str, name: str, pattern: str) -> bool:
+    held = acls.matching_prefix if pattern == "PREFIXED" else acls.matching
+    return any(True for _ in held(sort, name))
+
+
+def _is_allowed(acls: AclIndex, principal: str, operation: str) -> bool:
+    """Ask for a host that no ACL names: which one ours is to the brokers cannot be told."""
+    asked = AccessRequest(principal, WILDCARD_HOST, operation, "CLUSTER", CLUSTER_NAME)
+    return acls.authorize(asked).is_allowed
+
+
+def _cluster_admins(bindings: Collection[AclBinding], rules: AuthorizerRules) -> frozenset[str]:
+    """Name who may ALTER the cluster, from any host or from one."""
+    acls = AclIndex(bindings, rules)
+    pairs = {(each.principal, each.host) for each in bindings if each.resource_type == "CLUSTER"}
+    return frozenset(
+        principal
+        for principal, host in pairs
+        if acls.authorize(
+            AccessRequest(principal, host, "ALTER", "CLUSTER", CLUSTER_NAME)
+        ).is_allowed
+    )
+
+
+def _responsible_change(given: GuardContext, *principals: str) -> Change | None:
+    """Find a change of an ACL on the cluster that speaks of one of them."""
+    for change in given.changes:
+        sides = [binding(each) for each in (change.before, change.after) if isinstance(each, Acl)]
+        if any(
+            each.resource_type == "CLUSTER" and each.principal in {*principals, WILDCARD_PRINCIPAL}
+            for each in sides
+        ):
+            return change
+    return None
+
+
+def _refusal(
+    given: GuardContext, code: str, detail: str, hint: str, change: Change | None = None
+) -> Diagnostic:
+    place = (None, None) if change is None else (change.address, change.declared_at)
+    found = Diagnostic(
+        code,
+        Severity.ERROR,
+        ACCESS_SUMMARIES[code],
+        detail,
+        f"{hint} To go on nevertheless: -accept={code}",
+        *place,
+    )
+    if code in given.accepted_codes:
+        return replace(found, severity=Severity.WARNING, hint="")
+    return found
+
+
+def _name_list(names: Collection[str]) -> str:
+    shown = list(names)[:_MAX_NAMES]
+    more = len(names) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")

@@ -1,0 +1,184 @@
+"""Facts about the cluster and its objects that policies can read (KIP-201)."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kplan.cluster.placement import placed
+from kplan.cluster.specs import Assignment
+from kplan.kinds.schema import document, schema_fields
+from kplan.kinds.topic_value import Topic
+from kplan.model.policy import Unknowable
+from kplan.model.snapshot import Broker, Snapshot
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
+"""Topics that Kafka itself marks internal."""
+
+
+def object_facts(
+    value: object | None,
+    brokers: Sequence[Broker],
+    live: object | None = None,
+    uid: str = "",
+) -> Mapping[str, object] | None:
+    """Write an object as policies see it: its attributes, without the secrets of its kind.
+
+    A topic has its whole state (K201-03, K201-04). `live` is the topic as it stands, if it does:
+    partitions that are there stay where they are. Assignments that are not declared are those
+    that a generator would make, so that limits per broker can be checked.
+    """
+    if value is None:
+        return None
+    found: dict[str, object] = {
+        **document(value),
+        **{each.name: None for each in schema_fields(type(value)) if each.attribute.is_sensitive},
+    }
+    if isinstance(value, Topic):
+        found |= _topic_state(value, brokers, live if isinstance(live, Topic) else None)
+        found["topic_id"] = uid
+    return found
+
+
+def _topic_state(topic: Topic, brokers: Sequence[Broker], live: Topic | None) -> dict[str, object]:
+    declared = topic.replica_assignment
+    assignments = declared if declared is not None else _generated_assignment(topic, brokers, live)
+    partitions, factor = topic.partitions, topic.replication_factor
+    if assignments:
+        partitions, factor = len(assignments), len(assignments[0])
+    return {
+        "partitions": partitions,
+        "replication_factor": factor,
+        "assignments": [list(each) for each in assignments],
+        "generated_replica_assignments": declared is None or topic.is_generated,
+        "internal": topic.name in INTERNAL_TOPICS,
+    }
+
+
+def _generated_assignment(
+    topic: Topic, brokers: Sequence[Broker], live: Topic | None
+) -> Assignment:
+    partitions, factor = topic.partitions, topic.replication_factor
+    held = () if live is None else live.replica_assignment or ()
+    held = held if factor is None or not held or len(held[0]) == factor else ()
+    wanted = partitions if partitions is not None else len(held)
+    copies = factor if factor is not None else len(held[0]) if held else None
+    if copies is None or not 0 < copies <= len(brokers):
+        return held  # not known, or more than there are brokers: these will say so
+    more = placed(tuple(brokers), max(0, wanted - len(held)), copies, len(held))
+    return (*held, *more)
+
+
+_TOPIC = "kafka_topic"
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How much there is of what costs the cluster something."""
+
+    partitions: int = 0
+    replicas: int = 0
+    objects: Mapping[str, int] = field(default_factory=dict)
+
+    def add_change(self, kind: str, before: object | None, after: object | None) -> "Totals":
+        """Count a change of one object."""
+        grown = (after is not None) - (before is not None)
+        counted = {**self.objects, kind: self.objects.get(kind, 0) + grown}
+        partitions, replicas = (
+            new - old for new, old in zip(_topic_size(after), _topic_size(before), strict=True)
+        )
+        return Totals(self.partitions + partitions, self.replicas + replicas, counted)
+
+    def document(self) -> dict[str, object]:
+        """Write the counts, those of objects under the names of their kinds too."""
+        plain = {name.removeprefix("kafka_") + "s": count for name, count in self.objects.items()}
+        return {**plain, "partitions": self.partitions, "replicas": self.replicas}
+
+
+def _topic_size(value: object | None) -> tuple[int, int]:
+    """Count partitions and replicas."""
+    if not isinstance(value, Topic):
+        return 0, 0
+    if value.replica_assignment is not None:
+        return len(value.replica_assignment), sum(map(len, value.replica_assignment))
+    partitions = value.partitions or 1
+    return partitions, partitions * (value.replication_factor or 1)
+
+
+class ClusterFacts(Mapping[str, object]):
+    """The cluster as `cluster` in a policy: one snapshot, so that all of it fits together.
+
+    `topics`, `acls` and every kind by its name (`kafka_topic`): objects by identity. `brokers`,
+    `racks`, `size`. `totals` counts what is there, `planned` what will be after the whole plan,
+    `so_far` what will be after this change and those before it that were not refused (K201-16).
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, kinds: tuple[str, ...], planned: Totals | None = None
+    ) -> None:
+        self._snapshot = snapshot
+        self._kinds = kinds
+        self._cache: dict[str, object] = {}
+        self.totals = _snapshot_totals(snapshot)
+        self.planned = planned or self.totals
+        self.so_far = self.totals
+        self._builders: Mapping[str, Callable[[], object]] = {
+            "brokers": lambda: [
+                {"id": each.id, "host": each.host, "port": each.port, "rack": each.rack}
+                for each in snapshot.brokers
+            ],
+            "racks": lambda: sorted({each.rack for each in snapshot.brokers if each.rack}),
+            "size": lambda: len(snapshot.brokers),
+            "topics": lambda: self[_TOPIC],
+            "acls": lambda: list(self._objects("kafka_acl").values()),
+            "totals": lambda: self._counts(self.totals),
+            "planned": lambda: self._counts(self.planned),
+        }
+
+    def __getitem__(self, name: str) -> object:
+        if name == "so_far":
+            return self._counts(self.so_far)
+        if name not in self._cache:
+            if name in self._builders:
+                self._cache[name] = self._builders[name]()
+            elif name in self._kinds:
+                self._cache[name] = self._objects(name)
+            else:
+                raise KeyError(name)
+        return self._cache[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from sorted({*self._builders, *self._kinds, "so_far"})
+
+    def __len__(self) -> int:
+        return len(self._builders) + len(self._kinds) + 1
+
+    def _objects(self, kind: str) -> Mapping[str, object]:
+        self._check_read(kind)
+        brokers = self._snapshot.brokers
+        return {
+            identity: object_facts(live.value, brokers, live.value, live.uid)
+            for identity, live in sorted(self._snapshot.readings[kind].objects.items())
+        }
+
+    def _counts(self, totals: Totals) -> object:
+        self._check_read(_TOPIC)
+        return totals.document()
+
+    def _check_read(self, kind: str) -> None:
+        if kind in self._snapshot.unread:
+            why = self._snapshot.unread[kind].rstrip(".")
+            raise Unknowable(f"{kind} objects could not be read: {why}.")
+        if kind not in self._snapshot.readings:
+            raise Unknowable(f"No {kind} is declared or owned here, so none was read.")
+
+
+def _snapshot_totals(snapshot: Snapshot) -> Totals:
+    sizes = [
+        _topic_size(live.value)
+        for reading in snapshot.readings.values()
+        for live in reading.objects.values()
+    ]
+    return Totals(
+        sum(partitions for partitions, _ in sizes),
+        sum(replicas for _, replicas in sizes),
+        {kind: len(reading.objects) for kind, reading in snapshot.readings.items()},
+    )

@@ -1,0 +1,66 @@
+"""Throw-away certificates in the PEM form that Kafka reads (KIP-651)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import trustme  # noqa: TID253 - this module is imported only when a TLS sandbox starts
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from kplan.sandbox.credential import BROKER, Credentials, User
+from kplan.sandbox.runtime import write_private_file
+
+ORGANIZATION = "kplan sandbox"
+
+
+def make_tls_credentials(folder: Path, names: tuple[str, ...]) -> Credentials:
+    """Make an authority, a certificate for the brokers and one for each user, written to `folder`.
+
+    Principals are whole distinguished names, as Kafka builds them by default.
+    """
+    authority = trustme.CA(organization_name=ORGANIZATION)
+    trusted = folder / "ca.pem"
+    write_private_file(trusted, authority.cert_pem.bytes().decode())
+    for name in (BROKER, *names):
+        write_private_file(folder / f"{name}.pem", _issue_pem(authority, name))
+    users = tuple(
+        User(
+            name,
+            _principal(name),
+            {"security.protocol": "SSL", **_store_properties(folder / f"{name}.pem", trusted)},
+        )
+        for name in names
+    )
+    server = {"ssl.client.auth": "required", **_store_properties(folder / f"{BROKER}.pem", trusted)}
+    return Credentials("SSL", users, (users[0].principal, _principal(BROKER)), server)
+
+
+def _issue_pem(authority: trustme.CA, name: str) -> str:
+    """Return key and chain in one file; Kafka reads keys in PKCS#8 form only."""
+    issued = authority.issue_cert(
+        "127.0.0.1",
+        "localhost",
+        common_name=name,
+        organization_name=ORGANIZATION,
+        organization_unit_name="throw-away",
+    )
+    key = load_pem_private_key(issued.private_key_pem.bytes(), password=None)
+    pkcs8 = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return pkcs8.decode() + "".join(each.bytes().decode() for each in issued.cert_chain_pems)
+
+
+def _principal(name: str) -> str:
+    return f"User:CN={name},OU=throw-away,O={ORGANIZATION}"
+
+
+def _store_properties(store: Path, trusted: Path) -> Mapping[str, str]:
+    return {
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(store),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(trusted),
+    }

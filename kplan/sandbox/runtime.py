@@ -1,0 +1,135 @@
+"""What runs a Kafka process: Java, jars, command lines and properties files."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from kplan.sandbox import java
+from kplan.sandbox.layout import Node
+from kplan.sandbox.spec import SandboxSpec
+
+
+def format_properties(properties: Mapping[str, str]) -> str:
+    """Return one `key=value` line each, in the order given, ASCII only.
+
+    Escapes are those of `java.util.Properties.load`, which reads ISO 8859-1.
+    """
+    return "".join(
+        f"{_escape(key, '=: ')}={_escape(value, '')}\n" for key, value in properties.items()
+    )
+
+
+def write_private_file(file: Path, content: str) -> None:
+    """Write a file that only its owner may read; it is never readable by others in between."""
+    file.unlink(missing_ok=True)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as handle:
+        handle.write(content)
+
+
+def _escape(part: str, also: str) -> str:
+    named = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\f": "\\f"}
+    done = "".join(
+        named.get(char) or (f"\\{char}" if char in also else _escape_character(char))
+        for char in part
+    )
+    return f"\\{done}" if done[:1] in (" ", "#", "!") else done
+
+
+def _escape_character(char: str) -> str:
+    if " " <= char <= "~":
+        return char
+    units = char.encode("utf-16-be").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaRuntime:
+    """Java, Kafka's jars, an archive of loaded classes if any, options for servers only."""
+
+    java: java.Java
+    class_path: tuple[Path, ...]
+    archive: Path | None = None
+    options: tuple[str, ...] = ()
+
+
+def node_folder(folder: Path, node: Node) -> Path:
+    """Return where a node keeps its settings, logs and data."""
+    return folder / f"node-{node.id}"
+
+
+def server_command(kit: KafkaRuntime, spec: SandboxSpec, folder: Path) -> tuple[str, ...]:
+    """Return the command line of a Kafka server whose node folder is `folder`."""
+    command, *rest = _java_command(kit, spec, folder)
+    return (command, *kit.options, *rest, "kafka.Kafka", str(folder / "server.properties"))
+
+
+def format_command(
+    kit: KafkaRuntime, spec: SandboxSpec, folder: Path, cluster_id: str, options: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the command line that formats a node's storage (KIP-631), with its own `options`."""
+    release = ("--release-version", spec.metadata_version) if spec.metadata_version else ()
+    return (
+        *_java_command(kit, spec, folder),
+        "kafka.tools.StorageTool",
+        "format",
+        f"--cluster-id={cluster_id}",
+        f"--config={folder / 'server.properties'}",
+        *release,
+        *options,
+    )
+
+
+def _java_command(kit: KafkaRuntime, spec: SandboxSpec, folder: Path) -> tuple[str, ...]:
+    return (
+        str(kit.java.launcher),
+        *java.java_flags(kit.java, heap_mb=spec.heap_mb, archive=kit.archive),
+        f"-Dlog4j2.configurationFile={folder / 'log4j2.properties'}",
+        f"-XX:ErrorFile={folder / 'hs_err.log'}",
+        "-cp",
+        ":".join(str(jar) for jar in (*kit.class_path, *spec.class_path)),
+    )
+
+
+def write_settings(folder: Path, server: Mapping[str, str], *, logs_allowed: bool) -> None:
+    """Write a node's server.properties and the settings of its log."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_properties(folder / "server.properties", server)
+    _write_properties(
+        folder / "log4j2.properties",
+        _logging_properties(folder, "debug" if logs_allowed else "info"),
+    )
+
+
+def _write_properties(file: Path, properties: Mapping[str, str]) -> None:
+    write_private_file(file, format_properties(properties))
+
+
+def _logging_properties(folder: Path, verdicts: str) -> Mapping[str, str]:
+    """Give the authorizer's verdicts a file of their own, as Kafka's distribution does.
+
+    What it denies it tells at the level `info`, what it allows at `debug`.
+    """
+    return {
+        "status": "error",
+        "shutdownHook": "disable",  # Kafka's own shutdown is worth reading to its end
+        "rootLogger.level": "info",
+        "rootLogger.appenderRef.server.ref": "server",
+        "logger.authorizer.name": "kafka.authorizer.logger",
+        "logger.authorizer.level": verdicts,
+        "logger.authorizer.additivity": "false",
+        "logger.authorizer.appenderRef.authorizer.ref": "authorizer",
+        **_appender_properties("server", folder),
+        **_appender_properties("authorizer", folder),
+    }
+
+
+def _appender_properties(name: str, folder: Path) -> Mapping[str, str]:
+    return {
+        f"appender.{name}.type": "File",
+        f"appender.{name}.name": name,
+        f"appender.{name}.fileName": str(folder / f"{name}.log"),
+        f"appender.{name}.layout.type": "PatternLayout",
+        f"appender.{name}.layout.pattern": "[%d] %p %m (%c)%n",
+    }

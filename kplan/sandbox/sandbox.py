@@ -1,0 +1,148 @@
+"""A sandbox, and the file that records it between runs of kplan."""
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from kplan.model.errors import SandboxError
+from kplan.sandbox.credential import User
+from kplan.sandbox.layout import Node, Role, bootstrap_controllers, bootstrap_servers
+from kplan.sandbox.process import Process
+from kplan.sandbox.runtime import write_private_file
+from kplan.sandbox.spec import SandboxSpec, Security
+
+SANDBOX_FILE = "sandbox.json"
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sandbox:
+    """One sandbox. `processes` maps node id to process; empty when it was stopped."""
+
+    folder: Path
+    spec: SandboxSpec
+    cluster_id: str
+    nodes: tuple[Node, ...]
+    users: tuple[User, ...]
+    processes: Mapping[int, Process] = field(default_factory=dict)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`host:port,...` of the brokers."""
+        return bootstrap_servers(self.nodes)
+
+    @property
+    def bootstrap_controllers(self) -> str:
+        """`host:port,...` of the controllers, for requests that go to them directly (KIP-919)."""
+        return bootstrap_controllers(self.nodes)
+
+    @property
+    def properties(self) -> Mapping[str, str]:
+        """Java client properties of the super user; they hold a throw-away secret."""
+        return self.client_properties(self.users[0].name)
+
+    def client_properties(self, user: str) -> Mapping[str, str]:
+        """Return Java client properties of a user, `bootstrap.servers` among them."""
+        return {"bootstrap.servers": self.bootstrap_servers, **self.user(user).client}
+
+    def user(self, name: str) -> User:
+        """Return a user by name. Raises SandboxError."""
+        for user in self.users:
+            if user.name == name:
+                return user
+        names = ", ".join(user.name for user in self.users)
+        raise SandboxError(f"The sandbox has no user {name}.", hint=f"It has {names}.")
+
+    def node(self, number: int) -> Node:
+        """Return a node by its id. Raises SandboxError."""
+        for node in self.nodes:
+            if node.id == number:
+                return node
+        numbers = ", ".join(str(node.id) for node in self.nodes)
+        raise SandboxError(f"The sandbox has no node {number}.", hint=f"It has {numbers}.")
+
+
+def properties_file(folder: Path, user: str) -> Path:
+    """Return the file of a user's client properties: Java's names, with `bootstrap.servers`.
+
+    Kafka's own tools take it as `--command-config`.
+    """
+    return folder / f"{user}.properties"
+
+
+def write_sandbox(sandbox: Sandbox) -> None:
+    """Keep the record; whoever reads it sees the old one or the new one, whole."""
+    document = {
+        "format": FORMAT,
+        "spec": _spec_to_json(sandbox.spec),
+        "cluster_id": sandbox.cluster_id,
+        "nodes": [_fields(node) for node in sandbox.nodes],
+        "users": [_fields(user) for user in sandbox.users],
+        "processes": {str(key): _fields(each) for key, each in sandbox.processes.items()},
+    }
+    fresh = sandbox.folder / f"{SANDBOX_FILE}.new"
+    write_private_file(fresh, json.dumps(document, indent=2, default=str) + "\n")
+    fresh.replace(sandbox.folder / SANDBOX_FILE)
+
+
+def read_sandbox(folder: Path) -> Sandbox | None:
+    """Return the sandbox of a folder; None when there was none. Raises SandboxError if damaged."""
+    try:
+        document = json.loads((folder / SANDBOX_FILE).read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as failure:
+        raise SandboxError(
+            f"{folder / SANDBOX_FILE} cannot be read: {failure.strerror}."
+        ) from failure
+    except ValueError as failure:
+        raise _damaged_error(folder) from failure
+    try:
+        return _from_json(folder, document)
+    except (KeyError, TypeError, ValueError, AttributeError) as failure:
+        raise _damaged_error(folder) from failure
+
+
+def _damaged_error(folder: Path) -> SandboxError:
+    return SandboxError(
+        f"{folder / SANDBOX_FILE} is damaged or of another version of kplan.",
+        hint=f"End Kafka processes that may be left (`pgrep -f {folder}`), then delete {folder}.",
+    )
+
+
+def _from_json(folder: Path, document: Mapping[str, Any]) -> Sandbox:
+    if document["format"] != FORMAT:
+        raise ValueError(document["format"])
+    return Sandbox(
+        folder=folder,
+        spec=_spec_from_json(document["spec"]),
+        cluster_id=document["cluster_id"],
+        nodes=tuple(_node_from_json(each) for each in document["nodes"]),
+        users=tuple(User(**each) for each in document["users"]),
+        processes={int(key): Process(**each) for key, each in document["processes"].items()},
+    )
+
+
+def _node_from_json(told: Mapping[str, Any]) -> Node:
+    return Node(**{**told, "roles": tuple(Role(role) for role in told["roles"])})
+
+
+def _spec_to_json(spec: SandboxSpec) -> Mapping[str, Any]:
+    return {**_fields(spec), "server_properties": dict(spec.server_properties)}
+
+
+def _spec_from_json(told: Mapping[str, Any]) -> SandboxSpec:
+    return SandboxSpec(
+        **{
+            **told,
+            "security": Security(told["security"]),
+            "class_path": tuple(Path(entry) for entry in told["class_path"]),
+        }
+    )
+
+
+def _fields(value: Any) -> dict[str, Any]:  # noqa: ANN401 - any of the dataclasses above
+    return {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}

@@ -1,0 +1,91 @@
+"""A Spark Connect server of one's own, on loopback, for tests."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from importlib.metadata import version
+from pathlib import Path
+
+from kplan.fleet.jvm import find_java, spark_command
+from kplan.fleet.session import spark_home
+from kplan.fleet.tables import delta_settings, is_delta_supported
+
+START_TIMEOUT_S = 120.0
+FAST_SETTINGS = {
+    "spark.sql.shuffle.partitions": "2",
+    # For tables of a few rows: what is compiled is never run often enough to pay.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+"""Settings of a Spark that is started for a handful of small tables."""
+
+
+def has_delta() -> bool:
+    """Whether a Delta Lake runs on the Spark that is installed."""
+    return is_delta_supported(version("pyspark"))
+
+
+def delta_server_settings() -> dict[str, str]:
+    """Give the settings of a Spark with Delta tables; none where no Delta Lake runs on it."""
+    return delta_settings({}, os.environ) if has_delta() else {}
+
+
+def as_options(settings: Mapping[str, str]) -> tuple[str, ...]:
+    """Write settings of Spark as options of kplan."""
+    return tuple(f"-conf={name}={value}" for name, value in settings.items())
+
+
+@contextmanager
+def connect_server(log: Path, more: Mapping[str, str]) -> Iterator[str]:
+    """Run a server with more settings of Spark; yields its `sc://` address."""
+    port = free_port()
+    java = find_java(os.environ)
+    options = {
+        **FAST_SETTINGS,
+        **more,
+        "spark.master": "local[2,4]",
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+    }
+    server_class = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    work = ("--class", server_class, "spark-internal")
+    command = spark_command(java, spark_home(), options, os.environ, work)
+    environ = {**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_HOME": str(spark_home())}
+    with log.open("wb") as output:
+        server = subprocess.Popen(command, env=environ, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        await_port(server, port, log)
+        yield f"sc://127.0.0.1:{port}"
+    finally:
+        server.terminate()  # it removes its scratch folders
+        server.wait()
+
+
+def free_port() -> int:
+    """Find one."""
+    with closing(socket.socket()) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def await_port(server: "subprocess.Popen[bytes]", port: int, log: Path) -> None:
+    """Wait until a process listens."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    raise AssertionError(log.read_text(errors="replace")[-2000:])

@@ -1,0 +1,28 @@
+"""Spark's Kafka connector for tests, jar by jar: mirrors of Maven lack some of one version."""
+
+import os
+
+from kplan.sandbox.artifact import MAVEN_CENTRAL, cache_folder
+
+JARS = (
+    "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+    "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
+    "org.apache.kafka:kafka-clients:3.9.2",
+    "org.apache.commons:commons-pool2:2.12.1",
+    "org.scala-lang.modules:scala-parallel-collections_2.13:1.2.0",
+)
+
+
+def connector() -> dict[str, str]:
+    """Give the settings of a Spark with it; it is fetched once."""
+    from jgo.maven import MavenContext, PythonResolver
+
+    source = os.environ.get("KPLAN_MAVEN_REPOSITORY", MAVEN_CENTRAL)
+    maven = MavenContext(
+        resolver=PythonResolver(),
+        repo_cache=cache_folder() / "spark-kafka",
+        remote_repos={"central": source},
+        timeout=30,
+    )
+    files = (maven.create_dependency(each).artifact.resolve() for each in JARS)
+    return {"spark.jars": ",".join(map(str, files))}

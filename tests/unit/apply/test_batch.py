@@ -1,0 +1,92 @@
+"""What an apply makes of every row of the table of Kafka's errors (requirements, section 6).
+
+That real brokers answer with them is shown in `tests/contract/test_error_table.py`.
+"""
+
+from typing import Any
+
+import pytest
+
+from kplan.apply.limits import Limits
+from kplan.cluster.errors import ERRORS, Handling, KafkaError
+from kplan.cluster.memory import MemoryCluster
+from kplan.model.outcome import Outcome, Status
+from kplan.report import views
+from kplan.report.documents.stream import item_data
+from kplan.report.look import PLAIN
+from tests.applying import Bench
+from tests.values import resource, state, topic
+
+FOR_EVER = {
+    Handling.RETRY: (Status.FAILED, 3),
+    Handling.THROTTLED: (Status.FAILED, None),  # as many as the time allows
+    Handling.SPLIT: (Status.FAILED, 2),
+    Handling.IN_DOUBT: (Status.UNKNOWN, 2),
+    Handling.CONVERGED: (Status.APPLIED, 1),
+    Handling.COMPARE: (Status.FAILED, 2),
+    Handling.DENIED: (Status.FAILED, 1),
+    Handling.REJECTED: (Status.FAILED, 1),
+    Handling.STALE: (Status.FAILED, 1),
+}
+"""What becomes of an item that is always refused so, and after how many sends."""
+
+ENDS_WELL = FOR_EVER.keys() - {Handling.DENIED, Handling.REJECTED, Handling.STALE}
+TRUE_OF_A_NEW_TOPIC = "UNKNOWN_TOPIC_OR_PARTITION"
+"""An answer that the look at the cluster confirms: nothing is sent again."""
+
+EVERY = pytest.mark.parametrize("row", ERRORS.values(), ids=ERRORS)
+
+
+def applied(row: KafkaError, times: int | None) -> tuple[Outcome, Outcome]:
+    """Create two topics, the first of which is refused; give both outcomes."""
+    on = Bench(MemoryCluster(), state(), pace=Limits(max_attempts=3))
+    on.cluster.refuse(row.name, on="a", call="create_topics", times=times)
+    declared = [resource(f"kafka_topic.{name}", topic(name), line=7) for name in "ab"]
+    outcomes = on.apply(on.plan(declared))
+    return outcomes["a"], outcomes["b"]
+
+
+@EVERY
+def test_an_item_that_is_always_refused_gets_the_outcome_of_its_row_and_stops_nobody(
+    row: KafkaError,
+) -> None:
+    """K919-11."""
+    found, neighbour = applied(row, None)
+    status, attempts = FOR_EVER[row.handling]
+    wanted = 1 if row.name == TRUE_OF_A_NEW_TOPIC else attempts or found.attempts
+    assert (found.status, found.attempts) == (status, wanted)
+    assert neighbour.status is Status.APPLIED
+    if status is not Status.APPLIED:
+        assert found.refusal is not None
+        assert (found.refusal.error, found.refusal.code) == (row.name, row.code)
+
+
+@EVERY
+def test_an_item_that_is_refused_once_is_sent_again_where_that_helps(row: KafkaError) -> None:
+    found, _ = applied(row, 1)
+    helps = row.handling in ENDS_WELL and row.name != TRUE_OF_A_NEW_TOPIC
+    assert (found.status is Status.APPLIED) is helps
+
+
+@EVERY
+def test_text_and_json_carry_name_message_place_whether_it_passes_attempts_and_time(
+    row: KafkaError,
+) -> None:
+    """K4-05, K4-25; issue 4, item 3."""
+    found, _ = applied(row, None)
+    if found.status is Status.APPLIED:
+        return
+    text = views.apply_text([found], PLAIN)
+    data: Any = item_data(found)
+    error = data["error"]
+    message = found.refusal.message if found.refusal else ""
+    assert message
+    assert (error["name"], error["code"], error["message"]) == (row.name, row.code, message)
+    assert (data["file"], data["line"]) == ("main.tf", 7)
+    assert (data["attempts"], data["ms"]) == (found.attempts, found.elapsed_ms)
+    assert f"{row.name}: {message}" in text
+    assert "main.tf:7" in text
+    passes = "retriable" if error["retriable"] else "not retriable"
+    assert f"({passes}, {found.attempts} attempt" in text
+    assert f"{found.elapsed_ms:,} ms" in text
+    assert "hint: " in text

@@ -1,0 +1,103 @@
+"""A broker that takes a question and never answers: the wait keeps its bound all the same."""
+
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+
+import pytest
+
+from kplan.apply.apply import apply_plan
+from kplan.apply.limits import ApplyContext, Limits
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.specs import ClusterDescription, TopicDescription
+from kplan.kinds import KINDS
+from kplan.model.errors import StateError
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Plan
+from kplan.model.refusal import Refusal
+from tests.applying import Bench, Memory
+from tests.values import resource, state, topic
+
+
+class Wall:
+    """Real time."""
+
+    def now(self) -> float:
+        """Tell it."""
+        return time.monotonic()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+        time.sleep(seconds)
+
+
+class Hanging(MemoryCluster):
+    """Three brokers; questions to number 3 hang until the test is over, or fail oddly."""
+
+    over: threading.Event
+    is_odd = False
+    describes = True
+
+    def describe(self) -> ClusterDescription:
+        if not self.describes:
+            self.over.wait()
+        return super().describe()
+
+    def topics(
+        self, names: Collection[str] | None = None, *, broker: int | None = None
+    ) -> Mapping[str, TopicDescription | Refusal]:
+        if broker == 3 and self.is_odd:
+            raise StateError("odd")
+        if broker == 3:
+            self.over.wait()
+        return super().topics(names, broker=broker)
+
+
+@contextmanager
+def hanging() -> Iterator[Hanging]:
+    cluster = Hanging()
+    cluster.over = threading.Event()
+    try:
+        yield cluster
+    finally:
+        cluster.over.set()
+
+
+def planned(cluster: MemoryCluster) -> Plan:
+    return Bench(cluster, state()).plan([resource("kafka_topic.a", topic("a"))])
+
+
+def applied(cluster: MemoryCluster, plan: Plan, visible_s: float = 0.3, **given: object) -> Outcome:
+    means = ApplyContext(cluster, KINDS, Wall(), Memory(), Limits(visible_s=visible_s), **given)  # type: ignore[arg-type] # is_stopped
+    (outcome,) = apply_plan(plan, means)
+    return outcome
+
+
+@pytest.mark.parametrize("describes", [True, False])
+def test_a_request_that_hangs_does_not_hold_the_wait(*, describes: bool) -> None:
+    """Item 4: the budget holds; what one broker does not tell stays unverified."""
+    with hanging() as cluster:
+        plan = planned(cluster)
+        cluster.describes = describes
+        begun = time.monotonic()
+        outcome = applied(cluster, plan)
+        assert time.monotonic() - begun < 5
+    assert (outcome.status, outcome.is_verified) == (Status.APPLIED, False)
+
+
+def test_whoever_asks_to_stop_is_heard_while_a_request_hangs() -> None:
+    with hanging() as cluster:
+        plan = planned(cluster)
+        begun = time.monotonic()
+        until = begun + 1.0
+        outcome = applied(cluster, plan, 60, is_stopped=lambda: time.monotonic() > until)
+        assert time.monotonic() - begun < 10
+    assert not outcome.is_verified
+
+
+def test_what_is_no_answer_of_a_broker_is_not_passed_over() -> None:
+    with hanging() as cluster:
+        cluster.is_odd = True
+        with pytest.raises(StateError, match="odd"):
+            applied(cluster, planned(cluster))

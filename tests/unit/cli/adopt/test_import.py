@@ -1,0 +1,72 @@
+"""`kplan import` in its three ways."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.specs import NewTopic
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
+
+TFSTATE = Path(__file__).parents[2] / "workflow" / "fixtures" / "terraform.tfstate"
+NO_CHANGES = "No changes. Your infrastructure matches the configuration."
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> MemoryCommand:
+    return memory_command(tmp_path, capsys, monkeypatch)
+
+
+def test_a_whole_cluster_is_taken_over_into_an_empty_folder(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
+    for each in ("main.tf", "state"):
+        path = desk.folder / each
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    told = desk.run("import", "-all", "-generate-config=cluster.tf")
+    assert told == (
+        "Their configuration is in cluster.tf; the next plan is empty.\n\n"
+        "Import successful: 1 kafka_acl, 2 kafka_topic owned now.\n"
+    )
+    assert NO_CHANGES in desk.run("plan", "-detailed-exitcode")
+    again = desk.run("import", "-all", "-generate-config=more.tf")
+    assert again == "There was nothing to take over.\n"
+
+
+def test_what_was_left_out_is_told(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
+    desk.cluster.seed([NewTopic("secret", 1, 1)])
+    desk.cluster.without_authorizer()
+    told = desk.run("import", "-all", "-prefix=s", "-generate-config=x.tf")
+    assert "Left out: all kafka_acl: " in told
+    assert "Import successful: 1 kafka_topic owned now." in told
+
+
+def test_a_state_of_terraform_is_taken_over(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
+    Path("state/kplan.json").unlink()
+    shutil.copy(TFSTATE, "terraform.tfstate")
+    told = desk.run("import", "-from-tfstate=terraform.tfstate")
+    assert "Terraform must not apply this folder any more." in told
+    assert "Left out: kafka_vault_secret.app: kplan does not know kafka_vault_secret." in told
+    assert "Import successful: 1 kafka_acl, 2 kafka_topic owned now." in told
+    assert "to destroy" not in desk.run("plan")
+    assert "no.tfstate cannot be read" in desk.run_failing("import", "-from-tfstate=no.tfstate")
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ([], "Say what to take over"),
+        (["kafka_topic.a"], "An import takes an ADDRESS and the ID"),
+        (["-all"], "-all and -generate-config=FILE go together."),
+        (["kafka_topic.a", "a", "-all"], "Say what to take over"),
+        (["kafka_topic.a", "a", "-generate-config=x.tf"], "go together."),
+        (["-from-tfstate=x", "-prefix=a"], "-prefix goes with -all."),
+    ],
+)
+def test_what_says_too_much_or_too_little_is_refused(
+    desk: MemoryCommand, typed: list[str], told: str
+) -> None:
+    assert told in desk.run_failing("import", *typed)

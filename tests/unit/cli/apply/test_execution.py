@@ -1,0 +1,76 @@
+"""Apply on the command line: resume, and what is said when a run is cut short."""
+
+from pathlib import Path
+
+import pytest
+
+from kplan.apply.limits import ApplyContext
+from kplan.model.outcome import Outcome
+from kplan.model.plan import Plan
+from tests.unit.cli.memory_command import MemoryCommand, memory_command, send_interrupt
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> MemoryCommand:
+    return memory_command(tmp_path, capsys, monkeypatch)
+
+
+def test_a_signal_ends_an_apply_between_requests_and_tells_the_command_that_goes_on(
+    desk: MemoryCommand,
+) -> None:
+    desk.cluster.before("create_acls", send_interrupt)
+    out = desk.run("apply", "-auto-approve", "-var-file=a.tfvars", code=1)
+    assert out == ""
+    (desk.folder / "a.tfvars").write_text("")
+    out = desk.run("apply", "-auto-approve", "-var-file=a.tfvars", code=130)
+    assert "Apply incomplete: 1 ok, 0 failed, 0 unknown, 2 not attempted." in out
+    assert "To go on: kplan apply -resume -var-file=a.tfvars" in out
+    desk.cluster.heal()
+    assert "Apply complete! Resources: 2 added" in desk.run("apply", "-resume")
+    assert "2 to add" not in desk.run("plan")
+
+
+def test_a_second_signal_names_the_way_on_too(desk: MemoryCommand) -> None:
+    desk.cluster.before("create_acls", send_interrupt)
+    desk.cluster.before("create_acls", send_interrupt)
+    err = desk.run_failing("apply", "-auto-approve", "-state=s.json", code=130)
+    assert "Stopped at once." in err
+    assert "kplan apply -resume -state=s.json" in err
+    desk.cluster.heal()
+    assert "To finish it: kplan apply -resume" in desk.run_failing("plan", "-state=s.json", code=0)
+    desk.run("apply", "-resume", "-state=s.json")
+
+
+def test_there_is_nothing_to_resume_where_nothing_was_interrupted(desk: MemoryCommand) -> None:
+    assert "there is nothing to resume" in desk.run_failing("apply", "-resume")
+
+
+@pytest.mark.parametrize("more", ["p.kplan", "-destroy", "-target=kafka_topic.t"])
+def test_resume_goes_with_nothing_that_would_change_what_was_approved(
+    desk: MemoryCommand, more: str
+) -> None:
+    assert "-resume does what was approved" in desk.run_failing("apply", "-resume", more)
+
+
+def test_values_of_variables_are_not_repeated_in_the_command(desk: MemoryCommand) -> None:
+    desk.write('variable "password" {\n  default = ""\n}\n', "variables.tf")
+    desk.cluster.before("create_acls", send_interrupt)
+    out = desk.run("apply", "-auto-approve", "-var", "password=hunter2", code=130)
+    assert "kplan apply -resume -var=password=..." in out
+
+
+@pytest.mark.parametrize(("given", "wanted"), [((), 2), (("-parallelism=7",), 7)])
+def test_as_many_requests_are_under_way_as_were_asked_for(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch, given: tuple[str, ...], wanted: int
+) -> None:
+    met: list[int] = []
+
+    def carry_out(_: Plan, means: ApplyContext) -> tuple[Outcome, ...]:
+        met.append(means.limits.in_flight)
+        return ()
+
+    monkeypatch.setattr("kplan.workflow.execution.apply_plan", carry_out)
+    desk.run("apply", "-auto-approve", *given)
+    assert met == [wanted]

@@ -1,0 +1,119 @@
+"""Who may do what, and what is odd about it, asked for by the command."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from kplan.report.documents.access import holders_data, holders_document, holdings_document
+from kplan.report.formats.text import text
+from kplan.report.look import PLAIN
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
+
+Capture = pytest.CaptureFixture[str]
+CONFIGURATION = """
+provider "kafka" {
+  super_users = ["User:root"]
+}
+resource "kafka_topic" "orders" {
+  name = "orders"
+}
+resource "kafka_acl" "reader" {
+  resource_type       = "Topic"
+  resource_name       = "orders"
+  acl_principal       = "User:billing"
+  acl_host            = "*"
+  acl_operation       = "Read"
+  acl_permission_type = "Allow"
+}
+"""
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> MemoryCommand:
+    found = memory_command(tmp_path, capsys, monkeypatch)
+    for each in tmp_path.glob("*.tf"):
+        each.unlink()
+    (tmp_path / "main.tf").write_text(CONFIGURATION)
+    return found
+
+
+def test_who_may_read_is_told_before_and_after_a_plan(desk: MemoryCommand) -> None:
+    asked = ("access", "who-can", "read", "topic:orders")
+    assert "billing" not in desk.run(*asked)
+    planned = desk.run(*asked, "-planned")
+    assert "User:billing" in planned
+    assert "ALLOW READ on TOPIC orders for User:billing" in planned
+    assert "User:root" in planned
+    desk.run("apply", "-auto-approve")
+    assert desk.run(*asked) == planned
+    holders = json.loads(desk.run(*asked, "-json"))["holders"]
+    assert [each["principal"] for each in holders] == ["User:root", "User:billing"]
+
+
+def test_an_answer_as_a_report_has_its_name_and_no_filter_of_changes(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
+    asked = ("access", "who-can", "read", "topic:orders")
+    desk.run(*asked, "-report=md=a.md", "-report=html=a.html")
+    for name in ("a.md", "a.html"):
+        told = (desk.folder / name).read_text()
+        assert "kplan access" in told
+        assert "because of" in told
+        assert "Groups of changes" not in told
+        assert 'id="filter"' not in told
+
+
+def test_super_users_that_nobody_can_name_are_told_in_every_answer() -> None:
+    told = ("who is super is not known",)
+    for document in (
+        holders_document("READ", ("TOPIC", "orders"), (), told),
+        holdings_document("User:app", (), told, is_super=False),
+    ):
+        assert told[0] in text(document, PLAIN)
+    assert holders_data("READ", ("TOPIC", "orders"), (), told) == {
+        "operation": "READ",
+        "resource_type": "TOPIC",
+        "resource_name": "orders",
+        "holders": [],
+        "unknown": list(told),
+    }
+
+
+def test_what_somebody_may_do_is_told_with_live_topics(desk: MemoryCommand) -> None:
+    desk.run("apply", "-auto-approve")
+    told = desk.run("access", "of", "User:billing")
+    assert "TOPIC orders" in told
+    assert "READ, DESCRIBE" in told
+    assert "1 live topic" in told
+    assert "may do nothing" in desk.run("access", "of", "User:nobody")
+    assert "is a super user" in desk.run("access", "of", "User:root")
+    data = json.loads(desk.run("access", "of", "User:billing", "-json"))
+    assert data["holdings"][0]["operations"] == ["READ", "DESCRIBE"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("who-can", "read", "orders"), '"orders" is no resource'),
+        (("who-can", "read", "topic:"), "Which topic?"),
+        (("who-can", "fly", "topic:orders"), 'Kafka never asks for "fly" on a topic'),
+        (("of", "billing"), "Write it as User:billing"),
+    ],
+)
+def test_a_question_that_makes_no_sense_is_refused(
+    desk: MemoryCommand, words: tuple[str, ...], said: str
+) -> None:
+    assert said in desk.run_failing("access", *words)
+
+
+def test_lint_tells_what_is_odd_with_its_place(desk: MemoryCommand) -> None:
+    desk.run("lint", "-detailed-exitcode", code=2)
+    assert "[KP407]" in desk.run_failing("lint", code=0)
+    assert json.loads(desk.run("lint", "-json"))["diagnostics"][0]["code"] == "KP407"
+
+
+def test_a_plan_tells_what_is_odd_about_what_it_brings(desk: MemoryCommand) -> None:
+    desk.write(CONFIGURATION.replace('resource_name       = "orders"', 'resource_name = "order"'))
+    assert "[KP405]" in desk.run_failing("plan", code=0)
+    desk.run("apply", "-auto-approve")
+    assert "[KP405]" not in desk.run_failing("plan", code=0)

@@ -1,0 +1,312 @@
+"""The verbs that tell what is on a cluster, in this process."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kplan.cluster.groups import GroupDescription, GroupMember
+from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.cluster.usage import PartitionUse, TopicUse
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
+
+TWO = 'provider "kafka" {\n  alias = "west"\n}\nprovider "kafka" {\n  alias = "east"\n}\n'
+
+
+def acl(kind: str, name: str, pattern: str = "LITERAL", who: str = "User:app") -> AclBinding:
+    return AclBinding(kind, name, pattern, who, "*", "READ", "ALLOW")
+
+
+ACLS = (
+    acl("TOPIC", "orders"),
+    acl("TOPIC", "orders-eu", who="User:other"),
+    acl("TOPIC", "ord", "PREFIXED"),
+    acl("TOPIC", "*", who="User:audit"),
+    acl("GROUP", "orders"),
+)
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> MemoryCommand:
+    found = memory_command(tmp_path, capsys, monkeypatch)
+    topics = (
+        NewTopic("orders", assignment=((1, 2), (2, 3)), config={"retention.ms": "5000"}),
+        NewTopic("payments", 1, 1),
+        NewTopic("secret", 1, 1),
+        NewTopic("__consumer_offsets", 1, 1),
+    )
+    found.cluster.seed(topics, ACLS)
+    found.cluster.hide("secret")
+    return found
+
+
+def tables(desk: MemoryCommand, *args: str) -> dict[str, list[dict[str, Any]]]:
+    found = json.loads(desk.run(*args, "-json"))["tables"]
+    return {name: table["rows"] for name, table in found.items()}
+
+
+def test_topics_are_listed_without_those_that_are_internal(desk: MemoryCommand) -> None:
+    """K4o-07."""
+    first, second = tables(desk, "topics", "list")["topics"]
+    assert first == {
+        "topic": "orders",
+        "partitions": 2,
+        "replication_factor": 2,
+        "own_configs": 1,
+        "internal": False,
+    }
+    assert (second["topic"], second["own_configs"]) == ("payments", 0)
+    assert "-internal shows them" in desk.run("topics", "list")
+
+
+def test_topics_are_listed_by_pattern_and_with_those_that_are_internal(desk: MemoryCommand) -> None:
+    rows = tables(desk, "topics", "list", "-internal")["topics"]
+    assert (rows[0]["topic"], rows[0]["internal"]) == ("__consumer_offsets", True)
+    rows = tables(desk, "topics", "list", "-match=*ord*")["topics"]
+    assert [each["topic"] for each in rows] == ["orders"]
+    assert "Nothing was found." in desk.run("topics", "list", "-match=nothing")
+
+
+def test_topics_whose_configs_are_hidden_are_listed_and_noted(desk: MemoryCommand) -> None:
+    desk.cluster.deny("DESCRIBE_CONFIGS", "TOPIC", "orders")
+    told = json.loads(desk.run("topics", "list", "-json"))
+    assert told["tables"]["topics"]["rows"][0]["own_configs"] is None
+    assert "Configs of topic orders cannot be read: TOPIC_AUTH" in told["notes"][0]
+
+
+def test_topics_are_described_with_replicas_and_configs(desk: MemoryCommand) -> None:
+    """K4o-06, K117-16."""
+    found = tables(desk, "topics", "describe", "orders", "orders")
+    (topic,) = found["topics"]
+    assert topic["topic_id"]
+    assert (topic["partitions"], topic["replication_factor"], topic["leaderless"]) == (2, 2, 0)
+    assert [(each["preferred_leader"], each["replicas"]) for each in found["partitions"]] == [
+        (1, "1, 2"),
+        (2, "2, 3"),
+    ]
+    own = {"topic": "orders", "config": "retention.ms", "value": "5000", "source": "topic"}
+    assert own in found["configs"]
+    assert "default" not in {each["source"] for each in found["configs"]}
+    assert "retention.ms" in desk.run("topics", "describe", "orders")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nope", "Topic nope cannot be read: UNKNOWN_TOPIC_OR_PARTITION"),
+        ("secret", "Topic secret cannot be read: TOPIC_AUTHORIZATION_FAILED"),
+        ("a b", '"a b" is no name of a topic: it contains'),
+        ("", '"" is no name of a topic: it is empty'),
+    ],
+)
+def test_topics_that_are_not_there_or_hidden_are_told(
+    desk: MemoryCommand, name: str, said: str
+) -> None:
+    assert said in desk.run_failing("topics", "describe", "orders", name)
+
+
+def test_all_topics_that_cannot_be_described_are_named_at_once(desk: MemoryCommand) -> None:
+    told = desk.run_failing("topics", "describe", "nope", "secret")
+    assert "Topic nope" in told
+    assert "Topic secret" in told
+
+
+def test_acls_are_listed_with_all_seven_fields(desk: MemoryCommand) -> None:
+    rows = tables(desk, "acl", "list")["acls"]
+    assert len(rows) == len(ACLS)
+    assert rows[0] == {
+        "resource_type": "GROUP",
+        "resource_name": "orders",
+        "pattern_type": "LITERAL",
+        "principal": "User:app",
+        "host": "*",
+        "operation": "READ",
+        "permission": "ALLOW",
+    }
+    assert "PREFIXED" in desk.run("acl", "list")
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (("-match=topic:orders",), ["*", "ord", "orders"]),
+        (("-match=topic:ordinary",), ["*", "ord"]),
+        (("-match=group:orders",), ["orders"]),
+        (("-match=cluster",), []),
+        (("-resource=topic:orders",), ["orders"]),
+        (("-resource=topic:*",), ["*"]),
+        (("-principal=User:app", "-match=topic:orders"), ["ord", "orders"]),
+        (("-principal=User:nobody",), []),
+    ],
+)
+def test_acls_are_listed_by_what_they_say_and_what_they_apply_to(
+    desk: MemoryCommand, options: tuple[str, ...], names: list[str]
+) -> None:
+    rows = tables(desk, "acl", "list", *options)["acls"]
+    assert [each["resource_name"] for each in rows] == names
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("-match=orders", '"orders" is no resource'),
+        ("-resource=topic:", "Which topic?"),
+        ("-principal=app", "Write it as User:app"),
+        ("-provider=west", "There is no connection kafka.west"),
+    ],
+)
+def test_a_filter_that_makes_no_sense_is_refused(
+    desk: MemoryCommand, option: str, said: str
+) -> None:
+    assert said in desk.run_failing("acl", "list", option)
+
+
+def test_acls_that_cannot_be_read_are_an_error_and_never_an_empty_list(desk: MemoryCommand) -> None:
+    desk.cluster.without_authorizer()
+    assert "SECURITY_DISABLED" in desk.run_failing("acl", "list")
+
+
+def test_the_cluster_tells_who_it_is(desk: MemoryCommand) -> None:
+    found = tables(desk, "cluster", "describe")
+    described = desk.cluster.describe()
+    (whole,) = found["cluster"]
+    assert (whole["principal"], whole["brokers"]) == (described.principal, 3)
+    assert [each["broker"] for each in found["brokers"]] == [1, 2, 3]
+    assert "127.0.0.1:9092" in desk.run("cluster", "describe")
+    assert desk.run("cluster", "id") == f"{described.cluster_id}\n"
+    told = json.loads(desk.run("cluster", "id", "-json"))
+    assert told == {"cluster_id": described.cluster_id}
+
+
+def test_one_of_several_clusters_is_asked_by_the_name_of_its_block(desk: MemoryCommand) -> None:
+    for each in desk.folder.glob("*.tf"):
+        each.unlink()
+    desk.write(TWO)
+    told = desk.run_failing("cluster", "id")
+    assert "There are kafka.east, kafka.west" in told
+    desk.run("cluster", "id", "-provider=west")
+    desk.write(TWO.partition("}")[0] + "}\n")
+    desk.run("cluster", "id")
+
+
+def test_reading_leaves_neither_state_nor_lock_nor_connection_behind(desk: MemoryCommand) -> None:
+    before = {*desk.folder.rglob("*")}
+    desk.run("topics", "list")
+    assert {*desk.folder.rglob("*")} == before
+    assert desk.cluster.is_closed
+
+
+def test_errors_are_explained_by_name_and_number(desk: MemoryCommand) -> None:
+    text = desk.run("errors", "explain", "not_controller", "36")
+    assert text.startswith("NOT_CONTROLLER (41)\n")
+    assert "What kplan does: send again after a pause.\nRetriable: yes.\n" in text
+    assert "\n\nTOPIC_ALREADY_EXISTS (36)\n" in text
+    (row,) = json.loads(desk.run("errors", "explain", "-json", "--", "-1"))["errors"]
+    assert (row["name"], row["retriable"]) == ("UNKNOWN_SERVER_ERROR", True)
+    assert "smaller requests" in desk.run("errors", "explain", "44")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("9999", 'kplan knows no error "9999" of Kafka'),
+        ("NOT_CONTROLER", "Did you mean NOT_CONTROLLER?"),
+    ],
+)
+def test_an_error_that_nobody_knows_is_told(desk: MemoryCommand, code: str, said: str) -> None:
+    assert said in desk.run_failing("errors", "explain", code)
+
+
+BILLING = GroupDescription(
+    "billing",
+    "consumer",
+    "consumer",
+    "Stable",
+    coordinator=2,
+    assignor="uniform",
+    members=(GroupMember("m-1", "app", "/10.0.0.1", assigned=(("orders", 0), ("orders", 1))),),
+    committed={("orders", 0): 40},
+    ends={("orders", 0): 42},
+)
+CONNECT = GroupDescription("connect", "classic", "connect", "Empty", coordinator=1)
+
+
+def test_groups_are_listed_with_type_state_and_coordinator(desk: MemoryCommand) -> None:
+    """K117-18."""
+    desk.cluster.join(BILLING)
+    desk.cluster.join(CONNECT)
+    first, second = tables(desk, "groups", "list")["groups"]
+    assert first == {
+        "group": "billing",
+        "type": "consumer",
+        "protocol": "consumer",
+        "state": "Stable",
+        "coordinator": 2,
+    }
+    assert second["group"] == "connect"
+    (only,) = tables(desk, "groups", "list", "-match=con*")["groups"]
+    assert only["protocol"] == "connect"
+
+
+def test_a_broker_that_does_not_list_its_groups_is_named_and_the_others_are_told(
+    desk: MemoryCommand,
+) -> None:
+    """K117-25, K117-08 and K117-09: a partial result is told, and never taken for the whole."""
+    desk.cluster.join(BILLING)
+    desk.cluster.join(CONNECT)
+    desk.cluster.go_down(2)
+    told = desk.run("groups", "list", code=4)
+    assert "Broker 2: BROKER_NOT_AVAILABLE" in told
+    assert "connect" in told
+    assert "billing" not in told
+    assert "Group billing cannot be read: GROUP_ID_NOT_FOUND" in desk.run_failing(
+        "groups", "describe", "billing"
+    )
+
+
+def test_groups_are_described_with_members_and_lag_per_partition(desk: MemoryCommand) -> None:
+    """K117-19."""
+    desk.cluster.join(BILLING)
+    found = tables(desk, "groups", "describe", "billing")
+    (group,) = found["groups"]
+    assert (group["members"], group["lag"], group["assignor"]) == (1, 2, "uniform")
+    (member,) = found["members"]
+    assert (member["client"], member["partitions"]) == ("app", "orders-0, orders-1")
+    assert [
+        (each["partition"], each["committed"], each["end"], each["lag"], each["member"])
+        for each in found["offsets"]
+    ] == [(0, 40, 42, 2, "m-1"), (1, None, None, None, "m-1")]
+
+
+def test_what_could_not_be_read_of_a_group_is_noted(desk: MemoryCommand) -> None:
+    desk.cluster.join(replace(CONNECT, unread=("offsets: no answer",), members=None))
+    told = desk.run("groups", "describe", "connect", code=4)
+    assert "Group connect: offsets: no answer." in told
+
+
+def test_offsets_of_topics_are_told_partition_by_partition(desk: MemoryCommand) -> None:
+    """K117-26."""
+    desk.cluster.use("orders", TopicUse({0: PartitionUse(3, 8, 1_700_000_000_000, 500, 1)}, ()))
+    first, second = tables(desk, "topics", "offsets", "orders")["offsets"]
+    assert first == {
+        "topic": "orders",
+        "partition": 0,
+        "start": 3,
+        "end": 8,
+        "offsets": 5,
+        "newest_record": "2023-11-14T22:13:20+00:00",
+    }
+    assert (second["end"], second["newest_record"]) == (0, None)
+    assert "Topic nope cannot be read" in desk.run_failing("topics", "offsets", "orders", "nope")
+
+
+def test_offsets_that_could_not_be_read_are_noted(desk: MemoryCommand) -> None:
+    unread = ("last offsets: no answer", "producers: denied")
+    desk.cluster.use("orders", TopicUse({0: PartitionUse()}, (), unread))
+    told = desk.run("topics", "offsets", "orders", code=4)
+    assert "Topic orders: last offsets: no answer." in told
+    assert "producers" not in told

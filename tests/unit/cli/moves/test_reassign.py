@@ -1,0 +1,297 @@
+"""`kplan reassign` and `kplan elect` as somebody types them (K4o-08 to K4o-13, K201-10)."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kplan.cli.terminal import Terminal
+from kplan.cluster.groups import GroupDescription
+from kplan.cluster.specs import ConfigAlteration, ConfigSource, NewTopic, TopicDescription
+from kplan.cluster.usage import PartitionUse, TopicUse
+from kplan.kinds.topic_value import THROTTLED_REPLICAS
+from kplan.model.refusal import Refusal
+from tests.unit.cli.memory_command import MemoryCommand, memory_command, send_interrupt
+
+POLICY = """
+policy "three_copies" {
+  on   = ["alter"]
+  kind = "kafka_topic"
+  deny {
+    condition = requested.replication_factor < 3
+    message   = "never below 3"
+  }
+}
+"""
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> MemoryCommand:
+    found = memory_command(tmp_path, capsys, monkeypatch)
+    found.write("")
+    found.cluster.seed([NewTopic("a", assignment=((1, 2), (2, 3))), NewTopic("b", 1, 1)])
+    found.cluster.use("a", TopicUse({0: PartitionUse(0, 10, 0, 2048, 0)}, groups=()))
+    return found
+
+
+def file(desk: MemoryCommand, rows: object, name: str = "moves.json") -> str:
+    desk.write(json.dumps({"version": 1, "partitions": rows}), name)
+    return name
+
+
+def move(topic: str, partition: int, *replicas: int) -> dict[str, object]:
+    return {"topic": topic, "partition": partition, "replicas": list(replicas)}
+
+
+def described(desk: MemoryCommand, name: str) -> TopicDescription:
+    found = desk.cluster.topics([name])[name]
+    assert isinstance(found, TopicDescription)
+    return found
+
+
+def test_what_is_exported_is_imported_again(desk: MemoryCommand) -> None:
+    before = desk.run("reassign", "export", "-match=a")
+    assert json.loads(before)["partitions"][0] == {
+        "topic": "a",
+        "partition": 0,
+        "replicas": [1, 2],
+        "log_dirs": ["any", "any"],
+    }
+    desk.write(before, "before.json")
+    assert "stand there already" in desk.run("reassign", "import", "before.json", "-dry-run")
+    moves = file(desk, [move("a", 0, 3, 2), move("a", 1, 2, 1)])
+    told = desk.run("reassign", "import", moves, "-auto-approve")
+    assert 'kafka_topic.reassign["a"]' in told
+    assert "KP2214 copies 0 bytes to broker 1, 2,048 bytes to broker 3" in told
+    assert "moves 2 KiB: broker 1 -2 KiB, broker 3 +2 KiB\n" in told
+    assert described(desk, "a").assignment == ((3, 2), (2, 1))
+    assert described(desk, "a").leaders == (3, 2)
+    assert '"completed"' in desk.run("reassign", "status", moves, "-json")
+    desk.run("reassign", "import", "before.json", "-auto-approve")
+    assert desk.run("reassign", "export", "-match=a") == before
+
+
+def test_a_dry_run_moves_nothing_and_nobody_to_ask_is_an_error(desk: MemoryCommand) -> None:
+    moves = file(desk, [move("a", 0, 3, 2)])
+    assert "1 to change" in desk.run("reassign", "import", moves, "-dry-run")
+    assert desk.cluster.count("reassign") == 0
+    assert "cannot be approved" in desk.run_failing("reassign", "import", moves)
+
+
+def test_a_move_is_asked_for_and_a_no_moves_nothing(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Terminal, "can_ask", True)
+    monkeypatch.setattr(Terminal, "ask", lambda *_: "no")
+    moves = file(desk, [move("a", 0, 3, 2)])
+    assert "Cancelled: nothing was changed." in desk.run_failing("reassign", "import", moves)
+    assert desk.cluster.count("reassign") == 0
+
+
+def test_what_a_killed_import_left_is_taken_away_by_the_same_command(desk: MemoryCommand) -> None:
+    left = dict.fromkeys(THROTTLED_REPLICAS, "0:1")
+    desk.cluster.alter_topic_configs([ConfigAlteration("a", left)])
+    moves = file(desk, [move("a", 0, 1, 2)])
+    desk.run("reassign", "import", moves, "-dry-run")
+    assert own_keys(desk) == set(THROTTLED_REPLICAS)
+    assert "stand there already" in desk.run("reassign", "import", moves, "-auto-approve")
+    assert own_keys(desk) == set()
+
+
+def own_keys(desk: MemoryCommand) -> set[str]:
+    found = desk.cluster.topic_configs(["a"])["a"]
+    assert not isinstance(found, Refusal)
+    return {key for key, each in found.items() if each.source is ConfigSource.TOPIC}
+
+
+def test_policies_see_the_topic_as_it_will_be(desk: MemoryCommand) -> None:
+    """K201-10: Kafka asks nobody about a reassignment; kplan does."""
+    desk.write(POLICY)
+    fewer, more = move("a", 0, 1), move("b", 0, 1, 2, 3)
+    moves = file(desk, [fewer, move("a", 1, 2), more])
+    desk.run("reassign", "import", moves, "-auto-approve", code=1)
+    assert described(desk, "a").assignment == ((1, 2), (2, 3))
+    assert described(desk, "b").assignment == ((1, 2, 3),)
+
+
+def test_status_tells_how_far_each_partition_is(desk: MemoryCommand) -> None:
+    """K4o-10: -1, 0 and 1 by name, and as exit codes."""
+    desk.cluster.move_slowly(9)
+    desk.cluster.reassign({("a", 0): (3, 2)})
+    found = json.loads(desk.run("reassign", "status", "-json"))
+    (row,) = found["tables"]["partitions"]["rows"]
+    assert (row["from"], row["to"], row["bytes_left"]) == ("2, 1", "3, 2", 2048)
+    running = file(desk, [move("a", 0, 3, 2), move("a", 1, 2, 3)])
+    found = json.loads(desk.run("reassign", "status", running, "-json", code=2))
+    rows = found["tables"]["partitions"]["rows"]
+    assert [row["status"] for row in rows] == ["in_progress", "completed"]
+    failing = file(desk, [move("a", 1, 1, 3), move("gone", 0, 1), move("b", 7, 1)])
+    found = json.loads(desk.run("reassign", "status", failing, "-json", code=4))
+    assert {row["status"] for row in found["tables"]["partitions"]["rows"]} == {"failed"}
+
+
+def test_what_moves_is_taken_back(desk: MemoryCommand) -> None:
+    """K4o-11."""
+    desk.cluster.move_slowly(9)
+    desk.cluster.reassign({("a", 0): (3, 2), ("b", 0): (2,)})
+    told = desk.run("reassign", "cancel", file(desk, [move("a", 0, 3, 2)]))
+    assert "cancelled" in told
+    assert list(desk.cluster.reassignments()) == [("b", 0)]
+    desk.run("reassign", "cancel", "-all")
+    assert "No replicas are being moved." in desk.run("reassign", "cancel", "-all")
+    assert set(described(desk, "a").assignment[0]) == {1, 2}
+    assert "Cancel which moves?" in desk.run_failing("reassign", "cancel")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("nothing", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
+        ("[]", 'has no list "partitions"'),
+        ('{"partitions": []}', 'has no list "partitions"'),
+        ('{"partitions": [3]}', "is no object"),
+        ('{"partitions": [{"topic": "a", "partition": -1}]}', "has no topic, or no number"),
+        ('{"partitions": [{"topic": "a", "partition": 0}]}', "has no list of broker ids"),
+        (
+            '{"partitions": [{"topic": "a", "partition": 0, "replicas": [1, 1]}]}',
+            "names a broker twice",
+        ),
+        (
+            (
+                '{"partitions": [{"topic": "a", "partition": 9, "replicas": [1, 8]},'
+                ' {"topic": "c", "partition": 0, "replicas": [1]}]}'
+            ),
+            "a has no partition 9; a:9 names broker 8, which is not there; topic c is not there",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_followed_is_told(desk: MemoryCommand, text: str, told: str) -> None:
+    desk.write(text, "moves.json")
+    assert told in desk.run_failing("reassign", "import", "moves.json", "-auto-approve")
+    assert "cannot be read" in desk.run_failing("reassign", "import", "none.json", "-auto-approve")
+
+
+def test_a_rate_that_is_none_is_told(desk: MemoryCommand) -> None:
+    moves = file(desk, [move("a", 0, 3, 2)])
+    told = desk.run_failing("reassign", "import", moves, "-auto-approve", "-throttle=fast")
+    assert "-throttle=fast is no rate" in told
+
+
+def test_first_replicas_lead_again(desk: MemoryCommand) -> None:
+    """K4o-12, K4o-13."""
+    desk.cluster.go_down(1)
+    desk.cluster.come_back()
+    assert described(desk, "a").leaders == (2, 2)
+    told = desk.run("elect", "preferred", "-all")
+    assert "leader == preferred: " in told
+    assert described(desk, "a").leaders == (1, 2)
+    assert "No partition needs an election." in desk.run("elect", "preferred", "-all")
+    assert "not needed" in desk.run("elect", "preferred", file(desk, [move("a", 0)]))
+    desk.run("elect", "preferred", file(desk, [move("a", 7)]), code=1)
+    assert "Which partitions?" in desk.run_failing("elect", "preferred")
+
+
+def test_an_unclean_election_takes_an_option_and_a_yes(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "-allow-unclean" in desk.run_failing("elect", "unclean", "-all", "-auto-approve")
+    moves = file(desk, [move("a", 0)])
+    assert "cannot be approved" in desk.run_failing("elect", "unclean", moves, "-allow-unclean")
+    monkeypatch.setattr(Terminal, "can_ask", True)
+    monkeypatch.setattr(Terminal, "ask", lambda *_: "no")
+    desk.run_failing("elect", "unclean", moves, "-allow-unclean")
+    assert desk.cluster.count("elect_leaders") == 0
+    monkeypatch.setattr(Terminal, "ask", lambda *_: "yes")
+    assert "not needed" in desk.run("elect", "unclean", moves, "-allow-unclean")
+
+
+def test_an_unclean_election_tells_what_is_lost_as_far_as_anybody_knows(
+    desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S11: what a group had read and is gone is the least that is lost."""
+    monkeypatch.setattr(desk.cluster, "elect_leaders", lambda keys, _: dict.fromkeys(keys))
+    args = ("elect", "unclean", file(desk, [move("a", 0)]), "-allow-unclean", "-auto-approve")
+    told = desk.run(*args)
+    assert "a:0 goes on at offset 10: what a former leader had from there on is lost." in told
+    assert "Nobody who runs can tell how many records are lost." in told
+    group = GroupDescription("billing", "classic", "consumer", "Empty", 1)
+    desk.cluster.join(replace(group, committed={("a", 0): 25, ("b", 0): 1}))
+    found = json.loads(desk.run(*args, "-json"))
+    assert found["tables"]["partitions"]["rows"][0]["end_offset"] == 10
+    (said,) = [each for each in found["notes"] if "billing" in each]
+    assert "had read a:0 up to 25: at least 15 records are lost" in said
+    assert not [each for each in found["notes"] if "Nobody" in each]
+    desk.cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="group_names")
+    assert "Nobody who runs can tell" in desk.run(*args)
+
+
+TOPIC = """
+resource "kafka_topic" "a" {
+  name               = "a"
+  partitions         = 2
+  replication_factor = 3
+}
+"""
+
+
+def test_a_saved_plan_moves_replicas_as_it_was_reviewed(desk: MemoryCommand) -> None:
+    desk.write(TOPIC)
+    desk.run("plan", "-out=moves.kplan")
+    desk.run("apply", "moves.kplan")
+    assert [len(each) for each in described(desk, "a").assignment] == [3, 3]
+    desk.run("plan", "-detailed-exitcode")
+    desk.run("drift")
+
+
+def test_a_move_that_was_stopped_is_resumed_from_where_it_stands(desk: MemoryCommand) -> None:
+    """K4o-14: what is placed by kplan is placed anew from what stands by now."""
+    placed = '  placement          = { strategy = "rack-aware" }\n}\n'
+    desk.write(TOPIC.replace("= 3", "= 2").replace("}\n", placed))
+    desk.cluster.reassign({("a", 0): (1, 2), ("a", 1): (1, 2)})
+    desk.run("apply", "-auto-approve")
+    desk.cluster.reassign({("a", 0): (1,), ("a", 1): (1,)})
+    desk.cluster.move_slowly(2)
+    desk.cluster.before("elect_leaders", lambda: pytest.fail("not finished"))
+    seen: list[int] = []
+
+    def stop_at_the_second() -> None:
+        seen.append(1)
+        if len(seen) == 2:
+            send_interrupt()
+        desk.cluster.before("reassign", stop_at_the_second)
+
+    desk.cluster.before("reassign", stop_at_the_second)
+    desk.run("apply", "-auto-approve", "-move-batch=1", code=130)
+    desk.cluster.heal()
+    desk.run("apply", "-resume")
+    assert [len(each) for each in described(desk, "a").assignment] == [2, 2]
+    desk.run("plan", "-detailed-exitcode")
+
+
+def test_what_is_being_moved_is_imported_without_its_throttles(desk: MemoryCommand) -> None:
+    throttle = {"leader.replication.throttled.replicas": "0:1", "retention.ms": "9"}
+    desk.cluster.alter_topic_configs([ConfigAlteration("b", throttle)])
+    desk.run("import", "-all", "-generate-config=found.tf")
+    written = (desk.folder / "found.tf").read_text(encoding="utf-8")
+    assert "retention.ms" in written
+    assert "throttled" not in written
+
+
+@pytest.mark.parametrize("again", [("apply", "-resume"), ("apply", "-auto-approve")])
+def test_throttles_go_also_where_the_move_ended_without_us(
+    desk: MemoryCommand, again: tuple[str, ...]
+) -> None:
+    """S10: kplan was gone when the last replica arrived."""
+    desk.write(TOPIC)
+    desk.cluster.move_slowly(3)
+    desk.cluster.before("reassign", send_interrupt)
+    desk.run("apply", "-auto-approve", code=130)
+    while desk.cluster.reassignments():
+        pass
+    assert own_keys(desk) == set(THROTTLED_REPLICAS)
+    desk.run(*again)
+    assert own_keys(desk) == set()

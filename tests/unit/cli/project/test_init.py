@@ -1,0 +1,122 @@
+"""`kplan init` begins a project: it is planned, and its pipelines type commands of kplan."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from check_jsonschema import main as schemas
+from click.testing import CliRunner
+from pre_commit.clientlib import load_config
+
+from kplan.cli.project.init import Pipeline, project_files
+from tests.docs.test_pipelines import parse, typed
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
+
+Capture = pytest.CaptureFixture[str]
+OWN = {"kplan.hcl", ".gitignore", ".pre-commit-config.yaml"}
+WRITTEN = {
+    "github": {f".github/workflows/kplan-{each}.yml" for each in ("plan", "apply", "drift")},
+    "gitlab": {".gitlab-ci.yml"},
+    "jenkins": {"Jenkinsfile"},
+    "none": set(),
+}
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> MemoryCommand:
+    found = memory_command(tmp_path, capsys, monkeypatch)
+    (tmp_path / "main.tf").unlink()
+    return found
+
+
+def there(folder: Path) -> set[str]:
+    return {str(each.relative_to(folder)) for each in folder.rglob("*") if each.is_file()}
+
+
+@pytest.mark.parametrize("ci", WRITTEN)
+def test_a_project_is_begun_with_the_pipeline_that_is_asked_for(
+    desk: MemoryCommand, ci: str
+) -> None:
+    told = desk.run("init", f"-ci={ci}")
+    assert there(desk.folder) == OWN | WRITTEN[ci]
+    assert all(f"Written: {each}\n" in told for each in OWN | WRITTEN[ci])
+    assert "kplan is ready.\nFiles: kplan.hcl\nResources: 2\n" in told
+
+
+def test_a_new_project_is_formatted_planned_applied_and_has_no_drift(desk: MemoryCommand) -> None:
+    assert "kplan-plan.yml" in desk.run("init")
+    assert desk.run("fmt", "-check") == ""
+    assert desk.run("validate").startswith("Success!")
+    one = "-var=replication_factor=1"
+    assert "Plan: 2 to add, 0 to change, 0 to destroy." in desk.run("plan", one)
+    desk.run("apply", "-auto-approve", one)
+    assert "No changes." in desk.run("plan", "-detailed-exitcode", one)
+    desk.run("drift", one)
+
+
+@pytest.mark.parametrize("pipeline", Pipeline)
+def test_every_command_of_a_new_pipeline_is_one_of_kplan_and_for_this_folder(
+    pipeline: Pipeline, tmp_path: Path
+) -> None:
+    for name, text in project_files(pipeline).items():
+        assert "kafka/" not in text.replace("kplan/kplan/", ""), name
+        file = tmp_path / Path(name).name
+        file.write_text(text)
+        if file.suffix in {".yml", ".yaml"}:
+            assert isinstance(yaml.safe_load(text), dict)
+        if pipeline in {Pipeline.GITLAB, Pipeline.JENKINS} and name not in OWN:
+            verbs = {parse(each) for each in typed(file)}
+            assert {"validate", "plan", "apply", "drift"} <= verbs
+    for text in project_files(pipeline).values():
+        assert not re.search(r"chdir=kafka|directory: kafka|cd kafka", text)
+
+
+@pytest.mark.parametrize("pipeline", ["github", "gitlab"])
+def test_a_new_pipeline_holds_before_the_schema_of_its_service(
+    desk: MemoryCommand, pipeline: str
+) -> None:
+    desk.run("init", f"-ci={pipeline}")
+    schema = {"github": "github-workflows", "gitlab": "gitlab-ci"}[pipeline]
+    files = [str(desk.folder / each) for each in sorted(WRITTEN[pipeline])]
+    result = CliRunner().invoke(schemas, [f"--builtin-schema=vendor.{schema}", *files])
+    assert result.exit_code == 0, result.output
+
+
+def test_pre_commit_takes_the_hooks_of_a_new_project(desk: MemoryCommand) -> None:
+    desk.run("init")
+    assert load_config(desk.folder / ".pre-commit-config.yaml")["repos"]
+
+
+def test_hooks_of_a_new_project_are_hooks_that_kplan_offers() -> None:
+    offered = {
+        each["id"]
+        for each in yaml.safe_load(
+            (Path(__file__).parents[4] / ".pre-commit-hooks.yaml").read_text()
+        )
+    }
+    config = yaml.safe_load(project_files(Pipeline.NONE)[".pre-commit-config.yaml"])
+    assert {each["id"] for each in config["repos"][0]["hooks"]} <= offered
+
+
+def test_nothing_is_written_over_and_then_nothing_is_written_at_all(desk: MemoryCommand) -> None:
+    (desk.folder / ".gitignore").write_text("mine\n")
+    assert ".gitignore is there already" in desk.run_failing("init")
+    assert there(desk.folder) == {".gitignore"}
+    assert (desk.folder / ".gitignore").read_text() == "mine\n"
+
+
+def test_where_something_is_declared_only_a_pipeline_that_is_asked_for_is_added(
+    desk: MemoryCommand,
+) -> None:
+    desk.write('provider "kafka" {}\n')
+    assert "Written" not in desk.run("init")
+    assert there(desk.folder) == {"main.tf"}
+    assert "Written: Jenkinsfile\n" in desk.run("init", "-ci=jenkins")
+    assert there(desk.folder) == {"main.tf", "Jenkinsfile"}
+    assert "Jenkinsfile is there already" in desk.run_failing("init", "-ci=jenkins")
+
+
+def test_a_pipeline_nobody_knows_is_refused(desk: MemoryCommand) -> None:
+    assert "'travis'" in desk.run_failing("init", "-ci=travis")
+    assert there(desk.folder) == set()

@@ -1,0 +1,106 @@
+"""Verbs on the state and its lock: what they write, and their exit codes."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.specs import TopicRef
+from kplan.state.file import read_state
+from kplan.state.holder import this_run
+from kplan.state.lock import locked, note_path
+from tests.unit.cli.memory_command import MemoryCommand, memory_command
+
+STATE = Path("state/kplan.json")
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> MemoryCommand:
+    found = memory_command(tmp_path, capsys, monkeypatch)
+    found.run("apply", "-auto-approve")
+    return found
+
+
+def test_a_state_is_pulled_and_pushed(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = desk.run("state", "pull")
+    assert told == STATE.read_text()
+    Path("copy.json").write_text(told)
+    assert desk.run("state", "push", "copy.json") == (
+        "The state is at serial 1 and owns 3 objects.\n"
+    )
+    desk.run("state", "rm", "kafka_acl.read")
+    assert "It is no later state" in desk.run_failing("state", "push", "copy.json")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(told.encode())))
+    assert desk.run("state", "push", "-force", "-") == (
+        "Ownership:\n  + kafka_acl.read\n\nThe state is at serial 3 and owns 3 objects.\n"
+    )
+    assert "no.json cannot be read" in desk.run_failing("state", "push", "no.json")
+
+
+def test_the_history_is_listed_and_gone_back_to(desk: MemoryCommand) -> None:
+    desk.run("state", "rm", "kafka_acl.read")
+    head, newest, oldest = desk.run("state", "history").splitlines()
+    assert head.split() == ["serial", "written", "objects", "change"]
+    assert (newest.split()[0], newest.split()[2:]) == ("2", ["2", "-1", "current"])
+    assert oldest.split()[0] == "1"
+    found = json.loads(desk.run("state", "history", "-json"))
+    assert found[1]["differences"]["removed"] == ["kafka_acl.read"]
+    assert "would own 3 objects" in desk.run("state", "restore", "-dry-run", "1")
+    assert "is at serial 3 and owns 3 objects" in desk.run("state", "restore", "1")
+    assert "There is no backup of serial 9" in desk.run_failing("state", "restore", "9")
+
+
+def test_verify_tells_by_its_exit_code_whether_all_is_there(desk: MemoryCommand) -> None:
+    assert "3 of 3 objects as last applied." in desk.run("state", "verify")
+    desk.cluster.delete_topics([TopicRef("payments")])
+    told = desk.run("state", "verify", code=2)
+    assert 'kafka_topic.t["payments"]  gone' in told
+    assert "2 of 3 objects as last applied, 1 gone." in told
+    found = json.loads(desk.run("state", "verify", "-json", code=2))
+    assert [each["standing"] for each in found["objects"]] == ["as_applied", "as_applied", "gone"]
+
+
+def test_verify_fails_where_it_cannot_be_told(desk: MemoryCommand) -> None:
+    desk.cluster.hide("orders")
+    assert "hidden from us" in desk.run("state", "verify", code=1)
+
+
+def test_a_lost_state_is_rebuilt_after_a_yes_only(desk: MemoryCommand) -> None:
+    before = STATE.read_bytes()
+    STATE.unlink()
+    assert "3 objects to own." in desk.run("state", "rebuild", "-dry-run")
+    assert not STATE.exists()
+    assert "cannot be approved" in desk.run_failing("state", "rebuild")
+    assert f"The state in {STATE} is written." in desk.run("state", "rebuild", "-auto-approve")
+    state = read_state(STATE)
+    assert state is not None
+    assert [str(each.address) for each in state.owned.values()] == [
+        each["address"] for each in json.loads(before)["resources"]
+    ]
+    again = desk.run("state", "rebuild", "-auto-approve")
+    assert "3 objects owned already will stay so." in again
+    assert "Nothing to own was found." in again
+
+
+def test_a_damaged_state_is_named_before_it_is_replaced(desk: MemoryCommand) -> None:
+    STATE.write_text("")
+    told = " ".join(desk.run("state", "rebuild", "-auto-approve").split())
+    assert "cannot be read and will be replaced: state/kplan.json: It is empty." in told
+    desk.run("plan", "-detailed-exitcode", code=2)  # the outputs were in the state that is lost
+
+
+def test_the_lock_tells_who_holds_it(desk: MemoryCommand) -> None:
+    assert desk.run("lock", "status") == f"The state in {STATE} is not locked.\n"
+    run = this_run("apply")
+    with locked(STATE, run, 0, lambda _: None):
+        assert f"is locked by apply by {run.who}" in desk.run("lock", "status")
+        found = json.loads(desk.run("lock", "status", "-json"))
+        assert (found["locked"], found["holder"]["id"]) == (True, run.id)
+        note = note_path(STATE).read_text()
+    note_path(STATE).write_text(note.replace(f'"pid": {run.pid}', '"pid": 4194305'))
+    assert "is dead" in desk.run("lock", "status")
+    assert json.loads(desk.run("lock", "status", "-json"))["dead"] is True

@@ -1,0 +1,158 @@
+"""What is told while an apply or the start of a sandbox goes on."""
+
+import io
+import json
+from contextlib import AbstractContextManager, nullcontext
+
+from kplan.cli.signals import Signals
+from kplan.cli.terminal import Terminal
+from kplan.cli.watcher import MAX_CHANGE_LINES, ApplyWatcher, SandboxWatcher, StreamWatcher
+from kplan.model.address import Address
+from kplan.model.outcome import Outcome, Status
+from kplan.model.plan import Action, Batch, Change, Step
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity
+from kplan.report.look import PLAIN
+from kplan.sandbox import progress as sandbox
+
+
+class Told:
+    """A progress that remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.stages: list[tuple[str, int | None]] = []
+        self.done = 0
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        self.stages.append((name, total))
+        self.done = 0
+
+    def advance(self, done: int = 1) -> None:
+        self.done += done
+
+    def tasks(self, done: int, total: int) -> None:
+        self.stages[-1] = (self.stages[-1][0], total)
+        self.done = done
+
+    def note(self, text: str) -> None:
+        self.lines.append(text)
+
+    def pause(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+
+def change(name: str, action: Action = Action.CREATE) -> Change:
+    address = Address("kafka_topic", "events", name)
+    return Change(address, "kafka_topic", Identity(name), action, None, object())
+
+
+def batch(size: int) -> Batch:
+    changes = tuple(change(f"t{number}") for number in range(size))
+    return Batch("kafka_topic", Step(40, "create_topics"), changes)
+
+
+def test_every_change_of_a_small_batch_has_a_line() -> None:
+    told = Told()
+    watcher, sent = ApplyWatcher(told, Signals(), PLAIN), batch(2)
+    watcher.on_send(sent, sent.changes)
+    for each in sent.changes:
+        watcher.on_outcomes([Outcome(each, Status.APPLIED)])
+    assert [line.partition(":")[0] for line in told.lines] == [
+        'kafka_topic.events["t0"]',
+        'kafka_topic.events["t1"]',
+    ]
+    assert told.done == 2
+
+
+def test_a_large_batch_has_one_line_and_one_for_each_failure() -> None:
+    told = Told()
+    watcher, sent = ApplyWatcher(told, Signals(), PLAIN), batch(MAX_CHANGE_LINES + 1)
+    watcher.on_send(sent, sent.changes)
+    for each in sent.changes[1:]:
+        watcher.on_outcomes([Outcome(each, Status.APPLIED)])
+    watcher.on_outcomes([Outcome(sent.changes[0], Status.FAILED, Refusal("INVALID_CONFIG", 40))])
+    assert told.lines == [
+        "Sending 201 changes: kafka_topic create_topics",
+        told.lines[-1],
+    ]
+    assert told.lines[-1].startswith('kafka_topic.events["t0"]: ')
+    assert "INVALID_CONFIG" in told.lines[-1]
+    assert told.done == MAX_CHANGE_LINES + 1
+
+
+def test_the_last_and_smaller_request_of_many_is_told_as_the_others_are() -> None:
+    told = Told()
+    watcher = ApplyWatcher(told, Signals(), PLAIN)
+    for sent in (batch(MAX_CHANGE_LINES + 1), batch(3)):
+        watcher.on_send(sent, sent.changes)
+        for each in sent.changes:
+            watcher.on_outcomes([Outcome(each, Status.APPLIED)])
+    assert told.lines == [
+        "Sending 201 changes: kafka_topic create_topics",
+        "Sending 3 changes: kafka_topic create_topics",
+    ]
+
+
+def test_what_was_not_attempted_is_left_to_the_final_table() -> None:
+    told = Told()
+    ApplyWatcher(told, Signals(), PLAIN).on_outcomes([Outcome(change("a"), Status.SKIPPED)])
+    assert (told.lines, told.done) == ([], 0)
+
+
+def test_the_first_request_defers_signals_and_nothing_before_it() -> None:
+    signals, sent = Signals(), batch(1)
+    watcher = ApplyWatcher(Told(), signals, PLAIN)
+    assert not signals.is_deferred
+    watcher.on_send(sent, sent.changes)
+    assert signals.is_deferred
+
+
+def test_a_stream_holds_the_start_and_the_end_of_every_change() -> None:
+    out = io.StringIO()
+    told, sent = Told(), batch(1)
+    watcher = StreamWatcher(told, Signals(), Terminal({}, stdout=out))
+    watcher.on_send(sent, sent.changes)
+    watcher.on_outcomes([Outcome(sent.changes[0], Status.APPLIED)])
+    types = [json.loads(line)["type"] for line in out.getvalue().splitlines()]
+    assert types == ["apply_start", "apply_complete", "apply_item"]
+    assert (told.lines, told.done) == ([], 1)
+
+
+def test_waiting_for_brokers_is_a_stage_of_its_own() -> None:
+    """One that begins once: its time is that of the whole wait."""
+    told = Told()
+    watcher = ApplyWatcher(told, Signals(), PLAIN)
+    for waiting in (10, 2, 2, 1):
+        watcher.on_visibility(waiting, 10)
+    assert told.stages == [("Waiting until every broker serves the changes", 10)]
+    assert told.done == 9
+
+
+def test_the_start_of_a_sandbox_counts_jars_and_nodes() -> None:
+    told = Told()
+    watcher = SandboxWatcher(told)
+    for number in (0, 3, 12):
+        watcher(sandbox.ProgressStep(sandbox.Stage.FETCH, "a.jar", number, 12))
+    assert told.done == 12
+    watcher(sandbox.ProgressStep(sandbox.Stage.START, "node 1", 1, 3))
+    assert [total for _, total in told.stages] == [12, 3]
+    assert told.done == 1
+
+
+def test_every_stage_of_a_sandbox_has_words() -> None:
+    told = Told()
+    watcher = SandboxWatcher(told)
+    for stage in sandbox.Stage:
+        watcher(sandbox.ProgressStep(stage, "", 0, 0))
+    assert len(told.stages) == len(sandbox.Stage)
+
+
+def test_a_bar_shows_how_many_partitions_stand_where_they_should() -> None:
+    """K4o-09."""
+    told = Told()
+    watcher = ApplyWatcher(told, Signals(), PLAIN)
+    for left in (5, 5, 3, 4, 0):
+        watcher.on_reassignment(left, 5)
+    assert told.stages == [("Moving replicas", 5)]
+    assert told.done == 5

@@ -1,0 +1,56 @@
+"""The driver's memory does not grow with rows: what comes over from Spark has a bound."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import kplan
+
+HOME = Path(kplan.__path__[0])
+MODULES = sorted(
+    [*HOME.glob("fleet/*.py"), *HOME.glob("workflow/fleet*.py"), *HOME.glob("workflow/fleet/*.py")]
+)
+BRINGS = {"collect", "toPandas", "toArrow", "take", "head", "tail"}
+BOUNDS = {"limit", "distinct", "groupBy"}
+KNOWN = {
+    "audit.clusters_with_log": "a row for each cluster",
+    "audit_file.list_log_files": "a row for each log of a cluster",
+    "audit_file.log_starts": "a row for each log of a cluster",
+    "output.snapshot_times": "one row",
+    "store.attempts": "a row for each attempt at a run",
+    "store.topic_offsets": "a row for each partition of the topics with audit records of a cluster",
+    "store.old": "a row for each log",
+    "store.vacuum_logs": "the same: what is in it counts too",
+    "fleet_access._placed": "a row for each cluster",
+}
+"""Functions that bring rows over without one of BOUNDS, and what bounds them."""
+
+
+def brought(source: str, module: str) -> Iterator[str]:
+    """Name the functions that bring rows over without a bound in the same expression."""
+    for function in ast.walk(ast.parse(source)):
+        if isinstance(function, ast.FunctionDef):
+            for each in ast.walk(function):
+                last, *before = [*chain(each), ""]
+                if last in BRINGS and BOUNDS.isdisjoint(before):
+                    yield f"{module}.{function.name}"
+
+
+def chain(call: ast.AST) -> Iterator[str]:
+    """Name the methods of a chain of calls, the last one first."""
+    while isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+        yield call.func.attr
+        call = call.func.value
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
+def test_no_job_brings_over_more_rows_than_are_known(module: Path) -> None:
+    found = set(brought(module.read_text(encoding="utf-8"), module.stem))
+    assert found <= KNOWN.keys(), "bound it with limit, or say in KNOWN what bounds it"
+
+
+def test_the_search_sees_what_has_no_bound() -> None:
+    sample = "def f(x):\n    x.where(1).collect()\n    x.limit(3).collect()\n    x.toPandas()\n"
+    assert list(brought(sample, "m")) == ["m.f", "m.f"]

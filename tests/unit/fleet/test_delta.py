@@ -1,0 +1,45 @@
+import pytest
+
+from kplan.fleet import tables
+from kplan.fleet.tables import DELTA_VERSION, delta_settings, is_delta_supported
+from kplan.model.errors import FleetError
+
+JARS = "spark.jars.packages"
+
+
+def spark_is(monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    monkeypatch.setattr(tables, "version", lambda _: version)
+
+
+def test_the_jar_is_the_one_built_for_this_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    spark_is(monkeypatch, "4.2.1")
+    found = delta_settings({}, {})
+    assert found[JARS] == f"io.delta:delta-spark_4.2_2.13:{DELTA_VERSION}"
+    assert "spark.jars.repositories" not in found
+    assert delta_settings({}, {"KPLAN_MAVEN_REPOSITORY": "https://mirror.example"})[
+        "spark.jars.repositories"
+    ] == ("https://mirror.example")
+
+
+def test_what_the_user_set_is_kept_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    spark_is(monkeypatch, "4.2.1")
+    own = {JARS: "a:b:1", "spark.sql.extensions": "x.Y", "spark.sql.catalog.spark_catalog": "z.Z"}
+    found = delta_settings(own, {})
+    assert found[JARS] == f"a:b:1,io.delta:delta-spark_4.2_2.13:{DELTA_VERSION}"
+    assert found["spark.sql.extensions"].startswith("x.Y,io.delta.")
+    assert found["spark.sql.catalog.spark_catalog"] == "z.Z"
+
+
+def test_a_spark_that_no_delta_lake_runs_on_is_told_with_the_way_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    spark_is(monkeypatch, "4.3.0")
+    assert not is_delta_supported("4.3.0")
+    with pytest.raises(FleetError, match=r"does not run on Spark 4\.3\.0") as refused:
+        delta_settings({}, {})
+    assert "pip install 'kplan[fleet,delta]'" in refused.value.hint
+
+
+def test_whoever_names_a_jar_of_delta_knows_which_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    spark_is(monkeypatch, "4.9.0")
+    assert JARS not in delta_settings({JARS: "io.delta:delta-spark_4.9_2.13:5.0.0"}, {})

@@ -1,0 +1,45 @@
+import pytest
+
+from kplan.fleet.session import _error_line, failure_reason
+
+PYTHON = """An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "/x/planning.py", line 90, in findings
+AttributeError: 'PlanRequest' object has no attribute 'clusters'
+"""
+BEHIND = """ SQLSTATE: 38000
+
+JVM stacktrace:
+org.apache.spark.SparkException
+"""
+
+
+@pytest.mark.parametrize("behind", ["", BEHIND.lstrip(" "), BEHIND[17:]])
+def test_of_a_failure_in_python_its_last_line_is_told(behind: str) -> None:
+    """Spark writes what comes behind it differently from version to version."""
+    told = "AttributeError: 'PlanRequest' object has no attribute 'clusters'"
+    assert _error_line(f"{PYTHON}{behind}") == told
+
+
+def test_of_any_other_failure_the_first_line_is_told() -> None:
+    assert _error_line("[PATH_NOT_FOUND] There is no x.\n\nJVM stacktrace:\nat y") == (
+        "[PATH_NOT_FOUND] There is no x."
+    )
+    assert _error_line("") == "no reason given"
+
+
+def test_the_cause_of_a_failure_comes_before_all() -> None:
+    disk = "Caused by: java.io.IOException: No space left on device"
+    told = f"Job aborted.\nCaused by: org.apache.spark.SparkException: x\n{disk}\n\tat y"
+    assert failure_reason(OSError(told)) == "java.io.IOException: No space left on device"
+    python = f"[PYTHON_DATA_SOURCE_ERROR] Failed to create it: {PYTHON.partition(':')[2]}"
+    assert failure_reason(OSError(python)).startswith("AttributeError: ")
+
+
+def test_a_file_that_cannot_be_read_is_named() -> None:
+    told = (
+        "[FAILED_READ_FILE.NO_HINT] Encountered error while reading file file:///a/x.log.gz.  "
+        "SQLSTATE: KD001\nCaused by: java.io.EOFException: Unexpected end of input stream"
+    )
+    reason = "file:/a/x.log.gz: java.io.EOFException: Unexpected end of input stream"
+    assert failure_reason(OSError(told)) == reason

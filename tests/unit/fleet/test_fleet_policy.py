@@ -1,0 +1,96 @@
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.specs import NewTopic
+from kplan.config.inputs import Inputs
+from kplan.config.load import load_configuration
+from kplan.fleet.policy import FleetPolicies, check_cluster
+from kplan.fleet.reader import SnapshotSource, read_rows
+from kplan.kinds import KINDS
+from kplan.model.errors import Unreachable
+from kplan.model.policy import Policy
+
+POLICIES = """
+variable "most" { default = 12 }
+policy "partitions" {
+  on   = ["create", "alter"]
+  kind = "kafka_topic"
+  deny {
+    condition = requested.partitions > var.most
+    message   = "${requested.partitions} partitions are more than ${var.most}"
+  }
+  waivers = [
+    { applies_to = ["waived.*"], owner = "ann", reason = "moving", expires = "2026-12-31" }
+  ]
+}
+policy "alone" {
+  on   = ["create"]
+  kind = "kafka_topic"
+  warn {
+    condition = cluster.so_far.topics != 3
+    message   = "a topic was counted twice"
+  }
+}
+policy "acls" {
+  on   = ["create"]
+  kind = "kafka_acl"
+  deny {
+    condition = true
+    message   = "no ACLs at all"
+  }
+}
+"""
+DAY = date(2026, 11, 21)
+
+
+def policies(folder: Path) -> Mapping[str, tuple[Policy, ...]]:
+    (folder / "main.tf").write_text(POLICIES, encoding="utf-8")
+    found = load_configuration(folder, Inputs(), KINDS)
+    assert not found.diagnostics
+    return {"eu": found.policies}
+
+
+def memory() -> MemoryCluster:
+    cluster = MemoryCluster()
+    cluster.seed([NewTopic("fine", 12, 1), NewTopic("wide", 13, 1), NewTopic("waived.x", 90, 1)])
+    return cluster
+
+
+def told(found: list[dict[str, Any]]) -> set[tuple[str, ...]]:
+    return {(each["policy"], each["standing"], each["identity"]) for each in found}
+
+
+def test_policies_judge_what_is_live_as_if_it_came_now(tmp_path: Path) -> None:
+    rows = read_rows(SnapshotSource("eu", {}, memory))
+    found = list(check_cluster(rows, FleetPolicies(policies(tmp_path), today=DAY)))
+    assert told(found) == {("partitions", "refused", "wide"), ("partitions", "waived", "waived.x")}
+    assert "13 partitions are more than 12" in {each["message"] for each in found}
+    later = check_cluster(rows, FleetPolicies(policies(tmp_path), today=date(2027, 1, 1)))
+    assert ("partitions", "refused", "waived.x") in told(list(later))
+
+
+def test_what_could_not_be_read_is_told_and_not_let_pass(tmp_path: Path) -> None:
+    def refused() -> MemoryCluster:
+        raise Unreachable("nobody answers")
+
+    cluster = memory()
+    cluster.without_authorizer()
+    blind = check_cluster(
+        read_rows(SnapshotSource("eu", {}, lambda: cluster)), FleetPolicies(policies(tmp_path))
+    )
+    assert ("", "unread", "") in told(list(blind))
+    down = list(
+        check_cluster(
+            read_rows(SnapshotSource("eu", {}, refused)), FleetPolicies(policies(tmp_path))
+        )
+    )
+    assert [(each["standing"], each["kind"]) for each in down] == [("unread", "*")]
+
+
+def test_a_configuration_that_cannot_be_used_is_a_problem() -> None:
+    rows = read_rows(SnapshotSource("eu", {}, memory))
+    (found,) = check_cluster(rows, FleetPolicies(problems={"eu": "KP142: no such resource"}))
+    assert (found["standing"], found["reason"]) == ("problem", "KP142: no such resource")

@@ -1,0 +1,81 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from kplan.fleet.jvm import STALE_AFTER_S, ClassArchive, find_class_archive
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make what looks like a Java 17, and a Spark beside it."""
+    monkeypatch.setenv("KPLAN_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / "spark.jar").write_text("1", encoding="utf-8")
+    (tmp_path / "release").write_text('JAVA_VERSION="17.0.15"\n', encoding="utf-8")
+    return tmp_path / "bin" / "java"
+
+
+def found(java: Path) -> ClassArchive:
+    archive = find_class_archive(java, java.parents[1], ())
+    assert archive is not None
+    return archive
+
+
+def test_the_first_java_makes_the_archive_that_later_ones_use(java: Path) -> None:
+    archive = found(java)
+    assert archive.java_options() == (f"-XX:ArchiveClassesAtExit={archive.temporary_file}",)
+    archive.temporary_file.write_text("classes", encoding="utf-8")
+    archive.store(0, had_time=True)
+    assert f"-XX:SharedArchiveFile={archive.file}" in found(java).java_options()
+    assert list(archive.file.parent.iterdir()) == [archive.file]
+
+
+def test_java_25_makes_a_cache_of_its_own_form(java: Path) -> None:
+    (java.parents[1] / "release").write_text('JAVA_VERSION="25.0.2"\n', encoding="utf-8")
+    archive = found(java)
+    assert archive.java_options() == (f"-XX:AOTCacheOutput={archive.temporary_file}",)
+    archive.temporary_file.write_text("classes", encoding="utf-8")
+    archive.store(0, had_time=True)
+    assert f"-XX:AOTCache={archive.file}" in archive.java_options()
+
+
+def test_a_java_that_was_killed_is_no_reason_not_to_try_again(java: Path) -> None:
+    archive = found(java)
+    archive.temporary_file.write_text("half", encoding="utf-8")
+    archive.store(-9, had_time=False)
+    assert not archive.exists
+    assert not archive.temporary_file.exists()
+
+
+def test_a_java_that_is_too_slow_is_not_asked_again(java: Path) -> None:
+    archive = found(java)
+    archive.temporary_file.write_text("half", encoding="utf-8")
+    archive.store(-9, had_time=True)
+    assert found(java).java_options() == ()
+
+
+def test_a_java_that_makes_none_is_not_asked_again(java: Path) -> None:
+    found(java).store(0, had_time=True)
+    assert found(java).java_options() == ()
+
+
+def test_the_archive_of_other_jars_is_not_used_and_goes(java: Path) -> None:
+    before = found(java)
+    before.temporary_file.write_text("classes", encoding="utf-8")
+    before.store(0, had_time=True)
+    left = before.file.with_name(".spark-left.1.new")
+    left.touch()
+    os.utime(left, (0, left.stat().st_mtime - 2 * STALE_AFTER_S))
+    (java.parents[1] / "jars" / "spark.jar").write_text("22", encoding="utf-8")
+    after = found(java)
+    assert not after.exists
+    after.temporary_file.write_text("classes", encoding="utf-8")
+    after.store(0, had_time=True)
+    assert list(after.file.parent.iterdir()) == [after.file]
+
+
+def test_none_is_made_where_java_could_not(java: Path) -> None:
+    assert find_class_archive(java, java.parents[1], ["/etc/spark"]) is None
+    (java.parents[1] / "release").unlink()
+    assert find_class_archive(java, java.parents[1], ()) is None

@@ -1,0 +1,69 @@
+"""Where tables are written: nothing is ever deleted that Spark did not write."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from kplan.fleet.output import check_output, write_table
+from kplan.model.errors import FleetError, UsageError
+
+
+def test_a_folder_with_anything_else_in_it_is_not_written_over(tmp_path: Path) -> None:
+    """Spark overwrites a folder by deleting it first."""
+    (tmp_path / "main.tf").touch()
+    with pytest.raises(UsageError, match=r"holds main\.tf") as refused:
+        check_output(str(tmp_path))
+    assert "where nothing is yet" in refused.value.hint
+    with pytest.raises(UsageError, match="is a file"):
+        check_output(_csv(tmp_path))
+
+
+def _csv(folder: Path) -> str:
+    file = folder / "mine.csv"
+    file.write_text("a,b", encoding="utf-8")
+    return str(file)
+
+
+def test_a_table_of_before_is_written_over(tmp_path: Path) -> None:
+    table = tmp_path / "out.csv"
+    table.mkdir()
+    for name in ("_SUCCESS", "._SUCCESS.crc", "part-00000-x.csv", ".part-00000-x.csv.crc"):
+        (table / name).touch()
+    check_output(str(table))
+
+
+@pytest.mark.parametrize("path", ["", "new", "new/deeper.parquet", "s3://bucket/anything.json"])
+def test_what_is_not_there_or_elsewhere_is_for_spark_to_write(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    check_output(path)
+
+
+def test_an_ending_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(UsageError, match="no ending that is known") as refused:
+        check_output("out.xlsx")
+    assert ".csv, .json, .parquet" in refused.value.hint
+
+
+def test_a_place_below_a_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no writing to"):
+        check_output(f"{_csv(tmp_path)}/table")
+
+
+def test_a_further_table_has_its_name_before_the_ending(tmp_path: Path) -> None:
+    """`out.largest` has no ending of its own."""
+    (tmp_path / "out.largest").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"out\.largest is a file"):
+        write_table(cast("Any", Unasked()), str(tmp_path / "out"), {}, "largest")
+    with pytest.raises(FleetError, match=r"other\.largest\.csv could not be written: asked"):
+        write_table(cast("Any", Unasked()), str(tmp_path / "other.csv"), {}, "largest")
+
+
+class Unasked:
+    """A DataFrame that nobody may ask."""
+
+    def withColumns(self, columns: object) -> None:  # noqa: N802 - Spark's name
+        del columns
+        raise ValueError("asked")

@@ -1,0 +1,58 @@
+"""A Spark that is not there is told at once, and without the token of its address."""
+
+import socket
+from contextlib import closing
+
+import pytest
+
+from kplan.fleet.jvm import parse_settings
+from kplan.fleet.session import SparkSettings, check_reachable, open_session
+from kplan.model.errors import FleetError, UsageError
+
+
+def closed_port() -> int:
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port: int = taken.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("scheme", ["sc", "spark"])
+def test_an_address_at_which_nobody_listens_is_told(scheme: str) -> None:
+    address = f"{scheme}://127.0.0.1:{closed_port()}"
+    engine = (
+        SparkSettings(remote=f"{address}/;token=s3cret")
+        if scheme == "sc"
+        else SparkSettings(address)
+    )
+    with pytest.raises(FleetError, match="Connection refused") as refused, open_session(engine):
+        pass
+    assert address in refused.value.detail
+    assert "s3cret" not in refused.value.detail
+    assert "-remote" in refused.value.hint
+
+
+def test_one_master_of_several_is_enough() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        port = listener.getsockname()[1]
+        check_reachable(f"spark://127.0.0.1:{closed_port()},127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("remote", ["host:15002", "s3cret"])
+def test_what_is_no_address_is_told(remote: str) -> None:
+    with (
+        pytest.raises(FleetError, match="no address of Spark Connect"),
+        open_session(SparkSettings(remote=remote)),
+    ):
+        pass
+
+
+@pytest.mark.parametrize("address", ["sc://:x", "sc://127.0.0.1:99999", "sc://no such host:1"])
+def test_an_address_that_cannot_be_is_told(address: str) -> None:
+    with pytest.raises(FleetError, match="does not answer"):
+        check_reachable(address)
+
+
+def test_a_setting_without_a_value_is_a_wrong_command_line() -> None:
+    assert parse_settings(["a=b=c", " d ="]) == {"a": "b=c", "d": ""}
+    with pytest.raises(UsageError, match="-conf=bad is not of the form"):
+        parse_settings(["bad"])

@@ -1,0 +1,200 @@
+import gzip
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
+from kplan.fleet.plan import FleetPlanRequest, plan_cluster
+from kplan.fleet.reader import SnapshotSource, read_rows
+from kplan.fleet.snapshot import Row, read_snapshot, snapshot_from_rows, write_snapshot
+from kplan.kinds import KINDS
+from kplan.kinds.topic_value import Topic
+from kplan.model.address import Address
+from kplan.model.errors import FleetError, Unreachable
+from kplan.model.resource import Identity
+from kplan.model.state import Owned, State
+from kplan.plan.drift import find_drift
+from kplan.plan.request import PlanRequest
+
+READER = AclBinding("TOPIC", "a", "LITERAL", "User:x", "*", "READ", "ALLOW")
+
+
+def memory() -> MemoryCluster:
+    cluster = MemoryCluster()
+    cluster.seed([NewTopic("a", 6, 1, config={"retention.ms": "5"}), NewTopic("b", 1, 1)], [READER])
+    return cluster
+
+
+def read(cluster: MemoryCluster | None = None) -> tuple[Row, ...]:
+    return tuple(read_rows(SnapshotSource("eu", {"region": "west"}, lambda: cluster or memory())))
+
+
+def test_a_cluster_is_read_with_all_kinds_and_its_labels() -> None:
+    rows = read()
+    assert {row.cluster for row in rows} == {"eu"}
+    (about,) = [row for row in rows if row.kind == "cluster"]
+    assert about.attributes["label.region"] == "west"
+    topics = {row.identity: row for row in rows if row.kind == "kafka_topic"}
+    assert topics["a"].attributes["config.retention.ms"] == "5"
+    assert topics["a"].uid
+    assert sum(row.kind == "kafka_acl" for row in rows) == 1
+
+
+def test_what_stands_in_topics_and_who_uses_it_is_read() -> None:
+    cluster = memory()
+    parts = {0: PartitionUse(5, 25, 1_000, 700, 1), 1: PartitionUse(0, 4, 2_000, 30, 0)}
+    groups = (GroupUse("live", True, 1, 3), GroupUse("left", False))
+    cluster.use("a", TopicUse(parts, groups))
+    cluster.use("b", TopicUse(unread=("sizes: no right",)))
+    cluster.gather("idle")
+    rows = read(cluster)
+    used = {row.identity: dict(row.attributes) for row in rows if row.kind == "use"}
+    assert used["a"] == {
+        "records": "24",
+        "bytes": "730",
+        "newest_ms": "2000",
+        "producers": "1",
+        "groups": '[["live", true, 3], ["left", false, null]]',
+    }
+    assert used["b"]["unread"] == "sizes: no right"
+    assert "groups" not in used["b"]
+    assert [row.identity for row in rows if row.kind == "group"] == ["idle", "left", "live"]
+
+
+def test_a_snapshot_is_the_same_after_it_was_rows() -> None:
+    cluster = memory()
+    back = snapshot_from_rows(read(cluster))
+    assert not isinstance(back, str)
+    for kind in KINDS:
+        names = kind.read(cluster, ()).objects
+        assert back.readings[kind.name] == kind.read(cluster, names)
+
+
+def test_a_kind_that_a_file_does_not_speak_of_is_not_known_to_be_empty() -> None:
+    """A file of an earlier version knows nothing of later kinds (design law 2)."""
+    about, *rest = read()
+    older = about._replace(attributes={**about.attributes, "kinds": '["kafka_topic"]'})
+    back = snapshot_from_rows([older, *rest])
+    assert not isinstance(back, str)
+    assert set(back.readings) == {"kafka_topic"}
+
+
+def test_a_cluster_that_is_down_is_a_row_and_not_an_error() -> None:
+    def refused() -> MemoryCluster:
+        raise Unreachable("nobody answers")
+
+    rows = read_rows(SnapshotSource("eu", {}, refused))
+    told = {row.kind: row for row in rows}
+    assert "nobody answers" in told["unread"].attributes["reason"]
+    assert told["unread"].identity == "*"
+    assert isinstance(snapshot_from_rows(rows), str)
+
+
+def test_a_cluster_that_hangs_is_given_up_at_its_deadline() -> None:
+    never = threading.Event()
+
+    def hangs() -> MemoryCluster:
+        never.wait(20)
+        return memory()
+
+    rows = read_rows(SnapshotSource("eu", {}, hangs, deadline_s=0.05))
+    never.set()
+    assert "deadline of 0.05 s" in rows[-1].attributes["reason"]
+
+
+def test_a_defect_of_one_cluster_is_told_in_its_row() -> None:
+    def broken() -> MemoryCluster:
+        raise ValueError("odd")
+
+    (_, told) = read_rows(SnapshotSource("eu", {}, broken))
+    assert told.attributes["reason"] == "ValueError: odd"
+
+
+@pytest.mark.parametrize("name", ["eu.jsonl", "eu.jsonl.gz"])
+def test_a_saved_snapshot_is_read_as_it_was_written(tmp_path: Path, name: str) -> None:
+    write_snapshot(tmp_path / name, read())
+    assert tuple(read_snapshot(tmp_path / name)) == read()
+    rows = read_rows(SnapshotSource("other", {"team": "x"}, file=tmp_path / name))
+    about = rows[0].attributes
+    assert rows[0].cluster == "other"
+    assert about["label.team"] == "x"
+    assert "label.region" not in about
+
+
+DAMAGES: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
+    "cut in half": (lambda data: data[: len(data) // 2], "cut or damaged"),
+    "empty": (lambda data: data[:0], "no snapshot"),
+    "foreign": (lambda data: b'{"kind": "tfstate"}\n' + data, "no snapshot"),
+    "newer": (lambda data: data.replace(b'"format": 1', b'"format": 99'), "format 99"),
+    "overwritten": (lambda data: b"\x00" + data, "cut or damaged"),
+    "without its end": (lambda data: data.rsplit(b"\n", 2)[0] + b"\n", "cut or damaged"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_file_that_is_not_whole_is_refused_and_never_an_empty_cluster(
+    tmp_path: Path, name: str
+) -> None:
+    damage, told = DAMAGES[name]
+    file = tmp_path / "eu.jsonl"
+    write_snapshot(file, read())
+    file.write_bytes(damage(file.read_bytes()))
+    with pytest.raises(FleetError, match=told):
+        tuple(read_snapshot(file))
+    rows = read_rows(SnapshotSource("eu", {}, file=file))
+    assert rows[-1].kind == "unread"
+    assert told in rows[-1].attributes["reason"]
+
+
+def test_a_packed_file_that_is_cut_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "eu.jsonl.gz"
+    write_snapshot(file, read())
+    whole = gzip.decompress(file.read_bytes())
+    file.write_bytes(file.read_bytes()[:-40])
+    with pytest.raises(FleetError, match="cut or damaged"):
+        tuple(read_snapshot(file))
+    file.write_bytes(whole)
+    with pytest.raises(FleetError, match="gzip"):
+        tuple(read_snapshot(file))
+
+
+def owned(name: str, partitions: int) -> Owned:
+    address = Address.parse(f"kafka_topic.{name}")
+    return Owned(address, Identity(name), Topic(name, partitions, 1))
+
+
+def test_the_drift_of_a_fleet_is_that_of_each_cluster() -> None:
+    state = State(
+        "lineage",
+        owned={each.address: each for each in (owned("a", 3), owned("b", 1), owned("gone", 1))},
+    )
+    request = PlanRequest((), {}, state)
+    asked = {"kafka_topic": {Identity("a"), Identity("b"), Identity("gone")}}
+    rows = read_rows(SnapshotSource("eu", {}, memory, expected_names=asked))
+    found = plan_cluster(rows, FleetPlanRequest({"eu": request}))
+    snapshot = snapshot_from_rows(rows)
+    assert not isinstance(snapshot, str)
+    own = find_drift(state, snapshot, KINDS)
+    told = [(each["address"], each["action"]) for each in found if each["finding"] == "drift"]
+    assert told == [(str(each.address), each.action.value) for each in own]
+    assert told == [("kafka_topic.a", "update"), ("kafka_topic.gone", "delete")]
+    counts = {(each["finding"], each["kind"]): each["count"] for each in found}
+    assert (counts["unmanaged", "kafka_topic"], counts["unmanaged", "kafka_acl"]) == (0, 1)
+    assert (counts["managed", "kafka_topic"], counts["managed", "kafka_acl"]) == (2, 0)
+
+
+def test_a_cluster_without_a_sound_configuration_is_told_and_not_planned() -> None:
+    (found,) = plan_cluster(read(), FleetPlanRequest(problems={"eu": "KP142: no such resource"}))
+    assert (found["finding"], found["reason"]) == ("problem", "KP142: no such resource")
+
+
+def test_nothing_is_planned_from_a_cluster_that_was_not_read() -> None:
+    """Design law 2: what was not read is not absent."""
+    state = State("lineage", owned={(one := owned("a", 3)).address: one})
+    rows = read_rows(SnapshotSource("eu", {}, file=Path("not-there.jsonl")))
+    (found,) = plan_cluster(rows, FleetPlanRequest({"eu": PlanRequest((), {}, state)}))
+    assert (found["finding"], found["kind"]) == ("unread", "*")

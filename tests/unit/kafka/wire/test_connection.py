@@ -1,0 +1,188 @@
+"""TLS and SASL when they go wrong: against a broker of our own making."""
+
+import base64
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import pytest
+import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from kplan.kafka.auth import ScramSha256
+from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, Tls
+from kplan.kafka.wire import messages
+from kplan.kafka.wire.driver import preflight
+from kplan.kafka.wire.messages import Message
+from kplan.model.errors import AuthError, Unreachable
+from tests.unit.kafka.wire.fake_broker import Act, FakeBroker, fake_broker, settings_for
+
+
+@dataclass
+class Authority:
+    """A certificate authority with a server and a client."""
+
+    ca: str
+    server: ssl.SSLContext
+    certificate: str
+    key: str
+    locked_key: str
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    authority.configure_trust(context)
+    client = authority.issue_cert("alice@example.org")
+    key = load_pem_private_key(client.private_key_pem.bytes(), None)
+    locked = key.private_bytes(
+        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"open sesame")
+    )
+    return Authority(
+        authority.cert_pem.bytes().decode(),
+        context,
+        "".join(each.bytes().decode() for each in client.cert_chain_pems),
+        client.private_key_pem.bytes().decode(),
+        locked.decode(),
+    )
+
+
+@pytest.fixture
+def broker(authority: Authority) -> Iterator[FakeBroker]:
+    authority.server.verify_mode = ssl.CERT_NONE
+    with fake_broker(tls=authority.server) as broker:
+        yield broker
+
+
+@pytest.fixture
+def strict_broker(authority: Authority) -> Iterator[FakeBroker]:
+    authority.server.verify_mode = ssl.CERT_REQUIRED
+    with fake_broker(tls=authority.server) as broker:
+        yield broker
+
+
+def settings(broker: FakeBroker, tls: Tls | None, host: str = "127.0.0.1") -> ConnectionSettings:
+    return replace(settings_for(Endpoint(host, broker.port)), tls=tls)
+
+
+def refusal(of: ConnectionSettings) -> str:
+    with pytest.raises(AuthError) as caught:
+        preflight(of)
+    assert caught.value.hint
+    return caught.value.detail
+
+
+def test_a_trusted_broker_is_spoken_to(authority: Authority, broker: FakeBroker) -> None:
+    assert preflight(settings(broker, Tls(authority.ca))).cluster_id == "fake"
+
+
+def test_an_untrusted_broker_is_not_spoken_to(broker: FakeBroker) -> None:
+    for tls in (Tls(), Tls(trustme.CA().cert_pem.bytes().decode())):
+        assert "is not trusted (CERTIFICATE_VERIFY_FAILED" in refusal(settings(broker, tls))
+    assert broker.asked == []
+    assert preflight(settings(broker, Tls(is_verified=False))).cluster_id == "fake"
+
+
+def test_a_broker_of_another_name_is_not_spoken_to(
+    authority: Authority, broker: FakeBroker
+) -> None:
+    elsewhere = settings(broker, Tls(authority.ca), host="localhost")
+    assert "is for another name" in refusal(elsewhere)
+    unchecked = replace(elsewhere, tls=Tls(authority.ca, is_host_checked=False))
+    assert preflight(unchecked).cluster_id == "fake"
+
+
+def test_a_client_certificate_lets_us_in(authority: Authority, strict_broker: FakeBroker) -> None:
+    plain = Tls(authority.ca, authority.certificate, authority.key)
+    locked = replace(plain, key=authority.locked_key, key_password="open sesame")
+    for tls in (plain, locked):
+        assert preflight(settings(strict_broker, tls)).cluster_id == "fake"
+
+
+def test_a_missing_client_certificate_is_told(
+    authority: Authority, strict_broker: FakeBroker
+) -> None:
+    told = refusal(settings(strict_broker, Tls(authority.ca)))
+    assert told.endswith("ended the TLS handshake: certificate required.")
+
+
+def test_a_key_that_cannot_be_used_is_told_without_a_prompt(
+    authority: Authority, broker: FakeBroker
+) -> None:
+    tls = Tls(authority.ca, authority.certificate, authority.locked_key)
+    for unusable in (tls, replace(tls, key_password="wrong"), replace(tls, key="garbage")):
+        assert "cannot be used" in refusal(settings(broker, unusable))
+    other = trustme.CA().issue_cert("x.example.org").private_key_pem.bytes().decode()
+    told = refusal(settings(broker, replace(tls, key=other)))
+    assert told == "The private key does not belong to the client certificate."
+
+
+def test_an_authority_that_is_none_is_told(broker: FakeBroker) -> None:
+    assert "is not a certificate in PEM form" in refusal(settings(broker, Tls("garbage")))
+
+
+def test_a_tls_port_spoken_to_in_plaintext_is_told(
+    broker: FakeBroker, strict_broker: FakeBroker
+) -> None:
+    for each in (broker, strict_broker):
+        told = refusal(settings(each, None))
+        assert told.endswith("speaks TLS, and kplan was told not to.")
+
+
+def test_a_plaintext_port_spoken_to_in_tls_is_told() -> None:
+    with fake_broker() as plaintext:
+        told = refusal(settings(plaintext, Tls()))
+    assert told.endswith("does not speak TLS, and kplan was told to.")
+
+
+def scram(broker: FakeBroker, last: bytes) -> ConnectionSettings:
+    """Let the broker go through a SCRAM exchange with a signature that it cannot know."""
+    broker.on(messages.SASL_HANDSHAKE, messages.SASL_HANDSHAKE.response(mechanisms=[]))
+    salt = base64.b64encode(b"salt").decode()
+
+    def first(request: Message) -> Message:
+        nonce = bytes(request.auth_bytes).decode().rpartition("r=")[2]
+        words = f"r={nonce}more,s={salt},i=4096"
+        return messages.SASL_AUTHENTICATE.response(auth_bytes=words.encode())
+
+    final = messages.SASL_AUTHENTICATE.response(auth_bytes=last)
+    broker.on(messages.SASL_AUTHENTICATE, first, final)
+    return replace(settings_for(broker.endpoint), sasl=ScramSha256("alice", "secret"))
+
+
+@pytest.mark.parametrize("last", [b"v=" + base64.b64encode(b"forged"), b"e=other", b"garbage"])
+def test_a_broker_that_does_not_know_our_password_is_not_believed(last: bytes) -> None:
+    """RFC 5802: the server proves itself too."""
+    with fake_broker() as broker, pytest.raises(AuthError, match="does not prove that it knows"):
+        preflight(scram(broker, last))
+
+
+def test_a_listener_that_wants_a_login_is_told_with_its_offer() -> None:
+    with fake_broker() as broker:
+        broker.on(messages.DESCRIBE_CLUSTER, Act.CLOSE)
+        offer = messages.SASL_HANDSHAKE.response(error_code=33, mechanisms=["PLAIN", "A"])
+        broker.on(messages.SASL_HANDSHAKE, offer)
+        told = refusal(settings(broker, None))
+    assert told.endswith("wants a SASL login, and kplan has none. It offers: A, PLAIN.")
+
+
+def test_a_listener_that_takes_no_login_is_told() -> None:
+    with fake_broker() as broker:
+        settings = replace(settings_for(broker.endpoint), sasl=ScramSha256("a", "b"))
+        assert refusal(settings).endswith("takes no SASL login.")
+
+
+def test_a_port_that_never_answers_is_told_within_the_timeout() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        endpoint = Endpoint("127.0.0.1", mute.getsockname()[1])
+        for tls in (None, Tls()):
+            with pytest.raises(Unreachable, match="accepted the connection, but no answer"):
+                preflight(replace(settings_for(endpoint), tls=tls))

@@ -1,0 +1,66 @@
+"""Who may do something, and what somebody may do."""
+
+from kplan.policy.access_query import holdings, who_can
+from kplan.policy.authorizer import WILDCARD_PRINCIPAL, AuthorizerRules
+from tests.unit.policy.test_access_diff import binding
+
+ORDERS = ("TOPIC", "orders")
+
+
+def test_everyone_who_may_is_named_with_the_acl_that_says_so() -> None:
+    acls = [
+        binding("READ"),
+        binding("ALL", "ord", pattern_type="PREFIXED", principal="User:bob"),
+        binding("ALL", principal="User:eve"),
+        binding("READ", principal="User:eve", permission="DENY"),
+        binding("WRITE", principal="User:dan"),
+    ]
+    found = who_can("READ", ORDERS, acls, AuthorizerRules())
+    assert [(each.principal, each.because) for each in found] == [
+        ("User:alice", "ALLOW READ on TOPIC orders for User:alice"),
+        ("User:bob", "ALLOW ALL on TOPIC ord* for User:bob"),
+    ]
+
+
+def test_hosts_that_fare_otherwise_are_told_apart() -> None:
+    acls = [
+        binding("READ", principal=WILDCARD_PRINCIPAL),
+        binding("READ", permission="DENY", host="10.0.0.9", principal=WILDCARD_PRINCIPAL),
+        binding("READ", "other", host="10.0.0.1"),
+    ]
+    found = who_can("READ", ORDERS, acls, AuthorizerRules())
+    assert [(each.principal, each.host) for each in found] == [
+        (WILDCARD_PRINCIPAL, "*"),
+        (WILDCARD_PRINCIPAL, "10.0.0.9"),
+    ]
+    assert found[1].because.startswith("not from there: DENY READ")
+    (only,) = who_can("READ", ("TOPIC", "other"), acls[2:], AuthorizerRules())
+    assert only.host == "10.0.0.1"
+
+
+def test_super_users_may_and_everyone_where_nothing_is_said() -> None:
+    rules = AuthorizerRules(frozenset({"User:root"}), allow_everyone=True)
+    assert [each.principal for each in who_can("READ", ORDERS, [], rules)] == [
+        "User:root",
+        WILDCARD_PRINCIPAL,
+    ]
+    (only,) = who_can("READ", ORDERS, [binding("WRITE", principal="User:root")], rules)
+    assert (only.principal, only.because) == ("User:root", "a super user")
+
+
+def test_what_somebody_may_do_is_told_by_pattern_with_live_names() -> None:
+    acls = [
+        binding("READ", "pay.", pattern_type="PREFIXED"),
+        binding("WRITE", "pay.in"),
+        binding("READ", "pay.in", permission="DENY"),
+        binding("READ", "app", resource_type="GROUP"),
+        binding("DESCRIBE", "*", principal=WILDCARD_PRINCIPAL),
+    ]
+    found = holdings("User:alice", acls, AuthorizerRules(), {"TOPIC": ["pay.in", "pay.out", "x"]})
+    assert [(each.pattern, each.operations, each.existing) for each in found] == [
+        ("app", ("READ", "DESCRIBE"), None),
+        ("*", ("DESCRIBE",), 1),
+        ("pay.*", ("READ", "DESCRIBE"), 1),
+        ("pay.in", ("WRITE", "DESCRIBE"), 1),
+    ]
+    assert holdings("User:alice", acls, AuthorizerRules(frozenset({"User:alice"})), {}) == ()
