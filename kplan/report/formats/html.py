@@ -9,6 +9,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,6 +42,8 @@ _TEMPLATES = Path(__file__).parent.parent / "templates"
 _OPEN_ITEMS = 20
 _FEW_ITEMS = 500
 """Up to so many changes every line is marked up; more take a browser too many elements."""
+MAX_ITEMS = 1_000
+"""Changes that one part of a page shows, and rows of one table; all of a destroy took 17 MB."""
 _MARKS: tuple[tuple[Mark, str], ...] = (
     (Mark.REMOVE, "Destroy"),
     (Mark.REPLACE, "Replace"),
@@ -66,7 +69,7 @@ def html(document: Document) -> str:
         totals=[each for each in document.blocks if isinstance(each, Totals)],
         notes=[each for each in document.blocks if isinstance(each, Paragraph)],
         charts=[chart(each) for each in document.tallies],
-        parts=list(_parts(document.blocks)),
+        parts=[(title, len(blocks), *_cut(blocks)) for title, blocks in _parts(document.blocks)],
         marks=[(mark, word) for mark, word in _MARKS if mark in used],
         is_short=items <= _OPEN_ITEMS,
         is_few=items <= _FEW_ITEMS,
@@ -97,6 +100,18 @@ def _parts(blocks: Sequence[Block]) -> Iterator[Part]:
         ),
     ]
     yield from (part for part in found if part[1])
+
+
+def _cut(blocks: Sequence[Block]) -> tuple[Sequence[Block], int]:
+    """Return as many blocks as a page shows, and how many objects of them it leaves out."""
+    shown = [
+        replace(each, rows=each.rows[:MAX_ITEMS]) if isinstance(each, Table) else each
+        for each in blocks[:MAX_ITEMS]
+    ]
+    hidden_rows = sum(
+        max(0, len(each.rows) - MAX_ITEMS) for each in blocks if isinstance(each, Table)
+    )
+    return shown, len(blocks) - len(shown) + hidden_rows
 
 
 def _stands_alone(block: Block) -> bool:

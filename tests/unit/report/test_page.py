@@ -194,3 +194,18 @@ def test_of_very_many_changes_only_those_in_sight_are_marked_up() -> None:
     assert '<span class="row none">    - text' in html(Document((odd, *quiet)))
     signs = json.loads(dict(read(text).tags)["main"]["data-signs"] or "")
     assert signs["-/+"] == ["replace", "replace:"]
+
+
+def test_a_part_of_thousands_is_cut_and_names_the_report_that_has_all() -> None:
+    items = tuple(Item(f"kafka_topic.n{each}", (), mark=Mark.ADD) for each in range(1_200))
+    rows = tuple(TableRow((line(f"acl {each}"),), Mark.ADD) for each in range(1_100))
+    text = html(Document((*items, Table(rows)), title="plan"))
+    assert text.count('<details class="item') == 1_000
+    assert "kafka_topic.n999<" in text
+    assert "kafka_topic.n1000<" not in text
+    assert "acl 999" in text
+    assert "acl 1000" not in text
+    assert "<small>1,200</small>" in text
+    assert "200 more are not shown" in text
+    assert "100 more are not shown" in text
+    assert "-report=json=FILE" in text
