@@ -218,9 +218,9 @@ START = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from kplan.sandbox.lifecycle import start
+    from kplan.sandbox.lifecycle import start_sandbox
     from kplan.sandbox.spec import SandboxSpec
-    start(Path(sys.argv[1]), SandboxSpec())
+    start_sandbox(Path(sys.argv[1]), SandboxSpec())
     """
 )
 
