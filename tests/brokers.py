@@ -19,7 +19,7 @@ from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec, Security
 from tests.token_endpoint import AUDIENCE, ISSUER, TokenEndpoint, token_endpoint
 
-SandboxOf = Callable[[SandboxSpec], Sandbox]
+StartSandbox = Callable[[SandboxSpec], Sandbox]
 
 
 IDLE_S = 120
@@ -27,24 +27,24 @@ IDLE_S = 120
 
 
 @dataclass(slots=True)
-class _Started:
+class _RunningSandbox:
     sandbox: Sandbox
     stack: ExitStack
     used: float
 
 
-class Shapes:
+class SandboxPool:
     """The sandboxes of a session."""
 
     def __init__(self) -> None:
-        self._started: list[_Started] = []
+        self._started: list[_RunningSandbox] = []
 
     def take(self, spec: SandboxSpec) -> Sandbox:
         """Return the sandbox of a shape, started unless it is up."""
         up = next((each for each in self._started if each.sandbox.spec == spec), None)
         if up is None:
             stack = ExitStack()
-            up = _Started(stack.enter_context(temporary_sandbox(spec)), stack, 0)
+            up = _RunningSandbox(stack.enter_context(temporary_sandbox(spec)), stack, 0)
             self._started.append(up)
         up.used = time.monotonic()
         return up.sandbox
@@ -61,14 +61,14 @@ class Shapes:
 
 
 @pytest.fixture(scope="session")
-def shapes() -> Iterator[Shapes]:
-    shapes = Shapes()
+def shapes() -> Iterator[SandboxPool]:
+    shapes = SandboxPool()
     yield shapes
     shapes.stop_idle(math.inf, 0)
 
 
 @pytest.fixture(scope="module")
-def sandbox_of(shapes: Shapes) -> Iterator[SandboxOf]:
+def sandbox_of(shapes: SandboxPool) -> Iterator[StartSandbox]:
     """Return the sandbox of a shape; none of them is stopped before the file of tests is done."""
     began = time.monotonic()
     yield shapes.take
@@ -76,13 +76,13 @@ def sandbox_of(shapes: Shapes) -> Iterator[SandboxOf]:
 
 
 @pytest.fixture(scope="module")
-def broker(sandbox_of: SandboxOf) -> Sandbox:
+def broker(sandbox_of: StartSandbox) -> Sandbox:
     """One node, PLAINTEXT, StandardAuthorizer; everyone is the super user."""
     return sandbox_of(SandboxSpec())
 
 
 @pytest.fixture(scope="module")
-def open_broker(sandbox_of: SandboxOf) -> Sandbox:
+def open_broker(sandbox_of: StartSandbox) -> Sandbox:
     """One node without an authorizer: ACL requests get SECURITY_DISABLED."""
     return sandbox_of(SandboxSpec(authorizer=False))
 
@@ -98,12 +98,12 @@ def tokens() -> Iterator[TokenEndpoint]:
 def token_keys(tokens: TokenEndpoint, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write the public keys of the tokens, which brokers read from a file (KIP-768)."""
     keys = tmp_path_factory.mktemp("keys") / "keys.json"
-    keys.write_text(tokens.keys())
+    keys.write_text(tokens.public_keys())
     return keys
 
 
 @contextmanager
-def keys_allowed(keys: Path) -> Iterator[None]:
+def allow_key_urls(keys: Path) -> Iterator[None]:
     """Let brokers that are started now read the keys: they read no others."""
     with pytest.MonkeyPatch.context() as patched:
         allowed = f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={keys.as_uri()}"
@@ -112,7 +112,7 @@ def keys_allowed(keys: Path) -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def sasl_broker(sandbox_of: SandboxOf, token_keys: Path) -> Sandbox:
+def sasl_broker(sandbox_of: StartSandbox, token_keys: Path) -> Sandbox:
     """One node with SASL: `admin` is the super user; `alice`, `bob` and `ci` have no rights.
 
     Beside their passwords it takes tokens, by OAUTHBEARER.
@@ -120,13 +120,13 @@ def sasl_broker(sandbox_of: SandboxOf, token_keys: Path) -> Sandbox:
     offered = ",".join((*MECHANISMS, "OAUTHBEARER"))
     properties = {
         "listener.name.client.sasl.enabled.mechanisms": offered,
-        **by_token("listener.name.client", token_keys),
+        **oauthbearer_properties("listener.name.client", token_keys),
     }
-    with keys_allowed(token_keys):
+    with allow_key_urls(token_keys):
         return sandbox_of(SandboxSpec(security=Security.SASL, server_properties=properties))
 
 
-def by_token(listener: str, keys: Path) -> dict[str, str]:
+def oauthbearer_properties(listener: str, keys: Path) -> dict[str, str]:
     """Let a listener take tokens, checked by Kafka's own validator: keys, issuer and audience."""
     package = "org.apache.kafka.common.security.oauthbearer"
     return {
@@ -141,12 +141,12 @@ def by_token(listener: str, keys: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def tls_broker(sandbox_of: SandboxOf) -> Sandbox:
+def tls_broker(sandbox_of: StartSandbox) -> Sandbox:
     """One node with mutual TLS: the same users, their principals are distinguished names."""
     return sandbox_of(SandboxSpec(security=Security.TLS))
 
 
 @pytest.fixture(scope="module")
-def cluster3(sandbox_of: SandboxOf) -> Sandbox:
+def cluster3(sandbox_of: StartSandbox) -> Sandbox:
     """Three brokers in three racks and three controllers of their own, PLAINTEXT."""
     return sandbox_of(SandboxSpec(brokers=3))

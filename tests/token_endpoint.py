@@ -31,7 +31,7 @@ class TokenEndpoint:
     lifetime_s: int = 300
     audience: str = AUDIENCE
     url: str = ""
-    asked: list[dict[str, list[str]]] = field(default_factory=list)
+    requests: list[dict[str, list[str]]] = field(default_factory=list)
     answers: list[tuple[int, bytes]] = field(default_factory=list)
     key: rsa.RSAPrivateKey = field(
         default_factory=lambda: rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -53,7 +53,7 @@ class TokenEndpoint:
         signature = self.key.sign(signed.encode(), padding.PKCS1v15(), hashes.SHA256())
         return f"{signed}.{base64url(signature)}"
 
-    def keys(self) -> str:
+    def public_keys(self) -> str:
         """Give the public key as brokers read it (RFC 7517)."""
         numbers = self.key.public_key().public_numbers()
         size = (numbers.n.bit_length() + 7) // 8
@@ -69,7 +69,7 @@ class TokenEndpoint:
 
     def answer(self, authorization: str, form: dict[str, list[str]]) -> tuple[int, bytes]:
         """Answer as told, or give a token to a client that is known."""
-        self.asked.append(form)
+        self.requests.append(form)
         if self.answers:
             return self.answers.pop(0)
         given = base64.b64decode(authorization.removeprefix("Basic ")).decode()

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable, Mapping
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl, AclKind
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
+from kplan.model.diagnostic import SourceRange
 from kplan.model.plan import Plan
 from kplan.model.resource import Identity, Lifecycle, Path, Resource
-from kplan.model.snapshot import Live, Reading, Snapshot
-from kplan.model.source import SourceRange
-from kplan.model.state import OutputValue, Owned, State
+from kplan.model.snapshot import KindSnapshot, LiveObject, Snapshot
+from kplan.model.state import OutputValue, OwnedObject, State
 from kplan.plan.build import build_plan
 from kplan.plan.request import PlanRequest
 from kplan.workflow.snapshot import read_snapshot
@@ -80,9 +80,9 @@ def owned(
     *,
     is_protected: bool = False,
     is_pending: bool = False,
-) -> Owned:
+) -> OwnedObject:
     """Own a value at an address."""
-    return Owned(
+    return OwnedObject(
         address(at),
         identity(value),
         value,
@@ -92,7 +92,7 @@ def owned(
     )
 
 
-def state(*held: Owned, outputs: Mapping[str, OutputValue] | None = None) -> State:
+def state(*held: OwnedObject, outputs: Mapping[str, OutputValue] | None = None) -> State:
     """Own objects, at serial 1."""
     return State(LINEAGE, 1, CLUSTER_ID, {each.address: each for each in held}, outputs or {})
 
@@ -104,22 +104,24 @@ def snapshot(
 ) -> Snapshot:
     """Read a cluster that holds topics (each with its id) and ACLs."""
     readings = {
-        "kafka_acl": Reading({identity(each): Live(each) for each in acls}),
-        "kafka_topic": Reading({identity(each): Live(each, uid) for each, uid in topics}),
+        "kafka_acl": KindSnapshot({identity(each): LiveObject(each) for each in acls}),
+        "kafka_topic": KindSnapshot(
+            {identity(each): LiveObject(each, uid) for each, uid in topics}
+        ),
     }
     unread = unread or {}
     known = {kind: reading for kind, reading in readings.items() if kind not in unread}
     return Snapshot(CLUSTER_ID, (), known, unread)
 
 
-def plan_of(resources: Iterable[Resource], held: State, live: Snapshot, **given: object) -> Plan:
+def make_plan(resources: Iterable[Resource], held: State, live: Snapshot, **given: object) -> Plan:
     """Plan with the real kinds."""
     outputs: Mapping[str, OutputValue] = given.pop("outputs", {})  # type: ignore[assignment]
     request = PlanRequest(tuple(resources), outputs, held, **given)  # type: ignore[arg-type]
     return build_plan(request, live, KINDS)
 
 
-def read_all(cluster: MemoryCluster, resources: Iterable[Resource], held: State) -> Snapshot:
+def read_cluster(cluster: MemoryCluster, resources: Iterable[Resource], held: State) -> Snapshot:
     """Read a cluster as the workflow does."""
     wanted: dict[str, set[Identity]] = {}
     for each in resources:

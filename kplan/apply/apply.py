@@ -14,7 +14,7 @@ from kplan.apply.batch import send_batch
 from kplan.apply.limits import ApplyContext, Watcher, never_stop
 from kplan.apply.progress import ApplyProgress
 from kplan.apply.visibility import wait_until_visible
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Batch, Change, Plan
 
 
@@ -164,7 +164,7 @@ def apply_plan(plan: Plan, means: ApplyContext) -> tuple[Outcome, ...]:
         if means.limits.waits_for_visibility and not means.is_stopped():
             wait_until_visible(ledger, means, deadline)
         outcomes = ledger.outcomes()
-        watcher.on_outcomes([each for each in outcomes if each.status is Status.SKIPPED])
+        watcher.on_outcomes([each for each in outcomes if each.status is OutcomeStatus.SKIPPED])
     return outcomes
 
 

@@ -14,13 +14,13 @@ from kplan.cluster.errors import (
     handling,
     is_size_limit,
 )
-from kplan.cluster.specs import Verdict
+from kplan.cluster.request import ItemResult
 from kplan.model.errors import ClusterError
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change
-from kplan.model.refusal import Refusal, UnderWay
+from kplan.model.refusal import InProgress, Refusal
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Reading
+from kplan.model.snapshot import KindSnapshot
 
 Doubt = tuple[Change, Refusal]
 
@@ -50,7 +50,9 @@ def settle_doubts(
     return _retry_or_give_up(open_, ledger, means)
 
 
-def _read_objects(batch: Batch, doubts: Sequence[Doubt], means: ApplyContext) -> Reading | None:
+def _read_objects(
+    batch: Batch, doubts: Sequence[Doubt], means: ApplyContext
+) -> KindSnapshot | None:
     try:
         return means.kind(batch.kind).read(means.cluster, [change.identity for change, _ in doubts])
     except ClusterError:
@@ -58,7 +60,7 @@ def _read_objects(batch: Batch, doubts: Sequence[Doubt], means: ApplyContext) ->
 
 
 def _decide(
-    batch: Batch, doubt: Doubt, reading: Reading, ledger: ApplyProgress, means: ApplyContext
+    batch: Batch, doubt: Doubt, reading: KindSnapshot, ledger: ApplyProgress, means: ApplyContext
 ) -> ChangeProgress | None:
     """Give the line of an item whose fate the reading shows."""
     change, refused = doubt
@@ -74,7 +76,7 @@ def _decide(
     if waits:
         return None
     return ledger.fail(
-        change, means.clock.now(), Status.FAILED, _explain_refusal(change, refused, reading)
+        change, means.clock.now(), OutcomeStatus.FAILED, _explain_refusal(change, refused, reading)
     )
 
 
@@ -83,7 +85,7 @@ def _knows_object(refused: Refusal) -> bool:
     return refused.error != "UNKNOWN_TOPIC_OR_PARTITION"
 
 
-def _is_being_deleted(change: Change, refused: Refusal, reading: Reading) -> bool:
+def _is_being_deleted(change: Change, refused: Refusal, reading: KindSnapshot) -> bool:
     """Whether what is to be replaced is in the way still: some clusters delete it later."""
     live = reading.objects.get(change.identity)
     is_old = live is not None and change.is_recreated and live.uid == change.uid
@@ -96,7 +98,7 @@ def _done_note(change: Change, refused: Refusal) -> str:
     return "already absent" if change.action is Action.DELETE else "already as declared"
 
 
-def _explain_refusal(change: Change, refused: Refusal, reading: Reading) -> Refusal:
+def _explain_refusal(change: Change, refused: Refusal, reading: KindSnapshot) -> Refusal:
     """Say what the look at the cluster showed."""
     if handling(refused) is Handling.STALE and change.identity in reading.objects:
         return add_hint(refused, "It was created again since the plan; plan again.")
@@ -118,7 +120,11 @@ def _retry_or_give_up(
         if ledger.get(change).tries == 1 and not means.is_stopped():
             again.append(change)
         else:
-            status = Status.UNKNOWN if handling(refused) is Handling.IN_DOUBT else Status.FAILED
+            status = (
+                OutcomeStatus.UNKNOWN
+                if handling(refused) is Handling.IN_DOUBT
+                else OutcomeStatus.FAILED
+            )
             given_up.append(ledger.fail(change, means.clock.now(), status, refused).outcome())
     means.watcher.on_outcomes(given_up)
     return tuple(again)
@@ -191,7 +197,7 @@ def _send_request(
         ledger.start(changes, means.clock.now())
     found = RequestResult()
     verdicts = _request_verdicts(batch, changes, means)
-    if ways := [each for each in verdicts.values() if isinstance(each, UnderWay) and each.total]:
+    if ways := [each for each in verdicts.values() if isinstance(each, InProgress) and each.total]:
         means.watcher.on_reassignment(ways[0].left, ways[0].total)
     if (alike := _common_refusal(changes, verdicts)) is not None:
         found.split = [(change, alike) for change in changes]
@@ -211,7 +217,7 @@ def _send_request(
 
 def _request_verdicts(
     batch: Batch, changes: Chunk, means: ApplyContext
-) -> Mapping[Identity, Verdict]:
+) -> Mapping[Identity, ItemResult]:
     """Send one request. What refuses the call as a whole refuses each of its items."""
     try:
         return means.kind(batch.kind).apply(means.cluster, batch.step, changes)
@@ -220,7 +226,7 @@ def _request_verdicts(
         return dict.fromkeys((each.identity for each in changes), refused)
 
 
-def _common_refusal(changes: Chunk, verdicts: Mapping[Identity, Verdict]) -> Refusal | None:
+def _common_refusal(changes: Chunk, verdicts: Mapping[Identity, ItemResult]) -> Refusal | None:
     """Give the one refusal of a whole request, where its code may speak of the request's size."""
     met = {verdicts.get(change.identity) for change in changes}
     refused = met.pop() if len(changes) > 1 and len(met) == 1 else None
@@ -299,4 +305,4 @@ def _complete(
 
 
 def _fail(change: Change, refused: Refusal, ledger: ApplyProgress, means: ApplyContext) -> Outcome:
-    return ledger.fail(change, means.clock.now(), Status.FAILED, refused).outcome()
+    return ledger.fail(change, means.clock.now(), OutcomeStatus.FAILED, refused).outcome()

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from kplan.kinds.acl import Acl
-from kplan.kinds.secrecy import without_secrets
-from kplan.model.outcome import Outcome, Status
+from kplan.kinds.secret import redact_refusal
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan
-from kplan.model.refusal import Refusal, UnderWay
+from kplan.model.refusal import InProgress, Refusal
 from kplan.model.resource import Identity
 
 ChangeKey = tuple[str, Identity]
@@ -24,7 +24,7 @@ class ChangeProgress:
     change: Change
     steps_left: int
     steps_done: int = 0
-    status: Status = Status.APPLIED
+    status: OutcomeStatus = OutcomeStatus.APPLIED
     refusal: Refusal | None = None
     note: str = ""
     attempts: int = 0
@@ -38,14 +38,18 @@ class ChangeProgress:
     @property
     def has_steps_left(self) -> bool:
         """Whether a further step may be sent."""
-        return self.status is Status.APPLIED and self.steps_left > 0
+        return self.status is OutcomeStatus.APPLIED and self.steps_left > 0
 
     def outcome(self) -> Outcome:
         """Say what became of the change; steps that are left to do make it SKIPPED."""
         status, note = self.status, self.note
         if self.has_steps_left:
-            status, note = Status.SKIPPED, "done in part" if self.steps_done else note
-        elif self.status is not Status.APPLIED and self.steps_done and self.change.is_recreated:
+            status, note = OutcomeStatus.SKIPPED, "done in part" if self.steps_done else note
+        elif (
+            self.status is not OutcomeStatus.APPLIED
+            and self.steps_done
+            and self.change.is_recreated
+        ):
             note = "deleted, and not created again yet: the next apply creates it"
         elapsed = 0 if self.started is None else max(0, round((self.ended - self.started) * 1000))
         return Outcome(
@@ -105,15 +109,17 @@ class ApplyProgress:
     def defer(self, change: Change, refusal: Refusal) -> None:
         """Note why a step is to be sent again; where that never comes to be, it is told."""
         line = self.get(change)
-        line.is_under_way = isinstance(refusal, UnderWay)
-        plain = refusal.plain() if isinstance(refusal, UnderWay) else refusal
-        line.refusal = without_secrets(plain, change)
+        line.is_under_way = isinstance(refusal, InProgress)
+        plain = refusal.without_progress() if isinstance(refusal, InProgress) else refusal
+        line.refusal = redact_refusal(plain, change)
 
-    def fail(self, change: Change, now: float, status: Status, refusal: Refusal) -> ChangeProgress:
+    def fail(
+        self, change: Change, now: float, status: OutcomeStatus, refusal: Refusal
+    ) -> ChangeProgress:
         """Note that a step was refused, or that nobody knows."""
         line = self.get(change)
         line.ended, line.status = now, status
-        line.refusal = without_secrets(refusal, change)
+        line.refusal = redact_refusal(refusal, change)
         return line
 
     def outcomes(self) -> tuple[Outcome, ...]:

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from kplan.model.outcome import Outcome, Status
-from kplan.model.ownership import owned_after
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Plan
-from kplan.model.state import OutputValue, State
+from kplan.model.state import OutputValue, State, owned_after
 
 
 def state_after(
@@ -17,7 +16,11 @@ def state_after(
     Objects whose outcome is unknown, failed or skipped keep the entry they had; the next plan
     compares them with the cluster.
     """
-    done = {outcome.change.key: outcome for outcome in outcomes if outcome.status is Status.APPLIED}
+    done = {
+        outcome.change.key: outcome
+        for outcome in outcomes
+        if outcome.status is OutcomeStatus.APPLIED
+    }
     settled = [
         (change, done.get(change.key))
         for change in plan.changes

@@ -10,7 +10,7 @@ from typing import TypeVar
 from kplan.apply.limits import ApplyContext
 from kplan.apply.progress import ApplyProgress, ChangeProgress
 from kplan.model.errors import ClusterError
-from kplan.model.outcome import Status
+from kplan.model.outcome import OutcomeStatus
 from kplan.model.resource import Identity
 
 Answer = TypeVar("Answer")
@@ -62,7 +62,7 @@ def wait_until_visible(ledger: ApplyProgress, means: ApplyContext, deadline: flo
     applied = [
         line
         for line in ledger.changes.values()
-        if line.status is Status.APPLIED and line.steps_left == 0
+        if line.status is OutcomeStatus.APPLIED and line.steps_left == 0
     ]
     if not applied:
         return
@@ -98,7 +98,7 @@ _NO_BROKER = (-1,)
 
 def _read_brokers(means: ApplyContext) -> tuple[int, ...]:
     try:
-        return means.cluster.describe().witnesses or _NO_BROKER
+        return means.cluster.describe().verifying_node_ids or _NO_BROKER
     except ClusterError:
         return _NO_BROKER
 
@@ -123,7 +123,7 @@ def _read_served(
     if broker < 0:
         return {}
     try:
-        return means.kind(kind).served(means.cluster, broker, [line.change for line in lines])
+        return means.kind(kind).find_visible(means.cluster, broker, [line.change for line in lines])
     except ClusterError:
         return {}
 

@@ -9,7 +9,7 @@ from kplan.cli.environment import is_ci
 from kplan.cli.options import PlanningOptions
 from kplan.cli.session import Session
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.outcome import Status
+from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Plan
 from kplan.model.state import State
 from kplan.report import views
@@ -27,7 +27,7 @@ def show_plan(
     """Show a plan as text, and its problems; `is_told` by a report, the text is left out."""
     if not is_told:
         session.terminal.write_stdout(plan_text(session, made.plan, group=planning.group))
-    found = made.plan.problems
+    found = made.plan.all_diagnostics
     if planning.compact_warnings:
         session.terminal.write_stderr(
             _warning_summaries(each for each in found if not each.is_error)
@@ -50,7 +50,7 @@ def stream_plan(session: Session, made: Planned, *, whole: bool = False) -> None
     if whole:
         session.terminal.write_stdout(views.plan_line(made.plan, at))
     show_diagnostics(
-        made.plan.problems,
+        made.plan.all_diagnostics,
         session.terminal,
         is_stream=True,
         sources=made.configuration.sources,
@@ -78,11 +78,11 @@ def show_outcomes(session: Session, done: Applied, again: str) -> None:
     """Sum up an apply, and show the outputs of a whole one; `again` goes on where it stopped."""
     terminal = session.terminal
     terminal.write_stderr("\n")
-    imported = done.planned.plan.imported
+    imported = done.planned.plan.import_count
     terminal.write_stdout(
         views.apply_text(done.outcomes, terminal.stdout_style, again=again, imported=imported)
     )
-    if all(each.status is Status.APPLIED for each in done.outcomes):
+    if all(each.status is OutcomeStatus.APPLIED for each in done.outcomes):
         terminal.write_stdout(_outputs_text(session, done.state))
 
 

@@ -45,7 +45,7 @@ def plan_exit(plan: "Plan", *, detailed: bool) -> ExitCode:
         faults = {each.code for each in plan.diagnostics if each.is_error}
         is_refused = detailed and bool(faults) and faults <= GUARD_CODES
         return ExitCode.REFUSED if is_refused else ExitCode.ERROR
-    if plan.refused:
+    if plan.refused_keys:
         return ExitCode.REFUSED if detailed else ExitCode.ERROR
     return ExitCode.CHANGES if detailed and plan.has_changes else ExitCode.DONE
 
@@ -58,24 +58,26 @@ def outcomes_exit(
     What could not be read was not done: it counts as failed (K4-51). What was waited for and is
     not seen on every broker is not known to be there (K4-49, design law 10).
     """
-    from kplan.model.outcome import Status  # noqa: PLC0415 - as above
+    from kplan.model.outcome import OutcomeStatus  # noqa: PLC0415 - as above
 
     met = {outcome.status for outcome in outcomes}
-    if waited and any(each.status is Status.APPLIED and not each.is_verified for each in outcomes):
-        met.add(Status.UNKNOWN)
-    if plan.unread or plan.refused:
-        met.add(Status.FAILED)
-    if met <= {Status.APPLIED}:
+    if waited and any(
+        each.status is OutcomeStatus.APPLIED and not each.is_verified for each in outcomes
+    ):
+        met.add(OutcomeStatus.UNKNOWN)
+    if plan.unread or plan.refused_keys:
+        met.add(OutcomeStatus.FAILED)
+    if met <= {OutcomeStatus.APPLIED}:
         return ExitCode.DONE
     if not detailed:
         return ExitCode.ERROR
-    if Status.UNKNOWN in met:
+    if OutcomeStatus.UNKNOWN in met:
         return ExitCode.UNKNOWN
-    failed = [each for each in outcomes if each.status is Status.FAILED]
+    failed = [each for each in outcomes if each.status is OutcomeStatus.FAILED]
     stopped = {each.change.key for each in failed}
-    if not plan.unread and Status.SKIPPED not in met and stopped <= plan.refused:
+    if not plan.unread and OutcomeStatus.SKIPPED not in met and stopped <= plan.refused_keys:
         return ExitCode.REFUSED  # what could be done was done
-    if Status.APPLIED in met:
+    if OutcomeStatus.APPLIED in met:
         return ExitCode.PARTIAL
     return refusals_exit([each.refusal for each in failed if each.refusal is not None])
 

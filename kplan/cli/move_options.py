@@ -9,7 +9,7 @@ import typer
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from kplan.kinds.moving import MovePace
+    from kplan.kinds.reassignment import ReassignmentLimits
 
 _RATE = re.compile(r"([0-9]+)\s*([kMG]?)B?(?:/s)?")
 _UNITS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
@@ -34,13 +34,13 @@ class MoveOptions:
         ),
     ] = 50
 
-    def move_limits(self) -> "MovePace":
+    def move_limits(self) -> "ReassignmentLimits":
         """Give the pace. Raises UsageError."""
-        from kplan.kinds.moving import MovePace  # noqa: PLC0415 - help needs it not
+        from kplan.kinds.reassignment import ReassignmentLimits  # noqa: PLC0415 - help needs it not
 
         found = _RATE.fullmatch(self.throttle.strip())
         if found is None:
             raise UsageError(
                 f"-throttle={self.throttle} is no rate.", hint="Bytes a second: 50M, 800k, 0."
             )
-        return MovePace(int(found[1]) * _UNITS[found[2]], self.move_batch)
+        return ReassignmentLimits(int(found[1]) * _UNITS[found[2]], self.move_batch)

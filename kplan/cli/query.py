@@ -11,7 +11,7 @@ from kplan.cli.session import Session
 
 if TYPE_CHECKING:  # help needs none of these
     from kplan.cluster.port import Cluster
-    from kplan.model.tables import Figures
+    from kplan.model.table import Figures
 
 Answer = TypeVar("Answer")
 

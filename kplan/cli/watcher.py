@@ -8,7 +8,7 @@ from kplan.cli.diagnostics import timestamp
 from kplan.cli.progress import Progress
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Batch, Change
 from kplan.report.look import PLAIN, Look
 from kplan.report.views import outcome_line, outcome_stream, start_line
@@ -47,10 +47,10 @@ class ApplyWatcher:
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Hear what became of changes."""
-        sent = [each for each in outcomes if each.status is not Status.SKIPPED]
+        sent = [each for each in outcomes if each.status is not OutcomeStatus.SKIPPED]
         self._progress.advance(len(sent))
         for each in sent:
-            if each.status is not Status.APPLIED or not self._is_large:
+            if each.status is not OutcomeStatus.APPLIED or not self._is_large:
                 self._progress.note(outcome_line(each, self._look))
 
     def on_visibility(self, waiting: int, total: int) -> None:

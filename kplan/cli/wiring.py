@@ -16,7 +16,7 @@ from kplan.cli.options import InputOptions, PlanningOptions, StateOptions
 from kplan.cli.progress import Progress
 from kplan.cli.session import Session
 from kplan.cluster.port import Cluster
-from kplan.cluster.records import Shelf
+from kplan.cluster.records import StateTopic
 from kplan.config.inputs import Inputs, VariableText
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.provider import Provider
@@ -48,7 +48,7 @@ def remote_state_store(
 
 
 def _open_record_store(
-    shelf: Shelf,
+    shelf: StateTopic,
     providers: tuple[Provider, ...],
     given: tuple[Path, Inputs],
     environ: Mapping[str, str],

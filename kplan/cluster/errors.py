@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from enum import StrEnum
 
 from kplan.model.errors import UsageError
-from kplan.model.refusal import Origin, Refusal, UnderWay
+from kplan.model.refusal import InProgress, Refusal, RefusalOrigin
 
 
 class Handling(StrEnum):
@@ -42,7 +42,7 @@ class KafkaError:
         return self.handling in {Handling.RETRY, Handling.THROTTLED, Handling.SPLIT}
 
     @property
-    def size_may_be_why(self) -> bool:
+    def may_mean_size_limit(self) -> bool:
         """Whether the error also stands for a request that is too large (KAFKA-14996)."""
         return self.name in _SIZE_ERRORS
 
@@ -54,7 +54,7 @@ CLIENT_DISCONNECTED = "CLIENT_DISCONNECTED"
 CLIENT_INVALID = "CLIENT_INVALID"
 CLIENT_STALE = "CLIENT_STALE"
 
-_ROWS = (
+_TABLE = (
     KafkaError(-185, CLIENT_TIMED_OUT, Handling.IN_DOUBT, "No answer within the request timeout."),
     KafkaError(
         -195, CLIENT_DISCONNECTED, Handling.IN_DOUBT, "The connection broke before the answer."
@@ -259,10 +259,10 @@ _ROWS = (
     KafkaError(116, "UNKNOWN_CONTROLLER_ID", Handling.RETRY, "No such controller (KIP-919)."),
 )
 
-ERRORS = {row.name: row for row in _ROWS}
+ERRORS = {row.name: row for row in _TABLE}
 """Every error kplan treats knowingly, by Kafka's name."""
 
-_BY_CODE = {row.code: row for row in _ROWS}
+_BY_CODE = {row.code: row for row in _TABLE}
 
 _SIZE_LIMIT_WORDS = ("excessively large", "larger than the max", "too many", "10000", "10,000")
 
@@ -276,16 +276,16 @@ def refusal(
     return Refusal(known, code, message or (row.meaning if row else ""), throttle_ms)
 
 
-def under_way(message: str, left: int, total: int, look_ms: int = 1000) -> UnderWay:
+def in_progress_refusal(message: str, left: int, total: int, look_ms: int = 1000) -> InProgress:
     """Say that replicas are being moved, and when to look again."""
     row = ERRORS["REASSIGNMENT_IN_PROGRESS"]
-    return UnderWay(row.name, row.code, message, look_ms, left=left, total=total)
+    return InProgress(row.name, row.code, message, look_ms, left=left, total=total)
 
 
 def client_refusal(name: str, message: str = "") -> Refusal:
     """Make the refusal for an answer that never came from a broker."""
     row = ERRORS[name]
-    return Refusal(name, row.code, message or row.meaning, origin=Origin.CLIENT)
+    return Refusal(name, row.code, message or row.meaning, origin=RefusalOrigin.CLIENT)
 
 
 def handling(refused: Refusal) -> Handling:
@@ -300,7 +300,7 @@ def handling(refused: Refusal) -> Handling:
     return row.handling if row else Handling.REJECTED
 
 
-def kafka_error(text: str) -> KafkaError:
+def find_error(text: str) -> KafkaError:
     """Find an error by its name, in any case, or its number.
 
     Raises:
@@ -308,7 +308,7 @@ def kafka_error(text: str) -> KafkaError:
 
     """
     name = text.strip().upper()
-    rows = {**ERRORS, **{str(row.code): row for row in _ROWS}}
+    rows = {**ERRORS, **{str(row.code): row for row in _TABLE}}
     if name in rows:
         return rows[name]
     near = get_close_matches(name, ERRORS, n=1)
@@ -318,13 +318,13 @@ def kafka_error(text: str) -> KafkaError:
     )
 
 
-def remedy(refused: Refusal) -> str:
+def remedy_for(refused: Refusal) -> str:
     """Tell the way out of an error, "" where none is known."""
     row = ERRORS.get(refused.error)
     return row.remedy if row else ""
 
 
-def is_policy(refused: Refusal) -> bool:
+def is_policy_violation(refused: Refusal) -> bool:
     """Whether a policy refused, and not a limit that has the same code (KAFKA-14996)."""
     return refused.error == "POLICY_VIOLATION" and not is_size_limit(refused)
 

@@ -3,37 +3,36 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from kplan.cluster.delegation import DelegationToken, TokenOrder
-from kplan.cluster.groups import GroupDescription, ListedGroup
-from kplan.cluster.quorum import Quorum, Voter
-from kplan.cluster.reassignments import Election, Moving, Targets
-from kplan.cluster.setting_specs import (
-    ConfigDetail,
-    ConfigResource,
-    ConfigScope,
-    FeatureUpdate,
-    Lack,
-    NodeVersions,
-    QuotaAlteration,
-    QuotaEntity,
-    ResourceAlteration,
-    ScramAlteration,
-    ScramUser,
-)
-from kplan.cluster.specs import (
+from kplan.cluster.request import (
     AclBinding,
+    AuthorizedOperations,
     ClusterDescription,
     ConfigAlteration,
     ConfigEntry,
+    ItemResult,
     NewPartitions,
     NewTopic,
-    Rights,
     TopicDescription,
     TopicPreview,
     TopicRef,
-    Verdict,
 )
-from kplan.cluster.usage import TopicPartition, TopicUse
+from kplan.cluster.settings import (
+    ConfigDetail,
+    ConfigResource,
+    ConfigResourceAlteration,
+    ConfigScope,
+    DelegationToken,
+    FeatureUpdate,
+    MissingApi,
+    NodeVersions,
+    QuotaAlteration,
+    QuotaEntity,
+    ScramAlteration,
+    ScramUser,
+    TokenRequest,
+)
+from kplan.cluster.topology import ElectionType, Quorum, Reassignment, TargetReplicas, Voter
+from kplan.cluster.usage import GroupDescription, GroupListing, TopicPartition, TopicUse
 from kplan.model.refusal import Refusal
 
 
@@ -54,7 +53,7 @@ class Cluster(Protocol):
         """Tell cluster id and live brokers (DescribeCluster, KIP-700), and who we are."""
         ...
 
-    def rights(self, topics: Collection[str]) -> Rights:
+    def rights(self, topics: Collection[str]) -> AuthorizedOperations:
         """Tell what we may do on the cluster and on these topics (KIP-430).
 
         A topic that is not there, or hidden from us, is left out.
@@ -95,35 +94,35 @@ class Cluster(Protocol):
         """Ask what would come of creating the topics (CreateTopics, validate only; KIP-525)."""
         ...
 
-    def expect_writes(self) -> None:
+    def prepare_writes(self) -> None:
         """Begin, beside what goes on, what the first write would else wait for; returns at once."""
         ...
 
-    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
+    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, ItemResult]:
         """Create topics."""
         ...
 
     def create_partitions(
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Grow topics (KIP-195)."""
         ...
 
     def alter_topic_configs(
         self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Set and reset single config keys of topics (KIP-339)."""
         ...
 
-    def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
+    def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, ItemResult]:
         """Delete topics, by topic id where one is given; answered by name."""
         ...
 
-    def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+    def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, ItemResult]:
         """Add ACLs; adding one that exists is a success."""
         ...
 
-    def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, ItemResult]:
         """Delete exactly these ACLs; an absent one is a success."""
         ...
 
@@ -138,7 +137,7 @@ class Cluster(Protocol):
 
     def alter_quotas(
         self, specs: Sequence[QuotaAlteration], *, validate_only: bool = False
-    ) -> Mapping[QuotaEntity, Verdict]:
+    ) -> Mapping[QuotaEntity, ItemResult]:
         """Set and remove single quotas (AlterClientQuotas); removing an absent one is a success."""
         ...
 
@@ -151,7 +150,7 @@ class Cluster(Protocol):
         """
         ...
 
-    def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, Verdict]:
+    def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, ItemResult]:
         """Set and delete SCRAM credentials; deleting an absent one is refused (KIP-554)."""
         ...
 
@@ -177,8 +176,8 @@ class Cluster(Protocol):
         ...
 
     def alter_configs(
-        self, specs: Sequence[ResourceAlteration], *, validate_only: bool = False
-    ) -> Mapping[ConfigResource, Verdict]:
+        self, specs: Sequence[ConfigResourceAlteration], *, validate_only: bool = False
+    ) -> Mapping[ConfigResource, ItemResult]:
         """Set and reset single config keys (IncrementalAlterConfigs, KIP-339)."""
         ...
 
@@ -188,7 +187,7 @@ class Cluster(Protocol):
 
     def update_features(
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Bring features of the cluster to levels (UpdateFeatures, KIP-584), one after the other.
 
         One that has its level already is a success.
@@ -212,7 +211,7 @@ class Cluster(Protocol):
         """
         ...
 
-    def groups(self) -> Mapping[int, tuple[ListedGroup, ...] | Refusal]:
+    def groups(self) -> Mapping[int, tuple[GroupListing, ...] | Refusal]:
         """List the groups that each broker coordinates (ListGroups), sorted; else why not.
 
         A broker that should coordinate groups and does not run is refused too. Without the right
@@ -238,7 +237,7 @@ class Cluster(Protocol):
 
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
-    ) -> Mapping[TopicPartition, Moving]:
+    ) -> Mapping[TopicPartition, Reassignment]:
         """List the partitions whose replicas are being moved (ListPartitionReassignments, KIP-455).
 
         None asks for all of them. What is not moving is left out.
@@ -249,7 +248,7 @@ class Cluster(Protocol):
         """
         ...
 
-    def reassign(self, targets: Targets) -> Mapping[TopicPartition, Verdict]:
+    def reassign(self, targets: TargetReplicas) -> Mapping[TopicPartition, ItemResult]:
         """Begin to move replicas, or with None go back (AlterPartitionReassignments, KIP-455).
 
         A success says that it was begun. Cancelling what does not move is refused with 85.
@@ -268,8 +267,8 @@ class Cluster(Protocol):
         ...
 
     def elect_leaders(
-        self, partitions: Collection[TopicPartition] | None, election: Election
-    ) -> Mapping[TopicPartition, Verdict]:
+        self, partitions: Collection[TopicPartition] | None, election: ElectionType
+    ) -> Mapping[TopicPartition, ItemResult]:
         """Elect leaders (ElectLeaders, KIP-460); None is all partitions that need it.
 
         One whose leader is the right one is refused with 84 where it is named.
@@ -285,18 +284,18 @@ class Cluster(Protocol):
         """
         ...
 
-    def unregister_broker(self, broker: int) -> Verdict:
+    def unregister_broker(self, broker: int) -> ItemResult:
         """Take a broker out of the cluster (UnregisterBroker, KIP-631), also one that runs.
 
         Replicas that are assigned to it stay so.
         """
         ...
 
-    def add_voter(self, voter: Voter) -> Verdict:
+    def add_voter(self, voter: Voter) -> ItemResult:
         """Let a controller that follows vote (AddRaftVoter, KIP-853)."""
         ...
 
-    def remove_voter(self, voter: int, directory: str) -> Verdict:
+    def remove_voter(self, voter: int, directory: str) -> ItemResult:
         """Let a controller vote no more, known by id and directory (RemoveRaftVoter, KIP-853)."""
         ...
 
@@ -309,7 +308,7 @@ class Cluster(Protocol):
         """
         ...
 
-    def create_token(self, order: TokenOrder) -> DelegationToken | Refusal:
+    def create_token(self, order: TokenRequest) -> DelegationToken | Refusal:
         """Make a token, with its secret (CreateDelegationToken, KIP-48, KIP-373)."""
         ...
 
@@ -324,7 +323,7 @@ class Cluster(Protocol):
         """Let a token end so long from now, below 0 at once (ExpireDelegationToken, KIP-48)."""
         ...
 
-    def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
+    def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
         """Tell which of these methods of the port the cluster cannot serve, and why (KIP-97)."""
         ...
 

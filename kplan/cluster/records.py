@@ -1,17 +1,17 @@
-"""Records kept on the cluster itself: what the state asks of it where there is no disk."""
+"""Keyed records on the cluster with a single writer: storage of the state in a topic."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from kplan.cluster.names import OWN_PREFIX
+from kplan.cluster.topic import KPLAN_PREFIX
 
-DEFAULT_TOPIC = f"{OWN_PREFIX}state"
+DEFAULT_TOPIC = f"{KPLAN_PREFIX}state"
 DEFAULT_KEY = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class StateTopic:
     """Where the records of one state stand: a topic, and the key that tells it from other states.
 
     `replication_factor` is for a topic that has to be created; None is three, or as many as there
@@ -27,7 +27,7 @@ class Shelf:
         return f'the topic {self.topic} (key "{self.key}")'
 
 
-class Unsettled(Exception):  # noqa: N818 - what a write is then
+class UncertainWriteError(Exception):
     """A write has no certain outcome: another writer came between, or no answer did.
 
     Whoever claims the records again sees what became of it.
@@ -45,11 +45,11 @@ class Records(Protocol):
     """
 
     @property
-    def shelf(self) -> Shelf:
+    def state_topic(self) -> StateTopic:
         """Where they stand."""
         ...
 
-    def glance(self) -> Mapping[str, bytes] | None:
+    def peek(self) -> Mapping[str, bytes] | None:
         """Give what is known to be written, without waiting for what is being written just now.
 
         None: there is no such place yet, nor anything in it.

@@ -1,4 +1,4 @@
-"""What stands in topics, and who uses it."""
+"""Use of topics: offsets, sizes, producers, and groups with their members and lag."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,3 +51,60 @@ class TopicUse:
     partitions: Mapping[int, PartitionUse] = field(default_factory=dict)
     groups: tuple[GroupUse, ...] | None = None
     unread: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupListing:
+    """A group as its coordinator lists it.
+
+    `type` is classic, consumer (KIP-848), share or streams; "" where the broker does not tell
+    (before Kafka 3.8). `protocol` is what members of a classic group have agreed on: consumer,
+    connect, or nothing.
+    """
+
+    name: str
+    type: str
+    protocol: str
+    state: str
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class GroupMember:
+    """A member of a group, with the partitions that it reads, sorted."""
+
+    id: str
+    client_id: str
+    host: str
+    instance_id: str = ""
+    assignment: tuple[TopicPartition, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """All about a group. `members` None: what kplan cannot read, as of share groups.
+
+    `committed` is the offset that is read next, by partition; `ends` the offset that the next
+    record gets, only where it is known. `unread` says what is missing and why.
+    """
+
+    name: str
+    type: str
+    protocol: str
+    state: str
+    coordinator: int
+    assignor: str = ""
+    members: tuple[GroupMember, ...] | None = ()
+    committed_offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
+    end_offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+
+    @property
+    def listing(self) -> GroupListing:
+        """The group as it is listed."""
+        return GroupListing(self.name, self.type, self.protocol, self.state)
+
+    def lag(self, partition: TopicPartition) -> int | None:
+        """Count the offsets behind the end; None where either is not known."""
+        if partition not in self.committed_offsets or partition not in self.end_offsets:
+            return None
+        return max(0, self.end_offsets[partition] - self.committed_offsets[partition])

@@ -22,7 +22,7 @@ from kplan.config.values.types import type_of, type_text
 from kplan.config.values.value import Sensitive, Value
 from kplan.config.values.written import SENSITIVE, value_text
 from kplan.kinds.base import ResourceKind
-from kplan.model.diagnostic import Diagnostic, has_errors, in_order
+from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 
 CONSOLE_FILE = "<console>"
 """The file that problems of a typed expression name."""
@@ -120,7 +120,7 @@ class Console:
     def __init__(self, folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> None:
         self._root = open_folder(folder, inputs, kinds).with_reader(_NoClusterReader())
         found = (each for each in self._root.problems if each.code != _NO_FILES)
-        self.diagnostics = in_order(found)
+        self.diagnostics = sort_diagnostics(found)
 
     @property
     def sources(self) -> Mapping[str, str]:
@@ -145,7 +145,7 @@ class Console:
         declared = self._root.module.declarations
         static = tuple(reference_problems(attribute.references, origin, declared))
         if static:
-            return ConsoleResult(None, in_order(static))
+            return ConsoleResult(None, sort_diagnostics(static))
         node = _type_call_argument(attribute.value)
         value, told = _evaluate_node(self._root, node or attribute.value, origin)
         if value is _NO_VALUE and not has_errors(told):
@@ -153,13 +153,13 @@ class Console:
             value, told = _evaluate_node(self._root.fresh_copy(), node or attribute.value, origin)
         if isinstance(value, _NoValue):
             return ConsoleResult(
-                None, in_order(told) if has_errors(told) else self._file_errors(origin)
+                None, sort_diagnostics(told) if has_errors(told) else self._file_errors(origin)
             )
         if problem := _size_problem(value, origin):
             return ConsoleResult(None, (problem,))
         if node is not None:
-            return ConsoleResult(type_text(type_of(value)), in_order(told), is_type=True)
-        return ConsoleResult(value, in_order(told))
+            return ConsoleResult(type_text(type_of(value)), sort_diagnostics(told), is_type=True)
+        return ConsoleResult(value, sort_diagnostics(told))
 
     def _file_errors(self, origin: Origin) -> tuple[Diagnostic, ...]:
         """Say why there is no value where evaluation says nothing: a file has an error."""

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from kplan.config.codes import SUMMARIES
-from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 
 
 def error(code: str, subject: SourceRange | None, detail: str, **more: Any) -> Diagnostic:  # noqa: ANN401 - fields of Diagnostic

@@ -31,8 +31,7 @@ from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
 from kplan.config.values.jsonvalue import to_json_value
 from kplan.config.values.sensitive import bare, has_sensitive
-from kplan.model.diagnostic import Diagnostic, in_order
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
 
 T = TypeVar("T")
 
@@ -117,7 +116,7 @@ def load_fleet(folder: Path, inputs: Inputs) -> FleetConfiguration:
             spark_master=reader.text(spark, "master") or "" if spark else "",
             spark_remote=reader.text(spark, "remote") or "" if spark else "",
             spark_conf=reader.string_map(spark, "conf") if spark else {},
-            diagnostics=in_order(ledger.diagnostics),
+            diagnostics=sort_diagnostics(ledger.diagnostics),
             sources=root.sources,
         )
 

@@ -19,8 +19,8 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.config.syntax.walk import children
 from kplan.kinds.base import ResourceKind
-from kplan.model.diagnostic import Diagnostic, in_order
-from kplan.model.graph import Graph, Node, Sort
+from kplan.model.diagnostic import Diagnostic, sort_diagnostics
+from kplan.model.graph import Graph, Node, NodeType
 
 Edge = tuple[str, str]
 
@@ -171,9 +171,11 @@ def build_graph(folder: Path, inputs: Inputs, kinds: Sequence[ResourceKind]) -> 
     drawing = _GraphBuilder(root.context.folders)
     drawing.add_module(_ModulePlace((), ".", root.module.declarations, frozenset({"."})))
     edges = sorted(each for each in drawing.edges if drawing.nodes.keys() >= {*each})
-    nodes = sorted(drawing.nodes.values(), key=lambda each: (each.home, each.sort, each.label))
+    nodes = sorted(
+        drawing.nodes.values(), key=lambda each: (each.enclosing_module, each.type, each.label)
+    )
     graph = Graph(tuple(nodes), tuple(edges), cycle_edges(edges))
-    return ConfigurationGraph(graph, in_order(drawing.problems), root.sources)
+    return ConfigurationGraph(graph, sort_diagnostics(drawing.problems), root.sources)
 
 
 class _Argument(NamedTuple):
@@ -216,7 +218,7 @@ class _GraphBuilder:
             self.add_module_call(place, declared.modules[name])
 
     def add_node(
-        self, place: _ModulePlace, sort: Sort, label: str, arguments: Sequence[_Argument]
+        self, place: _ModulePlace, sort: NodeType, label: str, arguments: Sequence[_Argument]
     ) -> None:
         """Draw a node, and the edges of its arguments."""
         node = Node(place.path, label, sort)
@@ -254,7 +256,7 @@ class _GraphBuilder:
         label = f"module.{found.name}"
         given = [_Argument(each, found.origin) for each in found.block.attributes]
         self.add_node(
-            place, Sort.MODULE, label, [each for each in given if _is_meta_argument(each)]
+            place, NodeType.MODULE, label, [each for each in given if _is_meta_argument(each)]
         )
         inner = self.called_module(place, found.name)
         for each in given:
@@ -285,21 +287,21 @@ def _is_meta_argument(argument: _Argument) -> bool:
     return argument.attribute.name in MODULE_SCHEMA.arguments
 
 
-def _blocks(declared: ModuleDeclarations) -> Iterator[tuple[Sort, str, list[_Argument]]]:
+def _blocks(declared: ModuleDeclarations) -> Iterator[tuple[NodeType, str, list[_Argument]]]:
     """List everything that becomes a node, but for module blocks."""
     for name, local in declared.locals.items():
-        yield Sort.LOCAL, f"local.{name}", [_Argument(local.attribute, local.origin)]
+        yield NodeType.LOCAL, f"local.{name}", [_Argument(local.attribute, local.origin)]
     for name, found in declared.variables.items():
         rules = [each for inner in found.block.blocks for each in _block_arguments(found, inner)]
-        yield Sort.VARIABLE, f"var.{name}", rules
+        yield NodeType.VARIABLE, f"var.{name}", rules
     for name, found in declared.outputs.items():
-        yield Sort.OUTPUT, f"output.{name}", list(_block_arguments(found, found.block))
+        yield NodeType.OUTPUT, f"output.{name}", list(_block_arguments(found, found.block))
     for name, found in declared.checks.items():
-        yield Sort.CHECK, f"check.{name}", list(_block_arguments(found, found.block))
+        yield NodeType.CHECK, f"check.{name}", list(_block_arguments(found, found.block))
     for (kind, name), found in declared.resources.items():
-        yield Sort.RESOURCE, f"{kind}.{name}", list(_block_arguments(found, found.block))
+        yield NodeType.RESOURCE, f"{kind}.{name}", list(_block_arguments(found, found.block))
     for found in declared.providers:
-        yield Sort.PROVIDER, _provider_label(found), list(_block_arguments(found, found.block))
+        yield NodeType.PROVIDER, _provider_label(found), list(_block_arguments(found, found.block))
 
 
 def _block_arguments(found: Declaration, block: ast.Block) -> Iterator[_Argument]:

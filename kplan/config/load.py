@@ -22,10 +22,9 @@ from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import has_sensitive
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.codes import SUMMARIES
-from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.policy import Policy
-from kplan.model.refactoring import Refactorings
-from kplan.model.resource import Identity, Resource
+from kplan.model.resource import Identity, Refactorings, Resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ def evaluate_configuration(
         evaluated,
         shown,
         variables,
-        in_order(ledger.diagnostics),
+        sort_diagnostics(ledger.diagnostics),
         root.sources,
         _digest(root.context.folders.sources, variables, inputs.workspace),
         refactored,

@@ -22,10 +22,8 @@ from kplan.config.values.describe import describe
 from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.value import STRING
 from kplan.model.address import Address, instance_key
-from kplan.model.diagnostic import Diagnostic
-from kplan.model.refactoring import Import, Refactorings
-from kplan.model.resource import Identity, Resource
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange
+from kplan.model.resource import Identity, ImportBlock, Refactorings, Resource
 
 TargetKey: TypeAlias = str | int
 KeyReader: TypeAlias = Callable[[ast.Node], TargetKey]
@@ -167,7 +165,7 @@ def evaluate_refactorings(
     known = _declared_addresses(root, resources, is_whole=is_whole)
     moves: list[_Move] = []
     removed: list[str] = []
-    imports: list[Import] = []
+    imports: list[ImportBlock] = []
     for module in root.modules():
         for found in module.declarations.refactorings:
             if found.is_broken or any(
@@ -310,12 +308,12 @@ def _evaluate_removed(
 
 def _evaluate_imports(
     found: Declaration, module: ChildModule, ledger: ResultCache, known: _DeclaredAddresses
-) -> tuple[Import, ...]:
+) -> tuple[ImportBlock, ...]:
     if module.path:
         told = "Objects are imported in the root module only; a module may be used many times."
         raise EvaluationError([error("KP120", found.declared_at, told)])
     ledger.report(_reference_problems(found, module))
-    imports: list[Import] = []
+    imports: list[ImportBlock] = []
     for each in evaluate_instances(found, module.scope(found.origin)).values():
         one = ledger.attempt(
             partial(_evaluate_import, found, module.scope(found.origin, each), known)
@@ -335,7 +333,7 @@ def _reference_problems(found: Declaration, module: ChildModule) -> Iterator[Dia
             yield from reference_problems(references, found.origin, module.declarations)
 
 
-def _evaluate_import(found: Declaration, scope: Scope, known: _DeclaredAddresses) -> Import:
+def _evaluate_import(found: Declaration, scope: Scope, known: _DeclaredAddresses) -> ImportBlock:
     def key_of(node: ast.Node) -> TargetKey:
         value = evaluate(node, scope)
         if isinstance(value, str | int) and not isinstance(value, bool):
@@ -351,7 +349,7 @@ def _evaluate_import(found: Declaration, scope: Scope, known: _DeclaredAddresses
         told = f"An object is to be imported to {to.text}, which is not declared."
         hint = "Write the resource block; kplan import -all -generate-config=FILE writes many."
         raise EvaluationError([error("KP188", found.value_range("to"), told, hint=hint)])
-    return Import(Address.parse(to.text), _evaluate_identity(found, scope), found.declared_at)
+    return ImportBlock(Address.parse(to.text), _evaluate_identity(found, scope), found.declared_at)
 
 
 def _evaluate_identity(found: Declaration, scope: Scope) -> Identity:
@@ -371,10 +369,10 @@ def _evaluate_identity(found: Declaration, scope: Scope) -> Identity:
 
 
 def _duplicate_imports(
-    imports: Sequence[Import], connections: Mapping[Address, str]
+    imports: Sequence[ImportBlock], connections: Mapping[Address, str]
 ) -> Iterator[Diagnostic]:
-    by_address: dict[Address, Import] = {}
-    by_name: dict[tuple[str, str, Identity], Import] = {}
+    by_address: dict[Address, ImportBlock] = {}
+    by_name: dict[tuple[str, str, Identity], ImportBlock] = {}
     for each in imports:
         kept = by_address.setdefault(each.address, each)
         cluster = connections.get(each.address, "")

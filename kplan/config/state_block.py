@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from kplan.cluster.names import OWN_PREFIX, is_own, topic_name_fault
-from kplan.cluster.records import DEFAULT_KEY, DEFAULT_TOPIC, Shelf
+from kplan.cluster.records import DEFAULT_KEY, DEFAULT_TOPIC, StateTopic
+from kplan.cluster.topic import KPLAN_PREFIX, is_own, topic_name_fault
 from kplan.config.declarations.declaration import Declaration
 from kplan.config.declarations.file import configuration_files
 from kplan.config.diagnostic import EvaluationError, error, suggestion, warning
@@ -37,7 +37,7 @@ class StateLocation:
     """
 
     is_known: bool = True
-    topic: Shelf | None = None
+    topic: StateTopic | None = None
     providers: tuple[Provider, ...] = ()
 
 
@@ -65,7 +65,7 @@ def find_state_location(
     return StateLocation(topic=shelf, providers=found)
 
 
-def evaluate_state_block(module: Module, ledger: ResultCache) -> Shelf | None:
+def evaluate_state_block(module: Module, ledger: ResultCache) -> StateTopic | None:
     """Evaluate the state block; None where there is none, or one for a file.
 
     Raises:
@@ -89,7 +89,7 @@ def evaluate_state_block(module: Module, ledger: ResultCache) -> Shelf | None:
     if values["backend"] == "file":
         return None
     copies = values.get("replication_factor")
-    return Shelf(
+    return StateTopic(
         str(values.get("topic") or DEFAULT_TOPIC),
         str(values.get("key") or DEFAULT_KEY),
         copies if isinstance(copies, int) else None,
@@ -128,7 +128,9 @@ def _topic_problem(value: Value) -> str:
     if fault := topic_name_fault(value):
         return f'"{value}" is no topic name: {fault}.'
     if not is_own(value):
-        return f"Topics in which kplan keeps things begin with {OWN_PREFIX}; it never plans those."
+        return (
+            f"Topics in which kplan keeps things begin with {KPLAN_PREFIX}; it never plans those."
+        )
     return ""
 
 

@@ -8,8 +8,7 @@ import yaml  # noqa: TID253 - this module is itself imported by the verb that ne
 
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.functions.limits import MAX_ELEMENTS
-from kplan.model.diagnostic import Diagnostic
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange
 
 MAX_DEPTH: Final = 100
 """Levels that a document may nest."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import TYPE_CHECKING, Any
 
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
 from kplan.fleet.dataframe import arrow_table
 from kplan.fleet.snapshot import CLUSTER
 from kplan.policy.access_query import who_can as holders

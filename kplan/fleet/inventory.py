@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from kplan.fleet.snapshot import CLUSTER, GROUP, NON_OBJECT_KINDS, UNREAD, USE
-from kplan.model.tables import NOBODY
+from kplan.model.table import NO_OWNER
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -69,7 +69,7 @@ def owner_counts(objects: "DataFrame", owned: "DataFrame", by: str = "") -> "Dat
         ~F.col("kind").isin(*NON_OBJECT_KINDS, *_BUILT_IN_KINDS) & ~is_own
     )
     told = live.join(owned, ["cluster", "kind", "identity"], "left")
-    counts = told.groupBy("group", F.coalesce("owner", F.lit(NOBODY)).alias("owner")).agg(
+    counts = told.groupBy("group", F.coalesce("owner", F.lit(NO_OWNER)).alias("owner")).agg(
         F.count_if(topic).alias("topics"),
         F.count_if(acl).alias("acls"),
         F.count_if(~topic & ~acl).alias("others"),

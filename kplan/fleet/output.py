@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from kplan.fleet.session import failure_reason
 from kplan.fleet.snapshot import CLUSTER
 from kplan.model.errors import FleetError, UsageError
-from kplan.model.tables import Cell, FigureTable
+from kplan.model.table import Cell, FigureTable
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,7 +25,7 @@ def collect_table(name: str, found: "DataFrame", limit: int = MAX_ROWS) -> Figur
     """Bring at most `limit` rows over; that there are more is told, never how many."""
     rows = found.limit(limit + 1).collect()
     cells: tuple[tuple[Cell, ...], ...] = tuple(tuple(row) for row in rows[:limit])
-    return FigureTable(name, tuple(found.columns), cells, is_cut=len(rows) > limit)
+    return FigureTable(name, tuple(found.columns), cells, is_truncated=len(rows) > limit)
 
 
 def collect_tables(

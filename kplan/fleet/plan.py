@@ -10,9 +10,9 @@ from kplan.cluster.errors import CLIENT_INVALID, client_refusal
 from kplan.fleet.dataframe import create_dataframe, map_clusters, select_cluster
 from kplan.fleet.snapshot import ABSENT_NAMES, CLUSTER, Row, snapshot_from_rows
 from kplan.kinds import KINDS
-from kplan.kinds.schema import document
+from kplan.kinds.schema import to_document
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.errors import WrongCluster
+from kplan.model.errors import WrongClusterError
 from kplan.model.plan import Action, Change
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
@@ -176,7 +176,7 @@ def plan_cluster(rows: Iterable[Row], wanted: FleetPlanRequest) -> list[dict[str
         return [_finding(cluster, "unread", kind="*", reason=snapshot)]
     try:
         check_same_cluster(request.state, snapshot.cluster_id)
-    except WrongCluster as failure:
+    except WrongClusterError as failure:
         return [_finding(cluster, "problem", reason=failure.detail)]
     return list(
         _plan_findings(
@@ -188,7 +188,7 @@ def plan_cluster(rows: Iterable[Row], wanted: FleetPlanRequest) -> list[dict[str
 def _plan_findings(
     cluster: str, request: PlanRequest, snapshot: Snapshot
 ) -> Iterator[dict[str, Any]]:
-    own = request.state.on("")
+    own = request.state.for_provider("")
     plan = add_risks(build_plan(request, snapshot, KINDS))
     for kind, reason in plan.unread.items():
         yield _finding(cluster, "unread", kind=kind, reason=reason)
@@ -248,7 +248,7 @@ def _attributes_json(change: Change) -> str:
 
 def _public_document(value: object, change: Change) -> dict[str, Any]:
     """Write a value without what nobody may see."""
-    found: dict[str, Any] = document(value)
+    found: dict[str, Any] = to_document(value)
     for *parents, name in change.sensitive:
         held: Any = found
         for each in parents:

@@ -70,7 +70,7 @@ def check_cluster(rows: Sequence[Row], judges: FleetPolicies) -> Iterator[dict[s
         yield _row(cluster, standing="unread", kind="*", reason=snapshot)
         return
     asked = sort_policies(policies)
-    kinds = {kind for each in asked for kind in each.head.kinds}
+    kinds = {kind for each in asked for kind in each.header.kinds}
     for kind in sorted(kinds & snapshot.unread.keys()):
         yield _row(cluster, standing="unread", kind=kind, reason=snapshot.unread[kind])
     facts = ClusterFacts(snapshot, tuple(kind.name for kind in KINDS))

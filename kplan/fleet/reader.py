@@ -23,9 +23,15 @@ from kplan.fleet.snapshot import (
 )
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
-from kplan.model.errors import ClusterError, FleetError, KplanError, Unread, Unsupported
+from kplan.model.errors import (
+    ClusterError,
+    FleetError,
+    KplanError,
+    UnreadableError,
+    UnsupportedError,
+)
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Reading, Snapshot
+from kplan.model.snapshot import KindSnapshot, Snapshot
 from kplan.policy.impact import topic_impact
 
 
@@ -123,7 +129,7 @@ def _read_source(source: SnapshotSource, opened: list[Cluster]) -> Sequence[Row]
                 **source.cluster_attributes,
                 ABSENT_NAMES: _absent_names_json(found, source.expected_names),
             }
-            topics = found.readings.get("kafka_topic", Reading({})).objects
+            topics = found.readings.get("kafka_topic", KindSnapshot({})).objects
             return (
                 *snapshot_rows(source.name, found, about),
                 *read_use_rows(source.name, cluster, topics),
@@ -160,12 +166,12 @@ def replace_labels(row: Row, about: Mapping[str, str]) -> Row:
 def _read_snapshot(cluster: Cluster, wanted: NamesByKind) -> Snapshot:
     """Read all kinds; those that nobody declares are for the inventory (decision 0023)."""
     description = cluster.describe()
-    readings: dict[str, Reading] = {}
+    readings: dict[str, KindSnapshot] = {}
     unread: dict[str, str] = {}
     for kind in KINDS:
         try:
             readings[kind.name] = _read_kind(kind, cluster, wanted.get(kind.name, ()))
-        except (Unread, Unsupported) as failure:
+        except (UnreadableError, UnsupportedError) as failure:
             unread[kind.name] = failure.detail
     return replace(
         Snapshot(description.cluster_id, description.brokers, readings, unread),
@@ -175,7 +181,7 @@ def _read_snapshot(cluster: Cluster, wanted: NamesByKind) -> Snapshot:
     )
 
 
-def _read_kind(kind: ResourceKind, cluster: Cluster, wanted: Collection[Identity]) -> Reading:
+def _read_kind(kind: ResourceKind, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
     """Read a kind with everything there is to know of each object, not only of declared ones."""
     if kind.name != "kafka_topic":
         return kind.read(cluster, wanted)

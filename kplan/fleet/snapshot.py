@@ -19,11 +19,11 @@ from typing import IO, NamedTuple, cast
 
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import document, from_document, stored_document
+from kplan.kinds.schema import from_document, to_document, to_stored_document
 from kplan.model.errors import FleetError
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Broker, Live, Reading, Snapshot
+from kplan.model.snapshot import Broker, KindSnapshot, LiveObject, Snapshot
 from kplan.model.version import VERSION
 
 ROW_FORMAT = 1
@@ -95,7 +95,7 @@ def object_row(cluster: str, kind: ResourceKind, value: object) -> Row:
 
 
 def _object_row(cluster: str, kind: str, known_as: tuple[str, str], value: object) -> Row:
-    found = document(value) | stored_document(value)
+    found = to_document(value) | to_stored_document(value)
     return Row(cluster, kind, *known_as, _to_json(found), dict(flatten_attributes(found)))
 
 
@@ -110,7 +110,7 @@ def unread_cluster_rows(name: str, reason: str, about: Mapping[str, str]) -> tup
 def snapshot_from_rows(rows: Iterable[Row]) -> Snapshot | str:
     """Read back what `snapshot_rows` wrote of one cluster; for an unread one say why."""
     kinds: Mapping[str, ResourceKind] = {each.name: each for each in KINDS}
-    objects: dict[str, dict[Identity, Live]] = {name: {} for name in kinds}
+    objects: dict[str, dict[Identity, LiveObject]] = {name: {} for name in kinds}
     hidden: dict[str, dict[Identity, Refusal]] = {name: {} for name in kinds}
     unread: dict[str, str] = {}
     facts: Mapping[str, str] = {}
@@ -125,14 +125,14 @@ def snapshot_from_rows(rows: Iterable[Row]) -> Snapshot | str:
             hidden[told["kind"]][Identity(row.identity)] = why
         elif row.kind in kinds and row.value is not None:
             value = from_document(kinds[row.kind].schema, json.loads(row.value))
-            objects[row.kind][Identity(row.identity)] = Live(value, row.uid)
+            objects[row.kind][Identity(row.identity)] = LiveObject(value, row.uid)
     if ALL_KINDS in unread:
         return unread[ALL_KINDS]
     return Snapshot(
         facts.get("cluster_id", ""),
         tuple(Broker(*each) for each in json.loads(facts.get("brokers", "[]"))),
         {
-            name: Reading(objects[name], hidden[name])
+            name: KindSnapshot(objects[name], hidden[name])
             for name in json.loads(facts.get(KINDS_READ, "[]"))
             if name in kinds
         },

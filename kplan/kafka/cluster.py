@@ -5,39 +5,38 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from kplan.cluster.delegation import DelegationToken, TokenOrder
-from kplan.cluster.groups import GroupDescription, ListedGroup
+from kplan.cluster.authorization import name_missing_operations
 from kplan.cluster.port import Cluster
-from kplan.cluster.quorum import Quorum, Voter
-from kplan.cluster.reassignments import Election, Moving, Targets
-from kplan.cluster.rights import named
-from kplan.cluster.setting_specs import (
-    ConfigDetail,
-    ConfigResource,
-    ConfigScope,
-    FeatureUpdate,
-    Lack,
-    NodeVersions,
-    QuotaAlteration,
-    QuotaEntity,
-    ResourceAlteration,
-    ScramAlteration,
-    ScramUser,
-)
-from kplan.cluster.specs import (
+from kplan.cluster.request import (
     AclBinding,
+    AuthorizedOperations,
     ClusterDescription,
     ConfigAlteration,
     ConfigEntry,
+    ItemResult,
     NewPartitions,
     NewTopic,
-    Rights,
     TopicDescription,
     TopicPreview,
     TopicRef,
-    Verdict,
 )
-from kplan.cluster.usage import TopicPartition, TopicUse
+from kplan.cluster.settings import (
+    ConfigDetail,
+    ConfigResource,
+    ConfigResourceAlteration,
+    ConfigScope,
+    DelegationToken,
+    FeatureUpdate,
+    MissingApi,
+    NodeVersions,
+    QuotaAlteration,
+    QuotaEntity,
+    ScramAlteration,
+    ScramUser,
+    TokenRequest,
+)
+from kplan.cluster.topology import ElectionType, Quorum, Reassignment, TargetReplicas, Voter
+from kplan.cluster.usage import GroupDescription, GroupListing, TopicPartition, TopicUse
 from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.settings.connection import ConnectionSettings
 from kplan.kafka.wire.controller import ControllerCluster
@@ -59,7 +58,7 @@ class KafkaCluster:
     topic_configs       wire      half the time and memory, may be pinned to one broker
     acls                wire      librdkafka takes a refused list for an empty one (P3)
     preview_topics      wire      librdkafka has no answer with effective configs (KIP-525)
-    expect_writes       confluent the wire driver has nothing to load
+    prepare_writes      confluent the wire driver has nothing to load
     create_topics       confluent works as it is; wire where a quota may hold for us
     create_partitions   confluent works as it is; wire where a quota may hold for us
     alter_topic_configs confluent works as it is
@@ -92,7 +91,7 @@ class KafkaCluster:
     create_token        wire      confluent-kafka has no such call
     renew_token         wire      confluent-kafka has no such call
     expire_token        wire      confluent-kafka has no such call
-    lacks               wire      the versions are those of the wire driver's own connections
+    missing_apis        wire      the versions are those of the wire driver's own connections
     =================== ========= =====================================================
 
     Nothing is connected before the first question; librdkafka is loaded at the first write, or
@@ -110,7 +109,7 @@ class KafkaCluster:
         """Tell cluster id, brokers and our principal."""
         return self._wire.describe()
 
-    def rights(self, topics: Collection[str]) -> Rights:
+    def rights(self, topics: Collection[str]) -> AuthorizedOperations:
         """Tell what we may do on the cluster and on these topics."""
         return self._wire.rights(topics)
 
@@ -134,42 +133,42 @@ class KafkaCluster:
         """Ask what would come of creating the topics."""
         return self._wire.preview_topics(specs)
 
-    def expect_writes(self) -> None:
+    def prepare_writes(self) -> None:
         """Load librdkafka and connect, beside what goes on."""
         threading.Thread(target=self._connect_writer, name="expect-writes", daemon=True).start()
 
-    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
+    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, ItemResult]:
         """Create topics."""
         if self._may_have_mutation_quota():
             return self._wire.create_topics(specs, is_strict=True)
         found = self._writer().create_topics(specs)
-        return named("create_topics", found, self._wire.principal)
+        return name_missing_operations("create_topics", found, self._wire.principal)
 
     def create_partitions(
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Grow topics."""
         if self._may_have_mutation_quota():
             return self._wire.create_partitions(specs, validate_only=validate_only)
         found = self._writer().create_partitions(specs, validate_only=validate_only)
-        return named("create_partitions", found, self._wire.principal)
+        return name_missing_operations("create_partitions", found, self._wire.principal)
 
     def alter_topic_configs(
         self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Set and reset single config keys of topics."""
         found = self._writer().alter_topic_configs(specs, validate_only=validate_only)
-        return named("alter_topic_configs", found, self._wire.principal)
+        return name_missing_operations("alter_topic_configs", found, self._wire.principal)
 
-    def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
+    def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, ItemResult]:
         """Delete topics, by topic id where one is given."""
         return self._wire.delete_topics(refs)
 
-    def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+    def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, ItemResult]:
         """Add ACLs."""
         return self._wire.create_acls(bindings)
 
-    def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, ItemResult]:
         """Delete exactly these ACLs."""
         return self._wire.delete_acls(bindings)
 
@@ -179,7 +178,7 @@ class KafkaCluster:
 
     def alter_quotas(
         self, specs: Sequence[QuotaAlteration], *, validate_only: bool = False
-    ) -> Mapping[QuotaEntity, Verdict]:
+    ) -> Mapping[QuotaEntity, ItemResult]:
         """Set and remove single quotas."""
         return self._wire.alter_quotas(specs, validate_only=validate_only)
 
@@ -187,7 +186,7 @@ class KafkaCluster:
         """List the iterations of all SCRAM credentials; raises Unread."""
         return self._wire.scram_users(broker=broker)
 
-    def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, Verdict]:
+    def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, ItemResult]:
         """Set and delete SCRAM credentials."""
         return self._wire.alter_scram_users(specs)
 
@@ -202,8 +201,8 @@ class KafkaCluster:
         return self._wire.configs(resources, broker=broker)
 
     def alter_configs(
-        self, specs: Sequence[ResourceAlteration], *, validate_only: bool = False
-    ) -> Mapping[ConfigResource, Verdict]:
+        self, specs: Sequence[ConfigResourceAlteration], *, validate_only: bool = False
+    ) -> Mapping[ConfigResource, ItemResult]:
         """Set and reset single config keys of them."""
         return self._wire.alter_configs(specs, validate_only=validate_only)
 
@@ -213,7 +212,7 @@ class KafkaCluster:
 
     def update_features(
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Bring features of the cluster to levels."""
         return self._wire.update_features(updates, validate_only=validate_only)
 
@@ -225,7 +224,7 @@ class KafkaCluster:
         """Name all groups; raises Unread."""
         return self._wire.group_names()
 
-    def groups(self) -> Mapping[int, tuple[ListedGroup, ...] | Refusal]:
+    def groups(self) -> Mapping[int, tuple[GroupListing, ...] | Refusal]:
         """List the groups that each broker coordinates; else why not."""
         return self._wire.groups()
 
@@ -241,11 +240,11 @@ class KafkaCluster:
 
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
-    ) -> Mapping[TopicPartition, Moving]:
+    ) -> Mapping[TopicPartition, Reassignment]:
         """List the partitions whose replicas are being moved; raises Unread."""
         return self._wire.reassignments(partitions)
 
-    def reassign(self, targets: Targets) -> Mapping[TopicPartition, Verdict]:
+    def reassign(self, targets: TargetReplicas) -> Mapping[TopicPartition, ItemResult]:
         """Begin to move replicas, or go back."""
         return self._wire.reassign(targets)
 
@@ -254,8 +253,8 @@ class KafkaCluster:
         return self._wire.replica_sizes(topics)
 
     def elect_leaders(
-        self, partitions: Collection[TopicPartition] | None, election: Election
-    ) -> Mapping[TopicPartition, Verdict]:
+        self, partitions: Collection[TopicPartition] | None, election: ElectionType
+    ) -> Mapping[TopicPartition, ItemResult]:
         """Elect leaders."""
         return self._wire.elect_leaders(partitions, election)
 
@@ -263,15 +262,15 @@ class KafkaCluster:
         """Tell who leads the metadata of the cluster; raises Unread."""
         return self._wire.quorum()
 
-    def unregister_broker(self, broker: int) -> Verdict:
+    def unregister_broker(self, broker: int) -> ItemResult:
         """Take a broker out of the cluster."""
         return self._wire.unregister_broker(broker)
 
-    def add_voter(self, voter: Voter) -> Verdict:
+    def add_voter(self, voter: Voter) -> ItemResult:
         """Let a controller that follows vote."""
         return self._wire.add_voter(voter)
 
-    def remove_voter(self, voter: int, directory: str) -> Verdict:
+    def remove_voter(self, voter: int, directory: str) -> ItemResult:
         """Let a controller vote no more."""
         return self._wire.remove_voter(voter, directory)
 
@@ -279,7 +278,7 @@ class KafkaCluster:
         """List the tokens that we may see; raises Unread."""
         return self._wire.delegation_tokens()
 
-    def create_token(self, order: TokenOrder) -> DelegationToken | Refusal:
+    def create_token(self, order: TokenRequest) -> DelegationToken | Refusal:
         """Make a token."""
         return self._wire.create_token(order)
 
@@ -291,9 +290,9 @@ class KafkaCluster:
         """Let a token end sooner."""
         return self._wire.expire_token(hmac, span_ms)
 
-    def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
+    def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
         """Tell which of these methods the cluster cannot serve."""
-        return self._wire.lacks(methods)
+        return self._wire.missing_apis(methods)
 
     def close(self) -> None:
         """Free sockets and threads of both drivers."""
@@ -308,7 +307,7 @@ class KafkaCluster:
 
     def _connect_writer(self) -> None:
         with suppress(ClusterError):  # the first write tells what is wrong
-            self._writer().expect_writes()
+            self._writer().prepare_writes()
 
     def _writer(self) -> "ConfluentCluster":
         """Give the confluent driver, made on first use: loading librdkafka takes its time."""

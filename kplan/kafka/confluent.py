@@ -24,7 +24,7 @@ from kplan.cluster.errors import (
     CLIENT_TIMED_OUT,
     client_refusal,
 )
-from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, Verdict
+from kplan.cluster.request import ConfigAlteration, ItemResult, NewPartitions, NewTopic
 from kplan.kafka.librdkafka import LOGGER
 from kplan.kafka.settings.connection import MAX_TIMEOUT_S, Timeouts
 from kplan.kafka.token import TokenCache
@@ -86,13 +86,13 @@ class ConfluentCluster:
         self._request_s = operation_s + GRACE_S
         self._timeouts = {"operation_timeout": operation_s, "request_timeout": self._request_s}
 
-    def expect_writes(self) -> None:
+    def prepare_writes(self) -> None:
         """Connect, so that the first write need not wait for it."""
         if (admin := self._admin) is not None:
             with suppress(KafkaException):
                 admin.describe_cluster(request_timeout=self._request_s)
 
-    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, Verdict]:
+    def create_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, ItemResult]:
         """Create topics."""
         return self._write(
             specs,
@@ -103,7 +103,7 @@ class ConfluentCluster:
 
     def create_partitions(
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Grow topics."""
         return self._write(
             specs,
@@ -116,7 +116,7 @@ class ConfluentCluster:
 
     def alter_topic_configs(
         self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Set and reset single config keys of topics."""
         return self._write(
             specs,
@@ -140,9 +140,9 @@ class ConfluentCluster:
         fault: Callable[[Spec], Refusal | None],
         native: Callable[[Spec], Native],
         send: Callable[[AdminClient, list[Native]], Futures],
-    ) -> dict[str, Verdict]:
+    ) -> dict[str, ItemResult]:
         """Send what can be sent, in one request."""
-        verdicts: dict[str, Verdict] = {
+        verdicts: dict[str, ItemResult] = {
             spec.name: found for spec in specs if (found := fault(spec)) is not None
         }
         verdicts |= duplicate_refusals(spec.name for spec in specs)
@@ -169,7 +169,7 @@ def _send_items(
     admin: AdminClient,
     items: Mapping[str, Native],
     send: Callable[[AdminClient, list[Native]], Futures],
-) -> dict[str, Verdict]:
+) -> dict[str, ItemResult]:
     """Send items and wait; a call that the client refuses is halved until the culprit is alone.
 
     A client-side refusal means that nothing of the call was sent.
@@ -197,7 +197,7 @@ def _wait_for(admin: AdminClient, futures: Collection["Future[object]"]) -> None
         admin.poll(0)
 
 
-def _verdict(future: "Future[object]") -> Verdict:
+def _verdict(future: "Future[object]") -> ItemResult:
     failure = future.exception()  # raising it would tie the client into its own traceback
     if failure is None:
         return None

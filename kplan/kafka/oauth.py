@@ -9,7 +9,7 @@ from urllib.parse import quote_plus, urlencode
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, OpenerDirector, Request, build_opener
 
 from kplan.kafka.auth import ClientCredentials
-from kplan.model.errors import AuthError, Unreachable
+from kplan.model.errors import AuthError, UnreachableError
 
 _MAX_RESPONSE_BYTES = 1_000_000
 _DEFAULT_LIFETIME_S = 300.0  # of a token that does not tell, which OAuth allows
@@ -97,7 +97,9 @@ def _endpoint_error(client: ClientCredentials, status: int, told: dict[str, obje
     )
 
 
-def _connection_error(client: ClientCredentials, failure: Exception) -> AuthError | Unreachable:
+def _connection_error(
+    client: ClientCredentials, failure: Exception
+) -> AuthError | UnreachableError:
     reason = failure.reason if isinstance(failure, URLError) else failure
     if isinstance(reason, ssl.SSLCertVerificationError):
         return AuthError(
@@ -106,9 +108,9 @@ def _connection_error(client: ClientCredentials, failure: Exception) -> AuthErro
             hint="Give the certificate authority that signed it as https.ca.location.",
         )
     if isinstance(reason, TimeoutError):
-        return Unreachable(f"{client.token_url}: no answer came in time.")
+        return UnreachableError(f"{client.token_url}: no answer came in time.")
     why = getattr(reason, "strerror", None) or reason
-    return Unreachable(
+    return UnreachableError(
         f"{client.token_url} cannot be asked for a token: {why}.",
         hint="Check the URL of the token endpoint.",
     )

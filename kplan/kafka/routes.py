@@ -18,7 +18,7 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "topic_configs": (Driver.WIRE, "half the time and memory, may be pinned to one broker"),
     "acls": (Driver.WIRE, "librdkafka takes a refused list for an empty one (P3)"),
     "preview_topics": (Driver.WIRE, "librdkafka has no answer with effective configs (KIP-525)"),
-    "expect_writes": (Driver.CONFLUENT, "the wire driver has nothing to load"),
+    "prepare_writes": (Driver.CONFLUENT, "the wire driver has nothing to load"),
     "create_topics": (Driver.CONFLUENT, "works as it is; wire where a quota may hold for us"),
     "create_partitions": (Driver.CONFLUENT, "works as it is; wire where a quota may hold for us"),
     "alter_topic_configs": (Driver.CONFLUENT, "works as it is"),
@@ -57,6 +57,6 @@ ROUTES: Mapping[str, tuple[Driver, str]] = {
     "create_token": (Driver.WIRE, "confluent-kafka has no such call"),
     "renew_token": (Driver.WIRE, "confluent-kafka has no such call"),
     "expire_token": (Driver.WIRE, "confluent-kafka has no such call"),
-    "lacks": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
+    "missing_apis": (Driver.WIRE, "the versions are those of the wire driver's own connections"),
 }
 """The driver of each method, and why."""

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from kplan.cluster.records import Shelf, Unsettled
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.records import StateTopic, UncertainWriteError
+from kplan.cluster.request import NewTopic
 from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.settings.connection import ConnectionSettings
 from kplan.kafka.wire.driver import WireCluster
@@ -28,8 +28,8 @@ class KafkaRecords:
     seen can be written before its own write (KIP-98). For one thread at a time.
     """
 
-    def __init__(self, settings: ConnectionSettings, shelf: Shelf) -> None:
-        self.shelf = shelf
+    def __init__(self, settings: ConnectionSettings, shelf: StateTopic) -> None:
+        self.state_topic = shelf
         self._settings = settings
         self._table = TopicTable(settings, shelf.topic)
         self._writer: TransactionalWriter | None = None
@@ -39,9 +39,9 @@ class KafkaRecords:
     @property
     def transactional_id(self) -> str:
         """The name by which writers of this state shut each other out."""
-        return f"kplan-state-{self.shelf.key}"
+        return f"kplan-state-{self.state_topic.key}"
 
-    def glance(self) -> Mapping[str, bytes] | None:
+    def peek(self) -> Mapping[str, bytes] | None:
         """Give what is committed, up to the first transaction that is open."""
         return self._own_records(self._table.read(waits=False))
 
@@ -56,24 +56,24 @@ class KafkaRecords:
         self.close()
         self._ensure_topic()
         settings = librdkafka_settings(self._settings)
-        writer = TransactionalWriter(settings, self.transactional_id, self.shelf.topic)
+        writer = TransactionalWriter(settings, self.transactional_id, self.state_topic.topic)
         least_s, most_s = _INIT_TIMEOUT_RANGE_S
         writer.init_transactions(min(max(self._settings.timeouts.request_s, least_s), most_s))
         self._writer = writer
         found = self.read()
         if found is None:
-            raise StateError(f"The topic {self.shelf.topic} was deleted a moment ago.")
+            raise StateError(f"The topic {self.state_topic.topic} was deleted a moment ago.")
         return found
 
     def write(self, changes: Mapping[str, bytes | None]) -> None:
         """Put and remove records in one transaction; raises Unsettled."""
         if self._writer is None:
-            raise Unsettled("nothing is claimed")
+            raise UncertainWriteError("nothing is claimed")
         try:
             self._writer.write(
                 {f"{self._prefix}{name}".encode(): each for name, each in changes.items()}
             )
-        except Unsettled:
+        except UncertainWriteError:
             self.close()
             raise
 
@@ -96,7 +96,7 @@ class KafkaRecords:
         if self._is_topic_checked:
             return
         with closing(WireCluster(self._settings)) as cluster:
-            if self.glance() is None:
+            if self.peek() is None:
                 self._create_topic(cluster)
                 self._table.mark_created()
             else:
@@ -104,8 +104,8 @@ class KafkaRecords:
         self._is_topic_checked = True
 
     def _create_topic(self, cluster: WireCluster) -> None:
-        name = self.shelf.topic
-        copies = self.shelf.replication_factor or min(
+        name = self.state_topic.topic
+        copies = self.state_topic.replication_factor or min(
             _REPLICATION_FACTOR, len(cluster.describe().brokers)
         )
         spec = NewTopic(name, 1, copies, config=_topic_config(copies))
@@ -118,7 +118,7 @@ class KafkaRecords:
 
     def _check_topic(self, cluster: WireCluster) -> None:
         """Refuse a topic that forgets: by default the state would be gone after a week."""
-        name = self.shelf.topic
+        name = self.state_topic.topic
         found = cluster.topic_configs([name]).get(name)
         if found is None or isinstance(found, Refusal):
             raise StateError(

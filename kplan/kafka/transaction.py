@@ -11,7 +11,7 @@ from confluent_kafka import (  # noqa: TID253 - see above
     Producer,
 )
 
-from kplan.cluster.records import Unsettled
+from kplan.cluster.records import UncertainWriteError
 from kplan.kafka.librdkafka import LOGGER
 from kplan.model.errors import ClusterError, StateError
 
@@ -105,7 +105,7 @@ class TransactionalWriter:
             errors = [*self._delivery_errors, *_kafka_errors(failure)]
             for error in errors:
                 self._raise_permanent(error)
-            raise Unsettled(errors[0].str() if errors else str(failure)) from failure
+            raise UncertainWriteError(errors[0].str() if errors else str(failure)) from failure
 
     def _on_delivery(self, error: KafkaError | None, message: Message) -> None:
         del message

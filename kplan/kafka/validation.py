@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from kplan.cluster.errors import CLIENT_INVALID, client_refusal, refusal
-from kplan.cluster.specs import Assignment, ConfigAlteration, NewPartitions, NewTopic
-from kplan.model.refusal import Origin, Refusal
+from kplan.cluster.request import Assignment, ConfigAlteration, NewPartitions, NewTopic
+from kplan.model.refusal import Refusal, RefusalOrigin
 
 _MAX_STRING_BYTES = 32_767
 """The longest string of the protocol; librdkafka sends a longer one as null, or breaks off."""
@@ -111,4 +111,4 @@ def _broker_ids(assignment: Assignment) -> Iterable[int]:
 
 def _broker_like_refusal(code: int, message: str) -> Refusal:
     found = refusal(code, message)
-    return Refusal(found.error, found.code, found.message, origin=Origin.CLIENT)
+    return Refusal(found.error, found.code, found.message, origin=RefusalOrigin.CLIENT)

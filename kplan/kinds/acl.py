@@ -5,22 +5,22 @@ from dataclasses import dataclass, fields, replace
 from typing import Annotated
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import AclBinding, Verdict
+from kplan.cluster.request import AclBinding, ItemResult
 from kplan.kinds.acl_rules import acl_problems
-from kplan.kinds.base import Problem, Resolved
+from kplan.kinds.base import Problem, ResolvedAttributes
 from kplan.kinds.schema import Attribute
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import Live, Reading
+from kplan.model.snapshot import KindSnapshot, LiveObject
 
-DELETE = Step(10, "delete_acls")
-SWAP_OUT = Step(20, "delete_acls")
-SWAP_IN = Step(21, "create_acls")
-ADDED_FIRST = Step(24, "create_acls")
-DELETED_THEN = Step(25, "delete_acls")
-ADD = Step(30, "create_acls")
-DELETED_LAST = Step(35, "delete_acls")
+DELETE_STEP = Step(10, "delete_acls")
+REPLACE_DELETE = Step(20, "delete_acls")
+REPLACE_ADD = Step(21, "create_acls")
+ADD_FIRST = Step(24, "create_acls")
+DELETE_AFTER_ADD = Step(25, "delete_acls")
+ADD_STEP = Step(30, "create_acls")
+DELETE_LAST = Step(35, "delete_acls")
 
 RESOURCE_TYPES: Mapping[str, str] = {
     "TOPIC": "Topic",
@@ -55,33 +55,40 @@ class Acl:
     """An ACL in the words of Terraform's Kafka provider."""
 
     resource_name: Annotated[
-        str, Attribute('Name or prefix of the resource; "*" stands for all.', replaces=True)
+        str,
+        Attribute('Name or prefix of the resource; "*" stands for all.', forces_replacement=True),
     ]
     resource_type: Annotated[
         str,
-        Attribute("Sort of resource.", replaces=True, choices=tuple(RESOURCE_TYPES.values())),
+        Attribute(
+            "Sort of resource.", forces_replacement=True, choices=tuple(RESOURCE_TYPES.values())
+        ),
     ]
     acl_principal: Annotated[
-        str, Attribute('Who, as "User:name"; "User:*" is everyone.', replaces=True)
+        str, Attribute('Who, as "User:name"; "User:*" is everyone.', forces_replacement=True)
     ]
-    acl_host: Annotated[str, Attribute('Address the client comes from; "*" is any.', replaces=True)]
+    acl_host: Annotated[
+        str, Attribute('Address the client comes from; "*" is any.', forces_replacement=True)
+    ]
     acl_operation: Annotated[
-        str, Attribute("What may be done.", replaces=True, choices=tuple(OPERATIONS.values()))
+        str,
+        Attribute("What may be done.", forces_replacement=True, choices=tuple(OPERATIONS.values())),
     ]
     acl_permission_type: Annotated[
-        str, Attribute("Allow or Deny.", replaces=True, choices=tuple(PERMISSIONS.values()))
+        str,
+        Attribute("Allow or Deny.", forces_replacement=True, choices=tuple(PERMISSIONS.values())),
     ]
     resource_pattern_type_filter: Annotated[
         str,
         Attribute(
             "Whether the name is literal or a prefix (KIP-290).",
-            replaces=True,
+            forces_replacement=True,
             choices=tuple(PATTERN_TYPES.values()),
         ),
     ] = "Literal"
 
 
-_WORDS: Mapping[str, Mapping[str, str]] = {
+_CHOICES: Mapping[str, Mapping[str, str]] = {
     "resource_type": RESOURCE_TYPES,
     "resource_pattern_type_filter": PATTERN_TYPES,
     "acl_operation": OPERATIONS,
@@ -116,17 +123,20 @@ class AclKind:
             )
         )
 
-    def normal(self, value: Acl) -> Acl:
+    def normalize(self, value: Acl) -> Acl:
         """Spell the four words as the provider does, whatever their case."""
         found = {
-            name: _spelled(getattr(value, name), words.values()) for name, words in _WORDS.items()
+            name: _normalize_word(getattr(value, name), words.values())
+            for name, words in _CHOICES.items()
         }
         return replace(value, **found)
 
     def check(self, value: Acl) -> Iterator[Problem]:
         """Find what the broker refuses and the nonsense that it stores (trap 13)."""
         parts = {each.name: getattr(value, each.name) for each in fields(value)}
-        return acl_problems(parts, {name: tuple(words.values()) for name, words in _WORDS.items()})
+        return acl_problems(
+            parts, {name: tuple(words.values()) for name, words in _CHOICES.items()}
+        )
 
     def check_all(
         self,
@@ -136,16 +146,16 @@ class AclKind:
         """Find nothing: ACLs stand beside each other."""
         return iter(())
 
-    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:  # noqa: ARG002 - one list holds all
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:  # noqa: ARG002 - one list holds all
         """Read all ACLs in one request."""
-        values = (acl_of(binding) for binding in cluster.acls())
-        return Reading({self.identify(value): Live(value) for value in values})
+        values = (acl_from_binding(binding) for binding in cluster.acls())
+        return KindSnapshot({self.identify(value): LiveObject(value) for value in values})
 
-    def recalled(self, live: Acl, applied: Acl) -> Acl:  # noqa: ARG002 - see docstring
+    def fill_from_state(self, live: Acl, applied: Acl) -> Acl:  # noqa: ARG002 - see docstring
         """Keep what is live: Kafka tells all of it."""
         return live
 
-    def aligned(
+    def align(
         self,
         live: Acl,
         desired: Acl,
@@ -154,7 +164,7 @@ class AclKind:
         """Keep both: ACLs have no defaults."""
         return live, desired
 
-    def refuse(self, live: Live, desired: Acl) -> Iterator[Problem]:  # noqa: ARG002 - see docstring
+    def check_change(self, live: LiveObject, desired: Acl) -> Iterator[Problem]:  # noqa: ARG002 - see docstring
         """Refuse nothing: any ACL may be replaced by any other."""
         return iter(())
 
@@ -166,29 +176,33 @@ class AclKind:
         """
         match change.action:
             case Action.CREATE:
-                return (ADD,)
+                return (ADD_STEP,)
             case Action.DELETE:
-                return (DELETED_LAST,) if change.adds_first else (DELETE,)
+                return (DELETE_LAST,) if change.adds_first else (DELETE_STEP,)
             case Action.REPLACE:
-                return (ADDED_FIRST, DELETED_THEN) if change.adds_first else (SWAP_OUT, SWAP_IN)
+                return (
+                    (ADD_FIRST, DELETE_AFTER_ADD)
+                    if change.adds_first
+                    else (REPLACE_DELETE, REPLACE_ADD)
+                )
             case _:
                 return ()
 
-    def records(self, step: Step, change: Change) -> int:  # noqa: ARG002 - the same for all
+    def record_count(self, step: Step, change: Change) -> int:  # noqa: ARG002 - the same for all
         """One record each, weighed so that a request of 9,000 has 1,000 adds or 500 deletes.
 
         The controller's only thread holds every exact filter against every ACL (trap 5), and takes
         the longer over the answers to adds the more of them there are.
         """
-        return 18 if step.name == DELETE.name else 9
+        return 18 if step.name == DELETE_STEP.name else 9
 
     def apply(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
-    ) -> Mapping[Identity, Verdict]:
+    ) -> Mapping[Identity, ItemResult]:
         """Send the deletes or the adds."""
-        is_delete = step.name == DELETE.name
+        is_delete = step.name == DELETE_STEP.name
         bound = {
-            binding(change.before if is_delete else change.after): change.identity
+            acl_binding(change.before if is_delete else change.after): change.identity
             for change in changes
         }
         send = cluster.delete_acls if is_delete else cluster.create_acls
@@ -200,18 +214,18 @@ class AclKind:
         cluster: Cluster,  # noqa: ARG002 - see docstring
         step: Step,  # noqa: ARG002
         changes: Sequence[Change],  # noqa: ARG002
-    ) -> Mapping[Identity, Refusal | Resolved]:
+    ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
         """Say nothing: Kafka has no validate-only for ACLs (K4o-16)."""
         return {}
 
-    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+    def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
         """Look for the ACL that the step deletes or adds."""
-        if step.name == DELETE.name:
+        if step.name == DELETE_STEP.name:
             before: Acl = change.before  # type: ignore[assignment] # deletes have a `before`
             return self.identify(before) not in reading.objects
         return change.identity in reading.objects
 
-    def served(
+    def find_visible(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
         """Compare with the list of this broker (K4-49)."""
@@ -219,8 +233,8 @@ class AclKind:
         return {
             change.identity: ""
             for change in changes
-            if (change.after is None or binding(change.after) in listed)
-            and (change.before is None or binding(change.before) not in listed)
+            if (change.after is None or acl_binding(change.after) in listed)
+            and (change.before is None or acl_binding(change.before) not in listed)
         }
 
 
@@ -233,12 +247,12 @@ def may_overlap(before: object, after: object | None) -> bool:
     return all(isinstance(each, Acl) and each.acl_permission_type == "Allow" for each in sides)
 
 
-def _spelled(word: str, choices: Collection[str]) -> str:
+def _normalize_word(word: str, choices: Collection[str]) -> str:
     plain = word.replace("_", "").casefold()
     return next((choice for choice in choices if choice.casefold() == plain), word)
 
 
-def acl_of(binding: AclBinding) -> Acl:
+def acl_from_binding(binding: AclBinding) -> Acl:
     """Write an ACL in the words of Terraform's provider."""
     return Acl(
         resource_name=binding.resource_name,
@@ -251,18 +265,18 @@ def acl_of(binding: AclBinding) -> Acl:
     )
 
 
-def binding(value: object) -> AclBinding:
+def acl_binding(value: object) -> AclBinding:
     """Write an ACL in the words of the protocol."""
     acl: Acl = value  # type: ignore[assignment] # a change of this kind holds ACLs
     return AclBinding(
-        resource_type=_KAFKA_WORDS.get(acl.resource_type, acl.resource_type),
+        resource_type=_PROTOCOL_WORDS.get(acl.resource_type, acl.resource_type),
         resource_name=acl.resource_name,
         pattern_type=acl.resource_pattern_type_filter.upper(),
         principal=acl.acl_principal,
         host=acl.acl_host,
-        operation=_KAFKA_WORDS.get(acl.acl_operation, acl.acl_operation),
+        operation=_PROTOCOL_WORDS.get(acl.acl_operation, acl.acl_operation),
         permission=acl.acl_permission_type.upper(),
     )
 
 
-_KAFKA_WORDS = {word: kafka for words in _WORDS.values() for kafka, word in words.items()}
+_PROTOCOL_WORDS = {word: kafka for words in _CHOICES.values() for kafka, word in words.items()}

@@ -4,10 +4,10 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from kplan.cluster.names import topic_name_fault
+from kplan.cluster.topic import topic_name_fault
 from kplan.kinds.base import Problem
 
-APPLICABLE: Mapping[str, frozenset[str]] = {
+APPLICABLE_OPERATIONS: Mapping[str, frozenset[str]] = {
     "Topic": frozenset(
         ("All", "Read", "Write", "Create", "Describe", "Delete", "Alter", "DescribeConfigs",
          "AlterConfigs")
@@ -73,8 +73,8 @@ def _resource_problems(acl: Mapping[str, str]) -> Iterator[Problem]:
             path,
             is_warning=True,
         )
-    if acl["acl_operation"] not in APPLICABLE[sort]:
-        allowed = ", ".join(sorted(APPLICABLE[sort]))
+    if acl["acl_operation"] not in APPLICABLE_OPERATIONS[sort]:
+        allowed = ", ".join(sorted(APPLICABLE_OPERATIONS[sort]))
         yield Problem(
             "KP222",
             f"{acl['acl_operation']} means nothing on {sort}; Kafka stores it and never asks.",

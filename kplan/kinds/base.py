@@ -1,15 +1,17 @@
-"""The one seam: what kplan must know of a sort of Kafka object."""
+"""The ResourceKind protocol, and helpers that several kinds share."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import Verdict
-from kplan.model.plan import Change, Step
+from kplan.cluster.request import ItemResult
+from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import Live, Reading
+from kplan.model.snapshot import KindSnapshot, LiveObject, Snapshot
+from kplan.model.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Problem:
     is_warning: bool = False
 
 
-Resolved = Mapping[Path, object]
+ResolvedAttributes = Mapping[Path, object]
 """What the broker would fill in for attributes that were left to it; {} is plain consent."""
 
 
@@ -70,7 +72,7 @@ class ResourceKind(Protocol):
         """Name the object that the value stands for."""
         ...
 
-    def normal(self, value: Any) -> Any:  # noqa: ANN401
+    def normalize(self, value: Any) -> Any:  # noqa: ANN401
         """Rewrite a declared value in its canonical spelling."""
         ...
 
@@ -84,7 +86,7 @@ class ResourceKind(Protocol):
         """Find what is wrong with declared objects beside each other and beside the live ones."""
         ...
 
-    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
         """Read every object of this kind; `wanted` are asked for by name where listing may hide.
 
         Raises:
@@ -93,18 +95,18 @@ class ResourceKind(Protocol):
         """
         ...
 
-    def recalled(self, live: Any, applied: Any) -> Any:  # noqa: ANN401
+    def fill_from_state(self, live: Any, applied: Any) -> Any:  # noqa: ANN401
         """Add to an owned object what Kafka does not tell, from what was last applied to it."""
         ...
 
-    def aligned(self, live: Any, desired: Any, ignored: Collection[Path] = ()) -> tuple[Any, Any]:  # noqa: ANN401
+    def align(self, live: Any, desired: Any, ignored: Collection[Path] = ()) -> tuple[Any, Any]:  # noqa: ANN401
         """Rewrite both so that they are equal exactly when there is nothing to do.
 
         What is not declared, and what `ignored` covers, is taken over from live.
         """
         ...
 
-    def refuse(self, live: Live, desired: Any) -> Iterator[Problem]:  # noqa: ANN401
+    def check_change(self, live: LiveObject, desired: Any) -> Iterator[Problem]:  # noqa: ANN401
         """Say why going from live to desired cannot be done, or not without losing data."""
         ...
 
@@ -112,28 +114,92 @@ class ResourceKind(Protocol):
         """List the requests that carry the change, each with its place in the global order."""
         ...
 
-    def records(self, step: Step, change: Change) -> int:
+    def record_count(self, step: Step, change: Change) -> int:
         """Count the controller records the change writes in this step (limit: 10,000 a request)."""
         ...
 
     def apply(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
-    ) -> Mapping[Identity, Verdict]:
+    ) -> Mapping[Identity, ItemResult]:
         """Send one request for one step; a change without an entry had no answer."""
         ...
 
     def validate(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
-    ) -> Mapping[Identity, Refusal | Resolved]:
+    ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
         """Ask the cluster whether it would carry out the step; {} where Kafka cannot be asked."""
         ...
 
-    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+    def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
         """Whether the cluster stands where the step would have brought it."""
         ...
 
-    def served(
+    def find_visible(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
         """Tell which of the applied changes this broker serves, with the uid of each object."""
         ...
+
+
+Config = Mapping[str, str]
+
+
+def merge_config(live: Config, declared: Config, ignored: Collection[Path]) -> Config:
+    """Give the map to be reached: what is declared, but for keys that are ignored."""
+    if () in ignored or ("config",) in ignored:
+        return live
+    kept = {path[1] for path in ignored if len(path) > 1 and path[0] == "config"}
+    merged = {key: value for key, value in declared.items() if key not in kept}
+    merged.update({key: live[key] for key in kept if key in live})
+    return dict(sorted(merged.items()))
+
+
+def config_changes(before: Config, after: Config) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Give the keys to set and the keys to remove on the way from one map to the other."""
+    changed = {key: value for key, value in after.items() if before.get(key) != value}
+    return changed, tuple(sorted(before.keys() - after.keys()))
+
+
+def setting_steps(
+    change: Change, set_: Step, swap: tuple[Step, Step], remove: Step
+) -> tuple[Step, ...]:
+    """List the steps of a change; a replacement is `swap`, first out and then in."""
+    match change.action:
+        case Action.CREATE | Action.UPDATE:
+            return (set_,)
+        case Action.REPLACE:
+            return swap
+        case Action.DELETE:
+            return (remove,)
+        case _:
+            return ()
+
+
+def fill_snapshot_from_state(
+    kinds: Sequence[ResourceKind], snapshot: Snapshot, state: State
+) -> Snapshot:
+    """Complete every owned object of the snapshot from what was last applied to it.
+
+    An id that is not told, as controllers tell none, is the one that the state knows.
+    """
+    by_name = {kind.name: kind for kind in kinds}
+    completed: dict[str, dict[Identity, LiveObject]] = defaultdict(dict)
+    for owned in state.owned.values():
+        name = owned.address.kind
+        reading = snapshot.readings.get(name)
+        live = reading.objects.get(owned.identity) if reading else None
+        if live is None:
+            continue
+        value = by_name[name].fill_from_state(live.value, owned.value)
+        uid = live.uid or owned.uid
+        if value is not live.value or uid != live.uid:
+            completed[name][owned.identity] = replace(live, value=value, uid=uid)
+    if not completed:
+        return snapshot
+    readings = {
+        name: replace(reading, objects={**reading.objects, **completed[name]})
+        if name in completed
+        else reading
+        for name, reading in snapshot.readings.items()
+    }
+    return replace(snapshot, readings=readings)

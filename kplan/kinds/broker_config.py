@@ -7,28 +7,27 @@ from typing import Annotated, Any
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_INVALID, client_refusal
 from kplan.cluster.port import Cluster
-from kplan.cluster.setting_specs import (
+from kplan.cluster.request import ConfigSource, ItemResult
+from kplan.cluster.settings import (
     ConfigDetail,
     ConfigResource,
+    ConfigResourceAlteration,
     ConfigScope,
-    ResourceAlteration,
 )
-from kplan.cluster.specs import ConfigSource, Verdict
-from kplan.cluster.topic_configs import TopicConfig, value_fault
-from kplan.kinds.base import Problem, Resolved
-from kplan.kinds.config_map import alteration, config_after
+from kplan.cluster.topic import ConfigDefinition, value_fault
+from kplan.kinds.base import Problem, ResolvedAttributes, config_changes, merge_config
 from kplan.kinds.named_config import NamedConfigKind
-from kplan.kinds.schema import Attribute, Kept
-from kplan.kinds.secrecy import HIDDEN, mark_of
+from kplan.kinds.schema import Attribute, InternalField
+from kplan.kinds.secret import HIDDEN_VALUE, secret_mark
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import Reading
+from kplan.model.snapshot import KindSnapshot
 
-DEFAULT = "<default>"
+DEFAULT_BROKER = "<default>"
 """Names what is set for all brokers, as Kafka's own tools print it."""
 
-Config = Mapping[str, str]
+ConfigMap = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +39,19 @@ class BrokerConfig:
 
     broker_id: Annotated[
         int | None,
-        Attribute("Id of the broker; left out it is all of them.", "number", replaces=True),
+        Attribute(
+            "Id of the broker; left out it is all of them.", "number", forces_replacement=True
+        ),
     ] = None
-    config: Annotated[Config, Attribute("Configs that are set.", "map(string)")] = field(
+    config: Annotated[ConfigMap, Attribute("Configs that are set.", "map(string)")] = field(
         default_factory=dict
     )
     sensitive_config: Annotated[
-        Config,
+        ConfigMap,
         Attribute("Configs whose values nobody may see.", "map(string)", is_sensitive=True),
     ] = field(default_factory=dict, repr=False)
-    marks: Annotated[Config, Kept()] = field(default_factory=dict, repr=False)
-    owned_keys: Annotated[tuple[str, ...], Kept()] = ()
+    marks: Annotated[ConfigMap, InternalField()] = field(default_factory=dict, repr=False)
+    owned_keys: Annotated[tuple[str, ...], InternalField()] = ()
 
 
 class BrokerConfigKind(NamedConfigKind):
@@ -61,13 +62,15 @@ class BrokerConfigKind(NamedConfigKind):
 
     def identify(self, value: BrokerConfig) -> Identity:
         """Name it by the id of the broker."""
-        return Identity(DEFAULT if value.broker_id is None else str(value.broker_id))
+        return Identity(DEFAULT_BROKER if value.broker_id is None else str(value.broker_id))
 
-    def normal(self, value: BrokerConfig) -> BrokerConfig:
+    def normalize(self, value: BrokerConfig) -> BrokerConfig:
         """Mark the secrets."""
         name = self.identify(value)
         secrets = sorted(value.sensitive_config.items())
-        return replace(value, marks={key: mark_of(each, f"{name} {key}") for key, each in secrets})
+        return replace(
+            value, marks={key: secret_mark(each, f"{name} {key}") for key, each in secrets}
+        )
 
     def check(self, value: BrokerConfig) -> Iterator[Problem]:
         """Find what must not be declared so; keys and types are the broker's to tell."""
@@ -75,7 +78,7 @@ class BrokerConfigKind(NamedConfigKind):
             told = "A broker config without any key sets nothing."
             yield Problem("KP226", told, "Declare at least one key in config.", ("config",))
         for key in sorted({*value.config, *value.sensitive_config}):
-            if is_throttle(key):
+            if is_throttle_key(key):
                 yield Problem(
                     "KP226",
                     f"{key} belongs to a reassignment while it runs.",
@@ -91,35 +94,35 @@ class BrokerConfigKind(NamedConfigKind):
                     ("config", key),
                 )
 
-    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
         """Read the configs of all live brokers, of the wanted ones, and those for all."""
         live = {Identity(str(each.id)) for each in cluster.describe().brokers}
-        found = self.reading(cluster, {*wanted, *live, Identity(DEFAULT)}, None)
+        found = self.read_objects(cluster, {*wanted, *live, Identity(DEFAULT_BROKER)}, None)
         return replace(
             found, hidden={name: found.hidden[name] for name in found.hidden if name in wanted}
         )
 
-    def recalled(self, live: BrokerConfig, applied: BrokerConfig) -> BrokerConfig:
+    def fill_from_state(self, live: BrokerConfig, applied: BrokerConfig) -> BrokerConfig:
         """Know which keys kplan set, and the secrets among them by their marks."""
         marks = {key: applied.marks.get(key, "") for key in live.marks}
         return replace(
             live, marks=marks, owned_keys=tuple(sorted({*applied.config, *applied.marks}))
         )
 
-    def aligned(
+    def align(
         self, live: BrokerConfig, desired: BrokerConfig, ignored: Collection[Path] = ()
     ) -> tuple[BrokerConfig, BrokerConfig]:
         """Compare the keys that are declared or were; secrets by their marks."""
         concerned = {*desired.config, *desired.marks, *live.owned_keys}
-        before = _narrowed(live, concerned)
+        before = _select_keys(live, concerned)
         if () in ignored:
             return before, before
-        config = config_after(before.config, desired.config, ignored)
+        config = merge_config(before.config, desired.config, ignored)
         # A secret that is as it was set last is as hidden as the live one: nothing to do.
         secrets = {
-            key: HIDDEN
+            key: HIDDEN_VALUE
             if before.marks.get(key) == mark
-            else desired.sensitive_config.get(key, HIDDEN)
+            else desired.sensitive_config.get(key, HIDDEN_VALUE)
             for key, mark in sorted(desired.marks.items())
         }
         if ("sensitive_config",) in ignored:
@@ -128,60 +131,66 @@ class BrokerConfigKind(NamedConfigKind):
 
     def apply(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
-    ) -> Mapping[Identity, Verdict]:
+    ) -> Mapping[Identity, ItemResult]:
         """Set and reset; a secret that is not the planned one is not sent."""
-        odd = {each.identity for each in changes if not self._knows(step, each)}
+        odd = {each.identity for each in changes if not self._has_secrets(step, each)}
         other = client_refusal(CLIENT_INVALID, "A secret is not the planned one; plan again.")
         fine = [each for each in changes if each.identity not in odd]
         return dict.fromkeys(odd, other) | dict(super().apply(cluster, step, fine))
 
     def validate(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
-    ) -> Mapping[Identity, Refusal | Resolved]:
+    ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
         """Hold keys and types against what a broker tells of them, then ask the broker."""
-        resources = {each.identity: self.resource(each.identity) for each in changes}
-        known = _told(cluster, resources.values())
-        refusals: dict[Identity, Refusal | Resolved] = {}
+        resources = {each.identity: self.config_resource(each.identity) for each in changes}
+        known = _read_known_keys(cluster, resources.values())
+        refusals: dict[Identity, Refusal | ResolvedAttributes] = {}
         for change in changes:
             keys = known[resources[change.identity]]
-            fault = keys if isinstance(keys, Refusal) else _fault(self.spec(step, change), keys)
+            fault = (
+                keys
+                if isinstance(keys, Refusal)
+                else _find_refusal(self.alteration(step, change), keys)
+            )
             if fault is not None:
                 refusals[change.identity] = fault
         fine = [each for each in changes if each.identity not in refusals]
         return refusals | dict(super().validate(cluster, step, fine) if fine else {})
 
-    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+    def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
         """Look for the values; that another secret was set does not show."""
         before: BrokerConfig | None = change.before  # type: ignore[assignment] # a change of this kind
-        again = {*before.marks} & {*self.spec(step, change).set} if before else set()
-        return not again and self._shows(step, change, reading)
+        again = {*before.marks} & {*self.alteration(step, change).set} if before else set()
+        return not again and self._is_visible(step, change, reading)
 
-    def served(
+    def find_visible(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
         """Compare with what the broker itself tells; what is for all, with each."""
-        every = [each for each in changes if each.identity == DEFAULT]
-        own = [each for each in changes if each.identity != DEFAULT]
-        names = {name for each in own for name in self._names(each)}
+        every = [each for each in changes if each.identity == DEFAULT_BROKER]
+        own = [each for each in changes if each.identity != DEFAULT_BROKER]
+        names = {name for each in own for name in self._identities(each)}
         objects = {
-            **self.reading(cluster, [Identity(DEFAULT)] if every else [], broker).objects,
-            **self.reading(cluster, names, None).objects,
+            **self.read_objects(
+                cluster, [Identity(DEFAULT_BROKER)] if every else [], broker
+            ).objects,
+            **self.read_objects(cluster, names, None).objects,
         }
         return {
             each.identity: ""
             for each in changes
-            if all(self._shows(step, each, Reading(objects)) for step in self.steps(each))
+            if all(self._is_visible(step, each, KindSnapshot(objects)) for step in self.steps(each))
         }
 
-    def named(self, resource: ConfigResource) -> Identity:
+    def identity_of(self, resource: ConfigResource) -> Identity:
         """Name the object that a resource of Kafka's is."""
-        return Identity(resource.name or DEFAULT)
+        return Identity(resource.name or DEFAULT_BROKER)
 
-    def resource(self, name: Identity) -> ConfigResource:
+    def config_resource(self, name: Identity) -> ConfigResource:
         """Give Kafka's word for an object."""
-        return ConfigResource(self.scope, "" if name == DEFAULT else name)
+        return ConfigResource(self.scope, "" if name == DEFAULT_BROKER else name)
 
-    def live(
+    def live_value(
         self, resource: ConfigResource, found: Mapping[str, ConfigDetail]
     ) -> BrokerConfig | None:
         """Make the live value of what is set dynamically, None where nothing is."""
@@ -191,55 +200,61 @@ class BrokerConfigKind(NamedConfigKind):
         own = {
             key: each.entry
             for key, each in sorted(found.items())
-            if each.entry.source is source and not is_throttle(key)
+            if each.entry.source is source and not is_throttle_key(key)
         }
         secrets = [key for key, each in own.items() if each.is_sensitive]
         config = {key: each.value or "" for key, each in own.items() if not each.is_sensitive}
         if not own:
             return None
-        hidden = dict.fromkeys(secrets, HIDDEN)
+        hidden = dict.fromkeys(secrets, HIDDEN_VALUE)
         broker_id = int(resource.name) if resource.name else None
         return BrokerConfig(broker_id, config, hidden, dict.fromkeys(secrets, ""))
 
-    def spec(self, step: Step, change: Change) -> ResourceAlteration:
+    def alteration(self, step: Step, change: Change) -> ConfigResourceAlteration:
         """Say what the step sends for the change, of secrets those that are new."""
         before: Any = change.before
         after: Any = change.after
-        if self.removes(step, change):
+        if self.is_removal(step, change):
             keys = {*before.config, *before.marks}
-            return ResourceAlteration(self.resource(self.identify(before)), delete=_sorted(keys))
+            return ConfigResourceAlteration(
+                self.config_resource(self.identify(before)), delete=_sorted(keys)
+            )
         is_new = before is None or change.action is Action.REPLACE
         has = BrokerConfig() if is_new else before
-        changed, gone = alteration(has.config, after.config)
-        marked, forgotten = alteration(has.marks, after.marks)
+        changed, gone = config_changes(has.config, after.config)
+        marked, forgotten = config_changes(has.marks, after.marks)
         secrets = {key: after.sensitive_config.get(key, "") for key in marked}
-        resource = self.resource(self.identify(after))
-        return ResourceAlteration(resource, {**changed, **secrets}, _sorted({*gone, *forgotten}))
+        resource = self.config_resource(self.identify(after))
+        return ConfigResourceAlteration(
+            resource, {**changed, **secrets}, _sorted({*gone, *forgotten})
+        )
 
-    def _knows(self, step: Step, change: Change) -> bool:
+    def _has_secrets(self, step: Step, change: Change) -> bool:
         """Whether the secrets that are sent are the planned ones: a file has their marks only."""
         after: BrokerConfig | None = change.after  # type: ignore[assignment] # a change of this kind
-        if after is None or self.removes(step, change):
+        if after is None or self.is_removal(step, change):
             return True
-        sent = self.spec(step, change).set.keys() & after.marks.keys()
-        marks = self.normal(after).marks
+        sent = self.alteration(step, change).set.keys() & after.marks.keys()
+        marks = self.normalize(after).marks
         return all(marks.get(key) == after.marks[key] for key in sent)
 
-    def _shows(self, step: Step, change: Change, reading: Reading) -> bool:
-        spec = self.spec(step, change)
-        live = reading.objects.get(self.named(spec.resource))
+    def _is_visible(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
+        spec = self.alteration(step, change)
+        live = reading.objects.get(self.identity_of(spec.resource))
         value: BrokerConfig | None = live.value if live else None  # type: ignore[assignment]
-        held = {**value.config, **dict.fromkeys(value.marks, HIDDEN)} if value else {}
+        held = {**value.config, **dict.fromkeys(value.marks, HIDDEN_VALUE)} if value else {}
         after: BrokerConfig | None = change.after  # type: ignore[assignment]
         secret = after.marks if after else {}
-        wanted = {key: HIDDEN if key in secret else each for key, each in spec.set.items()}
+        wanted = {key: HIDDEN_VALUE if key in secret else each for key, each in spec.set.items()}
         return wanted.items() <= held.items() and not held.keys() & set(spec.delete)
 
-    def _names(self, change: Change) -> set[Identity]:
-        return {self.named(self.spec(step, change).resource) for step in self.steps(change)}
+    def _identities(self, change: Change) -> set[Identity]:
+        return {
+            self.identity_of(self.alteration(step, change).resource) for step in self.steps(change)
+        }
 
 
-def is_throttle(key: str) -> bool:
+def is_throttle_key(key: str) -> bool:
     """Whether a key limits the traffic of a reassignment, which sets and removes it."""
     return ".throttled." in key or key.endswith(".throttled")
 
@@ -249,7 +264,7 @@ def is_secret_key(key: str) -> bool:
     return key.endswith((".password", ".secret", "sasl.jaas.config", "ssl.keystore.key"))
 
 
-def _narrowed(live: BrokerConfig, keys: Collection[str]) -> BrokerConfig:
+def _select_keys(live: BrokerConfig, keys: Collection[str]) -> BrokerConfig:
     return BrokerConfig(
         live.broker_id,
         {key: each for key, each in live.config.items() if key in keys},
@@ -262,29 +277,29 @@ def _sorted(keys: Collection[str]) -> tuple[str, ...]:
     return tuple(sorted(keys))
 
 
-Keys = Mapping[str, ConfigDetail]
+KnownKeys = Mapping[str, ConfigDetail]
 
 
-def _told(
+def _read_known_keys(
     cluster: Cluster, resources: Collection[ConfigResource]
-) -> Mapping[ConfigResource, Keys | Refusal]:
+) -> Mapping[ConfigResource, KnownKeys | Refusal]:
     """Let every broker tell its keys; those for all brokers are told by any node.
 
     Controllers take any key and any value of these without a look (K919-06), and know the keys.
     """
-    nodes = sorted(str(each) for each in cluster.describe().witnesses)
+    nodes = sorted(str(each) for each in cluster.describe().verifying_node_ids)
     asked = {each: each if each.name else replace(each, name=nodes[0]) for each in resources}
     answers = cluster.configs(list({*asked.values()}))
     silent = client_refusal(CLIENT_DISCONNECTED, "The broker did not tell its configs.")
     return {each: answers.get(whom, silent) for each, whom in asked.items()}
 
 
-def _fault(spec: ResourceAlteration, keys: Keys) -> Refusal | None:
+def _find_refusal(spec: ConfigResourceAlteration, keys: KnownKeys) -> Refusal | None:
     """Say what a broker would not take, or would take without a word and not use."""
     for key, value in sorted(spec.set.items()):
         if key not in keys:
             if not key.startswith("listener.name."):  # keys of one listener are not told
-                return client_refusal(CLIENT_INVALID, _unknown(key, keys))
+                return client_refusal(CLIENT_INVALID, _unknown_key_message(key, keys))
             continue
         told = keys[key]
         if told.is_read_only:
@@ -292,12 +307,12 @@ def _fault(spec: ResourceAlteration, keys: Keys) -> Refusal | None:
             return client_refusal(CLIENT_INVALID, f"{key} is read-only: {way}.")
         if told.type is None or told.entry.is_sensitive:
             continue
-        if fault := value_fault(TopicConfig(key, told.type, ""), value):
+        if fault := value_fault(ConfigDefinition(key, told.type, ""), value):
             return client_refusal(CLIENT_INVALID, f"{key}: {fault} ({told.type}).")
     return None
 
 
-def _unknown(key: str, keys: Keys) -> str:
+def _unknown_key_message(key: str, keys: KnownKeys) -> str:
     close = get_close_matches(key, keys, 1)
     meant = f" Did you mean {close[0]}?" if close else ""
     return f"No config of a broker is called {key}; it would be stored and never used.{meant}"

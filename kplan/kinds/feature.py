@@ -5,29 +5,29 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.setting_specs import Downgrade, FeatureUpdate, NodeVersions
-from kplan.cluster.specs import Verdict
-from kplan.kinds.base import Problem, Resolved
+from kplan.cluster.request import ItemResult
+from kplan.cluster.settings import Downgrade, FeatureUpdate, NodeVersions
+from kplan.kinds.base import Problem, ResolvedAttributes
 from kplan.kinds.schema import Attribute
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import Live, Reading
+from kplan.model.snapshot import KindSnapshot, LiveObject
 
-BASE = "metadata.version"
+BASE_FEATURE = "metadata.version"
 """The feature that others depend on: it goes up before them and down after them."""
 
-BASE_UP = Step(3, "update_features")
-UP = Step(4, "update_features")
-DOWN = Step(5, "update_features")
-BASE_DOWN = Step(6, "update_features")
+UPGRADE_BASE = Step(3, "update_features")
+UPGRADE = Step(4, "update_features")
+DOWNGRADE = Step(5, "update_features")
+DOWNGRADE_BASE = Step(6, "update_features")
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
     """A feature of the cluster (KIP-584), `metadata.version` or `group.version`."""
 
-    name: Annotated[str, Attribute("Name of the feature.", replaces=True)]
+    name: Annotated[str, Attribute("Name of the feature.", forces_replacement=True)]
     level: Annotated[int, Attribute("The level it is to run at; 0 is off.", "number")]
     downgrade: Annotated[
         str,
@@ -53,7 +53,7 @@ class FeatureKind:
         """Name it by its name."""
         return Identity(value.name)
 
-    def normal(self, value: Feature) -> Feature:
+    def normalize(self, value: Feature) -> Feature:
         """Spell the downgrade in one way."""
         return replace(value, downgrade=value.downgrade.casefold())
 
@@ -73,15 +73,15 @@ class FeatureKind:
         """Find nothing: what depends on what is the broker's to say."""
         return iter(())
 
-    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
         """Read the features that are on, and of the others those that are wanted."""
-        return _reading(cluster.versions(), wanted)
+        return _kind_snapshot(cluster.versions(), wanted)
 
-    def recalled(self, live: Feature, applied: Feature) -> Feature:  # noqa: ARG002 - see docstring
+    def fill_from_state(self, live: Feature, applied: Feature) -> Feature:  # noqa: ARG002 - see docstring
         """Keep what is live: Kafka tells all of it."""
         return live
 
-    def aligned(
+    def align(
         self, live: Feature, desired: Feature, ignored: Collection[Path] = ()
     ) -> tuple[Feature, Feature]:
         """Compare levels; how a feature may be lowered is nothing of the cluster's."""
@@ -89,7 +89,7 @@ class FeatureKind:
         is_kept = () in ignored or ("level",) in ignored
         return before, before if is_kept else desired
 
-    def refuse(self, live: Live, desired: Feature) -> Iterator[Problem]:
+    def check_change(self, live: LiveObject, desired: Feature) -> Iterator[Problem]:
         """Refuse to lower what was not said to be lowered (K919-20)."""
         held: Feature = live.value  # type: ignore[assignment] # a Reading of this kind holds features
         if desired.level < held.level and desired.downgrade == Downgrade.NONE:
@@ -105,12 +105,12 @@ class FeatureKind:
         """Up with the base first, down with the base last."""
         if change.action not in {Action.CREATE, Action.UPDATE}:
             return ()
-        is_base = change.identity == BASE
-        if _is_lowered(change):
-            return (BASE_DOWN,) if is_base else (DOWN,)
-        return (BASE_UP,) if is_base else (UP,)
+        is_base = change.identity == BASE_FEATURE
+        if _is_downgrade(change):
+            return (DOWNGRADE_BASE,) if is_base else (DOWNGRADE,)
+        return (UPGRADE_BASE,) if is_base else (UPGRADE,)
 
-    def records(self, step: Step, change: Change) -> int:  # noqa: ARG002 - the same for all
+    def record_count(self, step: Step, change: Change) -> int:  # noqa: ARG002 - the same for all
         """One record each."""
         return 1
 
@@ -119,9 +119,9 @@ class FeatureKind:
         cluster: Cluster,
         step: Step,  # noqa: ARG002 - the level says all
         changes: Sequence[Change],
-    ) -> Mapping[Identity, Verdict]:
+    ) -> Mapping[Identity, ItemResult]:
         """Update one after the other."""
-        answers = cluster.update_features([_update(each) for each in changes])
+        answers = cluster.update_features([_feature_update(each) for each in changes])
         return {Identity(name): answer for name, answer in answers.items()}
 
     def validate(
@@ -129,43 +129,45 @@ class FeatureKind:
         cluster: Cluster,
         step: Step,  # noqa: ARG002 - the level says all
         changes: Sequence[Change],
-    ) -> Mapping[Identity, Refusal | Resolved]:
+    ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
         """Ask the controller (UpdateFeatures, validate only)."""
-        updates = [_update(each) for each in changes]
+        updates = [_feature_update(each) for each in changes]
         answers = cluster.update_features(updates, validate_only=True)
         return {Identity(name): answer or {} for name, answer in answers.items()}
 
-    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:  # noqa: ARG002 - the level says all
+    def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:  # noqa: ARG002 - the level says all
         """Look for the level."""
         after: Feature = change.after  # type: ignore[assignment] # features are not deleted
         live = reading.objects.get(change.identity)
         return (live.value.level if live else 0) == after.level  # type: ignore[attr-defined]
 
-    def served(
+    def find_visible(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
         """Look for the level that this broker runs."""
-        reading = _reading(cluster.versions(broker=broker), [each.identity for each in changes])
-        return {each.identity: "" for each in changes if self.is_done(UP, each, reading)}
+        reading = _kind_snapshot(
+            cluster.versions(broker=broker), [each.identity for each in changes]
+        )
+        return {each.identity: "" for each in changes if self.is_done(UPGRADE, each, reading)}
 
 
-def _reading(found: NodeVersions, wanted: Collection[Identity]) -> Reading:
+def _kind_snapshot(found: NodeVersions, wanted: Collection[Identity]) -> KindSnapshot:
     names = {*found.finalized, *(each for each in wanted if each in found.supported)}
-    return Reading(
+    return KindSnapshot(
         {
-            Identity(name): Live(Feature(name, found.finalized.get(name, 0)))
+            Identity(name): LiveObject(Feature(name, found.finalized.get(name, 0)))
             for name in sorted(names)
         }
     )
 
 
-def _is_lowered(change: Change) -> bool:
+def _is_downgrade(change: Change) -> bool:
     before: Feature | None = change.before  # type: ignore[assignment] # a change of this kind
     after: Feature = change.after  # type: ignore[assignment]
     return before is not None and after.level < before.level
 
 
-def _update(change: Change) -> FeatureUpdate:
+def _feature_update(change: Change) -> FeatureUpdate:
     after: Feature = change.after  # type: ignore[assignment] # features are not deleted
-    downgrade = Downgrade(after.downgrade) if _is_lowered(change) else Downgrade.NONE
+    downgrade = Downgrade(after.downgrade) if _is_downgrade(change) else Downgrade.NONE
     return FeatureUpdate(after.name, after.level, downgrade)

@@ -5,45 +5,49 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.resource_configs import keys_of
-from kplan.cluster.setting_specs import (
+from kplan.cluster.request import ConfigSource, ItemResult
+from kplan.cluster.settings import (
     ConfigDetail,
     ConfigResource,
+    ConfigResourceAlteration,
     ConfigScope,
-    ResourceAlteration,
+    known_configs,
 )
-from kplan.cluster.specs import ConfigSource, Verdict
-from kplan.cluster.topic_configs import value_fault
-from kplan.kinds.base import Problem, Resolved
-from kplan.kinds.config_map import alteration, config_after
+from kplan.cluster.topic import value_fault
+from kplan.kinds.base import (
+    Problem,
+    ResolvedAttributes,
+    config_changes,
+    merge_config,
+    setting_steps,
+)
 from kplan.kinds.schema import Attribute
-from kplan.kinds.steps import settings_steps
-from kplan.model.errors import Unsupported
+from kplan.model.errors import UnsupportedError
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import Live, Reading
+from kplan.model.snapshot import KindSnapshot, LiveObject
 
-OWN = frozenset({ConfigSource.GROUP, ConfigSource.CLIENT_METRICS})
+OWN_SOURCES = frozenset({ConfigSource.GROUP, ConfigSource.CLIENT_METRICS})
 """Sources of the values that were set for the object itself."""
 
-_Config = Annotated[Mapping[str, str], Attribute("Configs that are set.", "map(string)")]
+_ConfigMap = Annotated[Mapping[str, str], Attribute("Configs that are set.", "map(string)")]
 
 
 @dataclass(frozen=True, slots=True)
 class GroupConfig:
     """Configs of a consumer, share or streams group (KIP-848, KIP-932)."""
 
-    group_id: Annotated[str, Attribute("Name of the group.", replaces=True)]
-    config: _Config = field(default_factory=dict)
+    group_id: Annotated[str, Attribute("Name of the group.", forces_replacement=True)]
+    config: _ConfigMap = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ClientMetrics:
     """A subscription to metrics that clients push to the brokers (KIP-714)."""
 
-    name: Annotated[str, Attribute("Name of the subscription.", replaces=True)]
-    config: _Config = field(default_factory=dict)
+    name: Annotated[str, Attribute("Name of the subscription.", forces_replacement=True)]
+    config: _ConfigMap = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class NamedConfigKind:
     key: str
     scope: ConfigScope
     rank: int
-    removal: int
+    removal_rank: int
     is_replaceable: bool = True
     is_deletable: bool = True
     is_always_read: bool = False
@@ -69,7 +73,7 @@ class NamedConfigKind:
         """Name it by its name."""
         return Identity(getattr(value, self.key))
 
-    def normal(self, value: Any) -> Any:  # noqa: ANN401
+    def normalize(self, value: Any) -> Any:  # noqa: ANN401
         """Keep the value: it has one spelling."""
         return value
 
@@ -84,9 +88,9 @@ class NamedConfigKind:
                 "Declare at least one key in config, or remove the block.",
                 ("config",),
             )
-        known = keys_of(self.scope)
+        known = known_configs(self.scope)
         for key, text in sorted(value.config.items()):
-            if key in known and (fault := value_fault(known[key].row, text)):
+            if key in known and (fault := value_fault(known[key].definition, text)):
                 yield Problem("KP226", f'{key} is "{text}": {fault}.', path=("config", key))
 
     def check_all(
@@ -97,20 +101,20 @@ class NamedConfigKind:
         """Find nothing: they do not get in each other's way."""
         return iter(())
 
-    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
         """Read those that are wanted, and those that the cluster lists where it can."""
         listed = cluster.config_names(self.scope) or frozenset()
-        return self.reading(cluster, {*wanted, *(Identity(each) for each in listed)}, None)
+        return self.read_objects(cluster, {*wanted, *(Identity(each) for each in listed)}, None)
 
-    def recalled(self, live: Any, applied: Any) -> Any:  # noqa: ANN401, ARG002 - see docstring
+    def fill_from_state(self, live: Any, applied: Any) -> Any:  # noqa: ANN401, ARG002 - see docstring
         """Keep what is live: Kafka tells all of it."""
         return live
 
-    def aligned(self, live: Any, desired: Any, ignored: Collection[Path] = ()) -> tuple[Any, Any]:  # noqa: ANN401
+    def align(self, live: Any, desired: Any, ignored: Collection[Path] = ()) -> tuple[Any, Any]:  # noqa: ANN401
         """Compare all keys that are set: one that is not declared is to go."""
-        return live, replace(desired, config=config_after(live.config, desired.config, ignored))
+        return live, replace(desired, config=merge_config(live.config, desired.config, ignored))
 
-    def refuse(self, live: Live, desired: Any) -> Iterator[Problem]:  # noqa: ANN401, ARG002 - see docstring
+    def check_change(self, live: LiveObject, desired: Any) -> Iterator[Problem]:  # noqa: ANN401, ARG002 - see docstring
         """Refuse nothing: any config may become any other."""
         return iter(())
 
@@ -118,112 +122,115 @@ class NamedConfigKind:
         """Set in one request, and remove late in one of its own."""
         set_, out, into, remove = (
             Step(rank, "alter_configs")
-            for rank in (self.rank, self.rank + 1, self.rank + 2, self.removal)
+            for rank in (self.rank, self.rank + 1, self.rank + 2, self.removal_rank)
         )
-        return settings_steps(change, set_, (out, into), remove)
+        return setting_steps(change, set_, (out, into), remove)
 
-    def records(self, step: Step, change: Change) -> int:
+    def record_count(self, step: Step, change: Change) -> int:
         """Count one record for each key."""
-        spec = self.spec(step, change)
+        spec = self.alteration(step, change)
         return max(1, len(spec.set) + len(spec.delete))
 
     def apply(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
-    ) -> Mapping[Identity, Verdict]:
+    ) -> Mapping[Identity, ItemResult]:
         """Set and reset in one request."""
-        return self._sent(cluster, step, changes, validate_only=False)
+        return self._send(cluster, step, changes, validate_only=False)
 
     def validate(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
-    ) -> Mapping[Identity, Refusal | Resolved]:
+    ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
         """Ask the broker (IncrementalAlterConfigs, validate only)."""
-        answers = self._sent(cluster, step, changes, validate_only=True)
+        answers = self._send(cluster, step, changes, validate_only=True)
         return {name: answer or {} for name, answer in answers.items()}
 
-    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+    def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
         """Look for the values that the step leaves behind."""
-        spec = self.spec(step, change)
-        live = reading.objects.get(self.named(spec.resource))
+        spec = self.alteration(step, change)
+        live = reading.objects.get(self.identity_of(spec.resource))
         held: Mapping[str, str] = live.value.config if live else {}  # type: ignore[attr-defined] # of `schema`
         return spec.set.items() <= held.items() and not held.keys() & set(spec.delete)
 
-    def served(
+    def find_visible(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
         """Compare with what this broker tells."""
         specs = {
-            each.identity: [self.spec(step, each) for step in self.steps(each)] for each in changes
+            each.identity: [self.alteration(step, each) for step in self.steps(each)]
+            for each in changes
         }
-        names = {self.named(spec.resource) for found in specs.values() for spec in found}
-        reading = self.reading(cluster, names, broker)
+        names = {self.identity_of(spec.resource) for found in specs.values() for spec in found}
+        reading = self.read_objects(cluster, names, broker)
         return {
             each.identity: ""
             for each in changes
             if all(self.is_done(step, each, reading) for step in self.steps(each))
         }
 
-    def named(self, resource: ConfigResource) -> Identity:
+    def identity_of(self, resource: ConfigResource) -> Identity:
         """Name the object that a resource of Kafka's is."""
         return Identity(resource.name)
 
-    def resource(self, name: Identity) -> ConfigResource:
+    def config_resource(self, name: Identity) -> ConfigResource:
         """Give Kafka's word for an object."""
         return ConfigResource(self.scope, name)
 
-    def live(self, resource: ConfigResource, found: Mapping[str, ConfigDetail]) -> Any | None:  # noqa: ANN401
+    def live_value(self, resource: ConfigResource, found: Mapping[str, ConfigDetail]) -> Any | None:  # noqa: ANN401
         """Make the live value, None where nothing is set."""
         own = {
             key: each.entry.value
             for key, each in sorted(found.items())
-            if each.entry.source in OWN and each.entry.value is not None
+            if each.entry.source in OWN_SOURCES and each.entry.value is not None
         }
         return self.schema(resource.name, own) if own else None
 
-    def reading(self, cluster: Cluster, names: Collection[Identity], broker: int | None) -> Reading:
+    def read_objects(
+        self, cluster: Cluster, names: Collection[Identity], broker: int | None
+    ) -> KindSnapshot:
         """Read these; one that is refused is hidden."""
-        resources = [self.resource(each) for each in sorted(names)]
+        resources = [self.config_resource(each) for each in sorted(names)]
         answers = cluster.configs(resources, broker=broker) if resources else {}
-        objects: dict[Identity, Live] = {}
+        objects: dict[Identity, LiveObject] = {}
         hidden: dict[Identity, Refusal] = {}
         for resource, found in answers.items():
-            name = self.named(resource)
+            name = self.identity_of(resource)
             if isinstance(found, Refusal):
-                self._refuse_old(found)
+                self._check_supported(found)
                 hidden[name] = found
-            elif (value := self.live(resource, found)) is not None:
-                objects[name] = Live(value)
-        return Reading(objects, hidden)
+            elif (value := self.live_value(resource, found)) is not None:
+                objects[name] = LiveObject(value)
+        return KindSnapshot(objects, hidden)
 
-    def _refuse_old(self, refused: Refusal) -> None:
+    def _check_supported(self, refused: Refusal) -> None:
         """Tell a cluster that has no such configs from one that hides them (K117-21)."""
         if self.scope is ConfigScope.GROUP and refused.error == "INVALID_REQUEST":
-            raise Unsupported(
+            raise UnsupportedError(
                 "kplan needs DescribeConfigs of groups; the cluster has none for them.",
                 hint="Configs of groups came with Kafka 4.0 (KIP-848).",
             )
 
-    def removes(self, step: Step, change: Change) -> bool:
+    def is_removal(self, step: Step, change: Change) -> bool:
         """Whether the step takes away what was there."""
         is_swap = change.action is Action.REPLACE
         return change.after is None or (is_swap and step.rank == self.rank + 1)
 
-    def spec(self, step: Step, change: Change) -> ResourceAlteration:
+    def alteration(self, step: Step, change: Change) -> ConfigResourceAlteration:
         """Say what the step sends for the change."""
         before: Any = change.before
         after: Any = change.after
-        if self.removes(step, change):
-            resource = self.resource(self.identify(before))
-            return ResourceAlteration(resource, delete=tuple(sorted(before.config)))
+        if self.is_removal(step, change):
+            resource = self.config_resource(self.identify(before))
+            return ConfigResourceAlteration(resource, delete=tuple(sorted(before.config)))
         is_new = before is None or change.action is Action.REPLACE
         has = {} if is_new else before.config
-        return ResourceAlteration(
-            self.resource(self.identify(after)), *alteration(has, after.config)
+        return ConfigResourceAlteration(
+            self.config_resource(self.identify(after)), *config_changes(has, after.config)
         )
 
-    def _sent(
+    def _send(
         self, cluster: Cluster, step: Step, changes: Sequence[Change], *, validate_only: bool
-    ) -> Mapping[Identity, Verdict]:
-        specs = {change.identity: self.spec(step, change) for change in changes}
+    ) -> Mapping[Identity, ItemResult]:
+        specs = {change.identity: self.alteration(step, change) for change in changes}
         answers = cluster.alter_configs(list(specs.values()), validate_only=validate_only)
         return {
             name: answers[spec.resource] for name, spec in specs.items() if spec.resource in answers

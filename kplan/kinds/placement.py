@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from zlib import crc32
 
-from kplan.cluster.specs import Assignment
+from kplan.cluster.request import Assignment
 from kplan.model.snapshot import Broker
 
 RACK_AWARE, BALANCED_LEADERS, IN_RACK = "rack-aware", "balanced-leaders", "in-rack"
@@ -15,7 +15,7 @@ STRATEGIES = (RACK_AWARE, BALANCED_LEADERS, IN_RACK, STATIC)
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class PlacementRequest:
     """How many partitions of how many replicas; "" is the strategy that moves nothing else."""
 
     topic: str
@@ -25,32 +25,32 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Burden:
+class BrokerLoad:
     """What brokers have of other topics: how many replicas, and how many partitions they lead."""
 
     replicas: Counter[int] = field(default_factory=Counter)
     leaders: Counter[int] = field(default_factory=Counter)
 
-    def take(self, rows: Assignment) -> None:
+    def add(self, rows: Assignment) -> None:
         """Count a topic in."""
         self.replicas.update(chain.from_iterable(rows))
         self.leaders.update(row[0] for row in rows if row)
 
-    def leave(self, rows: Assignment) -> None:
+    def remove(self, rows: Assignment) -> None:
         """Count a topic out again."""
         self.replicas.subtract(chain.from_iterable(rows))
         self.leaders.subtract(row[0] for row in rows if row)
 
 
-class Unplaceable(Exception):  # noqa: N818 - a fact of the cluster
+class PlacementError(Exception):
     """The brokers that are there cannot hold the topic so. The text says why."""
 
 
-def placed(
-    wish: Wish,
+def place_replicas(
+    wish: PlacementRequest,
     brokers: Sequence[Broker],
     current: Assignment = (),
-    others: Burden | None = None,
+    others: BrokerLoad | None = None,
 ) -> Assignment:
     """Place the replicas of a topic whose partitions stand at `current`; no partition goes away.
 
@@ -63,15 +63,15 @@ def placed(
 
     """
     racks = {each.id: each.rack for each in brokers}
-    layout = _Layout(wish, racks, [list(each) for each in current], others or Burden())
+    layout = _Layout(wish, racks, [list(each) for each in current], others or BrokerLoad())
     for number in range(max(wish.partitions, len(current))):
-        layout.fit(number)
+        layout.place_partition(number)
     if wish.strategy in {RACK_AWARE, IN_RACK}:
-        layout.even_out()
+        layout.balance_replicas()
     if wish.strategy:
         layout.rotate_leaders()
     if wish.strategy == BALANCED_LEADERS:
-        layout.bring_leaders()
+        layout.balance_leaders()
     return tuple(tuple(each) for each in layout.rows)
 
 
@@ -79,10 +79,10 @@ def placed(
 class _Layout:
     """The replicas of every partition, while they are being placed."""
 
-    wish: Wish
+    request: PlacementRequest
     racks: dict[int, str]
     rows: list[list[int]]
-    others: Burden
+    others: BrokerLoad
     ring: list[int] = field(default_factory=list)
     places: dict[int, int] = field(default_factory=dict)
     load: dict[int, int] = field(default_factory=dict)
@@ -96,48 +96,48 @@ class _Layout:
         in_turn = [
             each[at] for at in range(depth) for _, each in sorted(members.items()) if at < len(each)
         ]
-        first = crc32(self.wish.topic.encode()) % max(1, len(in_turn))
+        first = crc32(self.request.topic.encode()) % max(1, len(in_turn))
         self.ring = in_turn[first:] + in_turn[:first]
         self.places = {broker: place for place, broker in enumerate(self.ring)}
         self.load = dict.fromkeys(self.ring, 0)
         for each in chain.from_iterable(self.rows):
             self._count(each, 1)
 
-    def fit(self, number: int) -> None:
+    def place_partition(self, number: int) -> None:
         """Give a partition as many replicas as are wanted, where the strategy wants them."""
         while number >= len(self.rows):
             self.rows.append([])
         row = self.rows[number]
-        if self.wish.strategy == IN_RACK:
-            self._into_rack(row)
-        while len(row) > self.wish.factor:
-            gone = self._dispensable(row)
+        if self.request.strategy == IN_RACK:
+            self._keep_one_rack(row)
+        while len(row) > self.request.factor:
+            gone = self._choose_removal(row)
             row.remove(gone)
             self._count(gone, -1)
-        while len(row) < self.wish.factor:
-            row.append(self._best(number, row))
+        while len(row) < self.request.factor:
+            row.append(self._choose_broker(number, row))
             self._count(row[-1], 1)
-        if self.wish.strategy == RACK_AWARE:
-            while (swap := self._swap_of_racks(number, row)) is not None:
+        if self.request.strategy == RACK_AWARE:
+            while (swap := self._find_rack_swap(number, row)) is not None:
                 self._replace(row, *swap)
 
-    def even_out(self) -> None:
+    def balance_replicas(self) -> None:
         """Move single replicas from brokers that have more to those that have less."""
-        while (move := self._evening()) is not None:
+        while (move := self._find_balancing_move()) is not None:
             number, out, into = move
             self._replace(self.rows[number], out, into)
 
     def rotate_leaders(self) -> None:
         """Let brokers lead equally many partitions, as far as their replicas let them."""
-        while (path := self._handing_over()) is not None:
+        while (path := self._find_handover()) is not None:
             for number, leader in path:
                 row = self.rows[number]
                 row.remove(leader)
                 row.insert(0, leader)
 
-    def bring_leaders(self) -> None:
+    def balance_leaders(self) -> None:
         """Move replicas to brokers that lead too little."""
-        while (move := self._bringing()) is not None:
+        while (move := self._find_leader_move()) is not None:
             number, out, into = move
             row = self.rows[number]
             self._replace(row, out, into)
@@ -159,73 +159,77 @@ class _Layout:
         self._count(out, -1)
         self._count(into, 1)
 
-    def _led(self) -> dict[int, int]:
+    def _leader_counts(self) -> dict[int, int]:
         led = dict.fromkeys(self.ring, 0)
         for row in self.rows:
             if row and row[0] in led:
                 led[row[0]] += 1
         return led
 
-    def _turn(self, number: int, broker: int) -> int:
+    def _ring_distance(self, number: int, broker: int) -> int:
         """Tell how far in the ring a broker is, which begins one further for each partition."""
         return (self.places[broker] - number) % len(self.ring)
 
-    def _best(self, number: int, row: list[int]) -> int:
+    def _choose_broker(self, number: int, row: list[int]) -> int:
         """Choose who gets one more replica: another rack, then the least loaded, then in turn."""
         used = Counter(self._rack(each) for each in row)
 
         def place(broker: int) -> tuple[int, ...]:
-            return used[self._rack(broker)], *self._burden(broker, row), self._turn(number, broker)
+            return (
+                used[self._rack(broker)],
+                *self._broker_load(broker, row),
+                self._ring_distance(number, broker),
+            )
 
         free = [each for each in self.ring if each not in row]
-        if self.wish.strategy == IN_RACK:
+        if self.request.strategy == IN_RACK:
             rack = self._rack(row[0]) if row else self._next_rack()
             free = [each for each in free if self._rack(each) == rack]
         if not free:
-            raise self._too_few()
+            raise self._placement_error()
         return min(free, key=place)
 
-    def _burden(self, broker: int, row: Sequence[int]) -> tuple[int, ...]:
+    def _broker_load(self, broker: int, row: Sequence[int]) -> tuple[int, ...]:
         """Weigh what a broker has: of the topic, then of all; the first replica of a row leads."""
         led = 0 if row else self.others.leaders[broker]
         return self.load[broker], led, self.others.replicas[broker]
 
-    def _too_few(self) -> Unplaceable:
+    def _placement_error(self) -> PlacementError:
         held = Counter(map(self._rack, self.ring)).values()
-        is_in_rack = self.wish.strategy == IN_RACK
+        is_in_rack = self.request.strategy == IN_RACK
         room, where = (
             (max(held, default=0), "a rack") if is_in_rack else (len(self.ring), "the cluster")
         )
-        return Unplaceable(
-            f"{self.wish.factor} replicas are wanted, and {where} has {room} brokers that are up."
+        return PlacementError(
+            f"{self.request.factor} replicas are needed, and {where} has {room} live brokers."
         )
 
     def _next_rack(self) -> str:
         """Choose the rack of a new partition: the one with the fewest, of those with the room."""
         size = Counter(self._rack(each) for each in self.ring)
         held = Counter(self._rack(row[0]) for row in self.rows if row)
-        roomy = [each for each in size if size[each] >= self.wish.factor]
+        roomy = [each for each in size if size[each] >= self.request.factor]
         if not roomy:
-            raise self._too_few()
+            raise self._placement_error()
         order = [self._rack(each) for each in self.ring]
         led: Counter[str] = Counter()
         for broker in self.ring:
             led[self._rack(broker)] += self.others.leaders[broker]
         return min(roomy, key=lambda each: (held[each], led[each] / size[each], order.index(each)))
 
-    def _into_rack(self, row: list[int]) -> None:
+    def _keep_one_rack(self, row: list[int]) -> None:
         """Drop replicas that stand in another rack than most of their partition do."""
         if not row or any(each not in self.racks for each in row):
             return
         size = Counter(self._rack(each) for each in self.ring)
         held = Counter(self._rack(each) for each in row)
-        roomy = [rack for rack in held if size[rack] >= self.wish.factor]
+        roomy = [rack for rack in held if size[rack] >= self.request.factor]
         home = max(roomy, key=lambda each: held[each], default=None)
         for each in [each for each in row if self._rack(each) != home]:
             row.remove(each)
             self._count(each, -1)
 
-    def _dispensable(self, row: list[int]) -> int:
+    def _choose_removal(self, row: list[int]) -> int:
         """Choose whose replica goes: of a broker that is down, of a rack that has another, ..."""
         used = Counter(self._rack(each) for each in row)
 
@@ -235,50 +239,53 @@ class _Layout:
 
         return max(row[1:] or row, key=worth)
 
-    def _swap_of_racks(self, number: int, row: list[int]) -> tuple[int, int] | None:
+    def _find_rack_swap(self, number: int, row: list[int]) -> tuple[int, int] | None:
         """Find a replica whose rack has another, and a broker in a rack that has none."""
         used = Counter(self._rack(each) for each in row)
         doubled = [each for each in row if used[self._rack(each)] > 1]
         free = [each for each in self.ring if not used[self._rack(each)]]
         if not doubled or not free:
             return None
-        into = min(free, key=lambda each: (*self._burden(each, row), self._turn(number, each)))
+        into = min(
+            free,
+            key=lambda each: (*self._broker_load(each, row), self._ring_distance(number, each)),
+        )
         return max(doubled, key=lambda each: (self.load.get(each, 0), row.index(each))), into
 
-    def _evening(self) -> tuple[int, int, int] | None:
+    def _find_balancing_move(self) -> tuple[int, int, int] | None:
         """Find the move of one replica that evens the loads out most."""
         for out in sorted(self.load, key=lambda each: (-self.load[each], self.places[each])):
             for into in sorted(self.load, key=lambda each: (self.load[each], self.places[each])):
                 if self.load[out] - self.load[into] < 2:  # noqa: PLR2004 - one more is as even as can be
                     break
-                for number in self._holding(out, into):
+                for number in self._movable_partitions(out, into):
                     return number, out, into
         return None
 
-    def _holding(self, out: int, into: int) -> Iterator[int]:
+    def _movable_partitions(self, out: int, into: int) -> Iterator[int]:
         """List partitions whose replica may go from one broker to the other, followers first."""
         fits = [
             number
             for number, row in enumerate(self.rows)
-            if out in row and into not in row and self._may_go(row, out, into)
+            if out in row and into not in row and self._can_move(row, out, into)
         ]
         yield from sorted(fits, key=lambda number: self.rows[number][0] == out)
 
-    def _may_go(self, row: list[int], out: int, into: int) -> bool:
+    def _can_move(self, row: list[int], out: int, into: int) -> bool:
         others = {self._rack(each) for each in row if each != out}
-        if self.wish.strategy == IN_RACK:
+        if self.request.strategy == IN_RACK:
             return self._rack(out) == self._rack(into)
         return self._rack(into) not in others or self._rack(out) in others
 
-    def _handing_over(self) -> list[tuple[int, int]] | None:
+    def _find_handover(self) -> list[tuple[int, int]] | None:
         """Find partitions to be led by others, so that the one who leads most leads one less."""
-        led = self._led()
+        led = self._leader_counts()
         for start in sorted(led, key=lambda each: (-led[each], self.places[each])):
-            if (path := self._path(start, led)) is not None:
+            if (path := self._find_handover_path(start, led)) is not None:
                 return path
         return None
 
-    def _path(self, start: int, led: dict[int, int]) -> list[tuple[int, int]] | None:
+    def _find_handover_path(self, start: int, led: dict[int, int]) -> list[tuple[int, int]] | None:
         """Search, nearest first, for a broker that leads at least two less than `start`."""
         came: dict[int, tuple[int, int]] = {}
         queue = deque([start])
@@ -292,13 +299,13 @@ class _Layout:
                         continue
                     came[other] = (number, leader)
                     if led[other] <= led[start] - 2:
-                        return _walked(came, start, other)
+                        return _trace_path(came, start, other)
                     queue.append(other)
         return None
 
-    def _bringing(self) -> tuple[int, int, int] | None:
+    def _find_leader_move(self) -> tuple[int, int, int] | None:
         """Find a partition of a broker that leads too much, to be led by one that leads least."""
-        led = self._led()
+        led = self._leader_counts()
         if not led:
             return None
         into = min(led, key=lambda each: (led[each], self.places[each]))
@@ -309,16 +316,19 @@ class _Layout:
                     rest = row[1:] or row
                     out = max(
                         rest,
-                        key=lambda each: (self._suits(row, each, into), self.load.get(each, 0)),
+                        key=lambda each: (
+                            self._is_suitable(row, each, into),
+                            self.load.get(each, 0),
+                        ),
                     )
                     return number, out, into
         return None
 
-    def _suits(self, row: list[int], out: int, into: int) -> bool:
-        return out in self.racks and self._may_go(row, out, into)
+    def _is_suitable(self, row: list[int], out: int, into: int) -> bool:
+        return out in self.racks and self._can_move(row, out, into)
 
 
-def _walked(came: dict[int, tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
+def _trace_path(came: dict[int, tuple[int, int]], start: int, end: int) -> list[tuple[int, int]]:
     path: list[tuple[int, int]] = []
     while end != start:
         number, before = came[end]

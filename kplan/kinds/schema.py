@@ -20,14 +20,14 @@ class Attribute:
 
     doc: str
     type: str = "string"
-    replaces: bool = False
+    forces_replacement: bool = False
     is_sensitive: bool = False
     choices: tuple[str, ...] = ()
-    is_later: bool = False
+    is_omitted_if_unset: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class InternalField:
     """Stands in `Annotated[...]` of a field that nobody declares and nobody is shown.
 
     It holds what only kplan knows of an object, for the next plan: the state keeps it.
@@ -46,27 +46,27 @@ class SchemaField:
 
 def schema_fields(schema: type[Any]) -> tuple[SchemaField, ...]:
     """List the attributes that a kind's dataclass declares, in order of declaration."""
-    return _fields_of(cast("Hashable", schema))
+    return _schema_fields(cast("Hashable", schema))
 
 
 def secret_paths(schema: type[Any]) -> frozenset[Path]:
     """Name the attributes whose value is a secret wherever it comes from."""
-    return _secrets_of(cast("Hashable", schema))
+    return _secret_paths(cast("Hashable", schema))
 
 
 @cache
-def _secrets_of(key: Hashable) -> frozenset[Path]:
-    found = _fields_of(key)
+def _secret_paths(key: Hashable) -> frozenset[Path]:
+    found = _schema_fields(key)
     return frozenset((each.name,) for each in found if each.attribute.is_sensitive)
 
 
 @cache
-def _later(key: Hashable) -> tuple[str, ...]:
-    return tuple(each.name for each in _fields_of(key) if each.attribute.is_later)
+def _omittable_names(key: Hashable) -> tuple[str, ...]:
+    return tuple(each.name for each in _schema_fields(key) if each.attribute.is_omitted_if_unset)
 
 
 @cache
-def _fields_of(key: Hashable) -> tuple[SchemaField, ...]:
+def _schema_fields(key: Hashable) -> tuple[SchemaField, ...]:
     schema = cast("type[Any]", key)  # mypy takes no class for hashable
     hints = get_type_hints(schema, include_extras=True)
     return tuple(
@@ -77,81 +77,85 @@ def _fields_of(key: Hashable) -> tuple[SchemaField, ...]:
             default=None if each.default is MISSING else each.default,
         )
         for each in fields(schema)
-        if isinstance(attribute := _role(hints[each.name]), Attribute)
+        if isinstance(attribute := _annotation(hints[each.name]), Attribute)
     )
 
 
 @cache
-def _kept(key: Hashable) -> tuple[str, ...]:
+def _internal_names(key: Hashable) -> tuple[str, ...]:
     hints = get_type_hints(cast("type[Any]", key), include_extras=True)
-    return tuple(name for name, hint in hints.items() if isinstance(_role(hint), Kept))
+    return tuple(
+        name for name, hint in hints.items() if isinstance(_annotation(hint), InternalField)
+    )
 
 
-def _role(hint: object) -> Attribute | Kept:
+def _annotation(hint: object) -> Attribute | InternalField:
     if get_origin(hint) is not Annotated:
         raise TypeError(f"{hint!r} carries no Attribute")
-    found = [extra for extra in get_args(hint)[1:] if isinstance(extra, Attribute | Kept)]
+    found = [extra for extra in get_args(hint)[1:] if isinstance(extra, Attribute | InternalField)]
     return found[0]
 
 
-def document(value: object) -> dict[str, object]:
+def to_document(value: object) -> dict[str, object]:
     """Write a kind's value as plain JSON-able data under its attribute names."""
-    return {each.name: _plain(getattr(value, each.name)) for each in schema_fields(type(value))}
+    return {each.name: _to_json(getattr(value, each.name)) for each in schema_fields(type(value))}
 
 
-def stored_document(value: object) -> dict[str, object]:
+def to_stored_document(value: object) -> dict[str, object]:
     """Write what files may hold of a value: no secrets, but what kplan keeps to itself."""
-    stored = _stored(cast("Hashable", type(value)))
+    stored = _stored_fields(cast("Hashable", type(value)))
     found = {name: getattr(value, name) for name in stored.names}
-    for name in stored.holders:
-        found[name] = _plain(found[name])
-    for name in stored.later:
+    for name in stored.containers:
+        found[name] = _to_json(found[name])
+    for name in stored.omittable:
         if found[name] is None:
             del found[name]
-    for name in stored.kept:
-        if held := _plain(getattr(value, name)):
+    for name in stored.internal:
+        if held := _to_json(getattr(value, name)):
             found[name] = held
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Stored:
+class _StoredFields:
     """The attributes that files hold: those that hold others, may be left out, or are kplan's."""
 
     names: tuple[str, ...]
-    holders: tuple[str, ...]
-    later: tuple[str, ...]
-    kept: tuple[str, ...]
+    containers: tuple[str, ...]
+    omittable: tuple[str, ...]
+    internal: tuple[str, ...]
 
 
 @cache
-def _stored(key: Hashable) -> _Stored:
-    names = _open(key)
-    atoms = {each.name for each in _fields_of(key) if each.attribute.type in _ATOM_TYPES}
+def _stored_fields(key: Hashable) -> _StoredFields:
+    names = _public_names(key)
+    atoms = {each.name for each in _schema_fields(key) if each.attribute.type in _ATOM_TYPES}
     holders = tuple(name for name in names if name not in atoms)
-    return _Stored(names, holders, _later(key), _kept(key))
+    return _StoredFields(names, holders, _omittable_names(key), _internal_names(key))
 
 
 _ATOM_TYPES = frozenset(("string", "number", "bool"))
 
 
 @cache
-def _open(key: Hashable) -> tuple[str, ...]:
+def _public_names(key: Hashable) -> tuple[str, ...]:
     """Name the attributes that are no secrets."""
-    return tuple(each.name for each in _fields_of(key) if (each.name,) not in _secrets_of(key))
+    return tuple(
+        each.name for each in _schema_fields(key) if (each.name,) not in _secret_paths(key)
+    )
 
 
 _ATOMS = frozenset((str, int, bool, type(None)))
 
 
-def _plain(value: object) -> object:
+def _to_json(value: object) -> object:
     if type(value) in _ATOMS:  # nearly all values of nearly all kinds
         return value
     if type(value) is dict or isinstance(value, Mapping):  # the first is much the quicker
-        return {key: _plain(value[key]) for key in sorted(value)}
+        return {key: _to_json(value[key]) for key in sorted(value)}
     match value:
         case tuple() | list():
-            return [_plain(each) for each in value]
+            return [_to_json(each) for each in value]
         case _:
             return value
 
@@ -164,18 +168,18 @@ def from_document(schema: type[Any], found: Mapping[str, object]) -> Any:  # noq
 
     """
     wanted = schema_fields(schema)
-    kept = _kept(cast("Hashable", schema))
+    kept = _internal_names(cast("Hashable", schema))
     return schema(
         **{
-            each.name: _frozen(found[each.name])
+            each.name: _to_tuples(found[each.name])
             for each in wanted
             if each.is_required or each.name in found
         },
-        **{name: _frozen(found[name]) for name in kept if name in found},
+        **{name: _to_tuples(found[name]) for name in kept if name in found},
     )
 
 
-def _frozen(value: object) -> object:
+def _to_tuples(value: object) -> object:
     if isinstance(value, list):
-        return tuple(_frozen(each) for each in value)
+        return tuple(_to_tuples(each) for each in value)
     return value

@@ -6,20 +6,19 @@ from typing import Annotated
 
 from kplan.cluster.errors import CLIENT_INVALID, client_refusal
 from kplan.cluster.port import Cluster
-from kplan.cluster.setting_specs import ScramAlteration, ScramUser
-from kplan.cluster.specs import Verdict
-from kplan.kinds.base import Problem, Resolved
-from kplan.kinds.schema import Attribute, Kept
-from kplan.kinds.secrecy import mark_of
-from kplan.kinds.steps import settings_steps
+from kplan.cluster.request import ItemResult
+from kplan.cluster.settings import ScramAlteration, ScramUser
+from kplan.kinds.base import Problem, ResolvedAttributes, setting_steps
+from kplan.kinds.schema import Attribute, InternalField
+from kplan.kinds.secret import secret_mark
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import Live, Reading
+from kplan.model.snapshot import KindSnapshot, LiveObject
 
 REMOVE = Step(8, "alter_scram_users")
-SWAP_OUT = Step(33, "alter_scram_users")
-SWAP_IN = Step(34, "alter_scram_users")
+REPLACE_REMOVE = Step(33, "alter_scram_users")
+REPLACE_SET = Step(34, "alter_scram_users")
 SET = Step(39, "alter_scram_users")
 
 MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -27,12 +26,12 @@ FEWEST, MOST = 4096, 16384
 
 
 @dataclass(frozen=True, slots=True)
-class Credential:
+class ScramCredential:
     """A SCRAM credential in the words of Terraform's Kafka provider."""
 
-    username: Annotated[str, Attribute("Name of the user.", replaces=True)]
+    username: Annotated[str, Attribute("Name of the user.", forces_replacement=True)]
     scram_mechanism: Annotated[
-        str, Attribute("How the password is proved.", replaces=True, choices=MECHANISMS)
+        str, Attribute("How the password is proved.", forces_replacement=True, choices=MECHANISMS)
     ]
     scram_iterations: Annotated[
         int, Attribute("How often the password is hashed, 4096 to 16384 times.", "number")
@@ -48,7 +47,7 @@ class Credential:
     password_wo_version: Annotated[
         str | None, Attribute("Another version sets password_wo anew; nothing else does.")
     ] = None
-    password_mark: Annotated[str, Kept()] = field(default="", repr=False)
+    password_mark: Annotated[str, InternalField()] = field(default="", repr=False)
 
 
 class ScramKind:
@@ -56,25 +55,25 @@ class ScramKind:
 
     name = "kafka_user_scram_credential"
     noun = "SCRAM credential"
-    schema = Credential
+    schema = ScramCredential
     is_replaceable = True
     is_deletable = True
     is_always_read = False
 
-    def identify(self, value: Credential) -> Identity:
+    def identify(self, value: ScramCredential) -> Identity:
         """Name it as the provider does, `alice|SCRAM-SHA-256`."""
         return Identity(f"{value.username}|{value.scram_mechanism}")
 
-    def normal(self, value: Credential) -> Credential:
+    def normalize(self, value: ScramCredential) -> ScramCredential:
         """Spell the mechanism in one way, and mark the password."""
         named = replace(value, scram_mechanism=value.scram_mechanism.upper())
         if value.password is not None:
-            mark = mark_of(value.password, self.identify(named))
+            mark = secret_mark(value.password, self.identify(named))
         else:
             mark = f"version {value.password_wo_version or ''}"
         return replace(named, password_mark=mark)
 
-    def check(self, value: Credential) -> Iterator[Problem]:
+    def check(self, value: ScramCredential) -> Iterator[Problem]:
         """Hold the credential against what Kafka takes."""
         if not value.username:
             yield Problem("KP225", "A user has a name.", path=("username",))
@@ -101,11 +100,11 @@ class ScramKind:
         """Find nothing: credentials do not get in each other's way."""
         return iter(())
 
-    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:  # noqa: ARG002 - one list holds all
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:  # noqa: ARG002 - one list holds all
         """Read all credentials in one request."""
-        return self._reading(cluster.scram_users())
+        return self._kind_snapshot(cluster.scram_users())
 
-    def recalled(self, live: Credential, applied: Credential) -> Credential:
+    def fill_from_state(self, live: ScramCredential, applied: ScramCredential) -> ScramCredential:
         """Know the password that was set last, by its mark."""
         return replace(
             live,
@@ -113,9 +112,9 @@ class ScramKind:
             password_wo_version=applied.password_wo_version,
         )
 
-    def aligned(
-        self, live: Credential, desired: Credential, ignored: Collection[Path] = ()
-    ) -> tuple[Credential, Credential]:
+    def align(
+        self, live: ScramCredential, desired: ScramCredential, ignored: Collection[Path] = ()
+    ) -> tuple[ScramCredential, ScramCredential]:
         """Compare iterations, and passwords by their marks.
 
         One that was not set by kplan is unknown, and so another. Whoever changes the iterations
@@ -126,31 +125,33 @@ class ScramKind:
             return live, live
         if "scram_iterations" in gone:
             desired = replace(desired, scram_iterations=live.scram_iterations)
-        is_known = live.password_mark == desired.password_mark or bool(gone & _PASSWORDS)
+        is_known = live.password_mark == desired.password_mark or bool(gone & _PASSWORD_ATTRIBUTES)
         if is_known and live.scram_iterations == desired.scram_iterations:
             return live, live
         return live, desired
 
-    def refuse(self, live: Live, desired: Credential) -> Iterator[Problem]:  # noqa: ARG002 - see docstring
+    def check_change(self, live: LiveObject, desired: ScramCredential) -> Iterator[Problem]:  # noqa: ARG002 - see docstring
         """Refuse nothing: any credential may be set anew."""
         return iter(())
 
     def steps(self, change: Change) -> tuple[Step, ...]:
         """Users come after what they may and may not do, and go before it."""
-        return settings_steps(change, SET, (SWAP_OUT, SWAP_IN), REMOVE)
+        return setting_steps(change, SET, (REPLACE_REMOVE, REPLACE_SET), REMOVE)
 
-    def records(self, step: Step, change: Change) -> int:  # noqa: ARG002 - the same for all
+    def record_count(self, step: Step, change: Change) -> int:  # noqa: ARG002 - the same for all
         """One record each."""
         return 1
 
     def apply(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
-    ) -> Mapping[Identity, Verdict]:
+    ) -> Mapping[Identity, ItemResult]:
         """Set or delete."""
-        is_removal = step in {SWAP_OUT, REMOVE}
-        specs = {each.identity: _spec(each, is_removal=is_removal) for each in changes}
+        is_removal = step in {REPLACE_REMOVE, REMOVE}
+        specs = {each.identity: _alteration(each, is_removal=is_removal) for each in changes}
         # A deletion has no password, so one that is unknown must never be sent as if it were one.
-        unknown = {each.identity for each in changes if not is_removal and not self._knows(each)}
+        unknown = {
+            each.identity for each in changes if not is_removal and not self._has_password(each)
+        }
         answers = cluster.alter_scram_users(
             [spec for name, spec in specs.items() if name not in unknown]
         )
@@ -166,44 +167,46 @@ class ScramKind:
         cluster: Cluster,  # noqa: ARG002 - see docstring
         step: Step,  # noqa: ARG002
         changes: Sequence[Change],  # noqa: ARG002
-    ) -> Mapping[Identity, Refusal | Resolved]:
+    ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
         """Say nothing: Kafka has no validate-only for credentials (K4o-16)."""
         return {}
 
-    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+    def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
         """Look at the iterations; that a password was set shows only where they changed."""
-        if step in {SWAP_OUT, REMOVE}:
+        if step in {REPLACE_REMOVE, REMOVE}:
             return self.identify(change.before) not in reading.objects  # type: ignore[arg-type] # deletes have one
         live = reading.objects.get(change.identity)
-        after: Credential = change.after  # type: ignore[assignment] # only deletes have none
+        after: ScramCredential = change.after  # type: ignore[assignment] # only deletes have none
         if live is None or live.value.scram_iterations != after.scram_iterations:  # type: ignore[attr-defined]
             return False
-        before: Credential | None = change.before  # type: ignore[assignment]
+        before: ScramCredential | None = change.before  # type: ignore[assignment]
         is_new = change.action is not Action.UPDATE or before is None
         return is_new or before.scram_iterations != after.scram_iterations  # type: ignore[union-attr]
 
-    def served(
+    def find_visible(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
         """Compare with the list of this broker."""
-        held = self._reading(cluster.scram_users(broker=broker)).objects
-        return {change.identity: "" for change in changes if _is_served(self, change, held)}
+        held = self._kind_snapshot(cluster.scram_users(broker=broker)).objects
+        return {change.identity: "" for change in changes if _is_visible(self, change, held)}
 
-    def _knows(self, change: Change) -> bool:
+    def _has_password(self, change: Change) -> bool:
         """Whether the password is the planned one: a plan from a file has its mark only."""
-        after: Credential = change.after  # type: ignore[assignment] # not a deletion
+        after: ScramCredential = change.after  # type: ignore[assignment] # not a deletion
         is_given = after.password is not None or after.password_wo is not None
-        return is_given and self.normal(after).password_mark == after.password_mark
+        return is_given and self.normalize(after).password_mark == after.password_mark
 
-    def _reading(self, listed: Mapping[ScramUser, int]) -> Reading:
-        values = (Credential(each.user, each.mechanism, count) for each, count in listed.items())
-        return Reading({self.identify(value): Live(value) for value in values})
+    def _kind_snapshot(self, listed: Mapping[ScramUser, int]) -> KindSnapshot:
+        values = (
+            ScramCredential(each.user, each.mechanism, count) for each, count in listed.items()
+        )
+        return KindSnapshot({self.identify(value): LiveObject(value) for value in values})
 
 
-_PASSWORDS = frozenset({"password", "password_wo", "password_wo_version"})
+_PASSWORD_ATTRIBUTES = frozenset({"password", "password_wo", "password_wo_version"})
 
 
-def _password_problems(value: Credential) -> Iterator[Problem]:
+def _password_problems(value: ScramCredential) -> Iterator[Problem]:
     given = [each for each in (value.password, value.password_wo) if each is not None]
     if len(given) != 1:
         yield Problem(
@@ -225,8 +228,8 @@ def _password_problems(value: Credential) -> Iterator[Problem]:
         )
 
 
-def _spec(change: Change, *, is_removal: bool) -> ScramAlteration:
-    value: Credential = change.before if is_removal else change.after  # type: ignore[assignment]
+def _alteration(change: Change, *, is_removal: bool) -> ScramAlteration:
+    value: ScramCredential = change.before if is_removal else change.after  # type: ignore[assignment]
     name = ScramUser(value.username, value.scram_mechanism)
     if is_removal:
         return ScramAlteration(name)
@@ -234,10 +237,10 @@ def _spec(change: Change, *, is_removal: bool) -> ScramAlteration:
     return ScramAlteration(name, value.scram_iterations, password)
 
 
-def _is_served(kind: ScramKind, change: Change, held: Mapping[Identity, Live]) -> bool:
+def _is_visible(kind: ScramKind, change: Change, held: Mapping[Identity, LiveObject]) -> bool:
     """Whether what is to be there is, and what it replaces is gone."""
-    before: Credential | None = change.before  # type: ignore[assignment] # a change of this kind
-    after: Credential | None = change.after  # type: ignore[assignment]
+    before: ScramCredential | None = change.before  # type: ignore[assignment] # a change of this kind
+    after: ScramCredential | None = change.after  # type: ignore[assignment]
     old = None if before is None else kind.identify(before)
     if old is not None and (after is None or old != change.identity) and old in held:
         return False

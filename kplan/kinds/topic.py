@@ -3,35 +3,39 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kplan.cluster.names import collision_key, is_own
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import (
+from kplan.cluster.request import (
     ConfigAlteration,
     ConfigEntry,
     ConfigSource,
+    ItemResult,
     NewTopic,
     TopicDescription,
     TopicRef,
-    Verdict,
 )
-from kplan.kinds.base import Problem, Resolved
-from kplan.kinds.config_map import alteration
-from kplan.kinds.moving import MovePace, Mover, Relocation, moving_of
+from kplan.cluster.topic import is_own, name_collision_key
+from kplan.kinds.base import Problem, ResolvedAttributes, config_changes
+from kplan.kinds.reassignment import (
+    Reassigner,
+    ReassignmentLimits,
+    TopicTargets,
+    read_reassignments,
+)
 from kplan.kinds.topic_layout import (
-    aligned,
-    growth,
-    is_unsettled,
+    align_topic,
+    has_out_of_sync_replicas,
     layout_problems,
-    moves,
-    under_way,
+    new_partitions,
+    replica_moves,
+    with_reassignments,
 )
-from kplan.kinds.topic_reading import complete, listed_topics, unknown_layout
+from kplan.kinds.topic_reader import check_unknown_layout, list_topics, require_all
 from kplan.kinds.topic_rules import topic_problems
 from kplan.kinds.topic_value import Topic
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path
-from kplan.model.snapshot import Live, Reading
+from kplan.model.snapshot import KindSnapshot, LiveObject
 
 __all__ = ["Topic", "TopicKind"]
 
@@ -40,8 +44,8 @@ ALTER_CONFIG = Step(50, "alter_topic_configs")
 GROW = Step(60, "create_partitions")
 REASSIGN = Step(70, "reassign")
 DELETE = Step(90, "delete_topics")
-REPLACE_OUT = Step(96, "delete_topics")
-REPLACE_IN = Step(97, "create_topics")
+REPLACE_DELETE = Step(96, "delete_topics")
+REPLACE_CREATE = Step(97, "create_topics")
 
 
 class TopicKind:
@@ -57,14 +61,14 @@ class TopicKind:
     is_deletable = True
     is_always_read = True
 
-    def __init__(self, pace: MovePace | None = None) -> None:
-        self._mover = Mover(pace or MovePace())
+    def __init__(self, pace: ReassignmentLimits | None = None) -> None:
+        self._reassigner = Reassigner(pace or ReassignmentLimits())
 
     def identify(self, value: Topic) -> Identity:
         """Name a topic by its name."""
         return Identity(value.name)
 
-    def normal(self, value: Topic) -> Topic:
+    def normalize(self, value: Topic) -> Topic:
         """Keep the value: topics have one spelling."""
         return value
 
@@ -82,9 +86,9 @@ class TopicKind:
         self, declared: Collection[Identity], live: Collection[Identity] = ()
     ) -> Iterator[tuple[Identity, Problem]]:
         """Find names that Kafka takes for the same in metrics: `a.b` and `a_b` (K4-29)."""
-        holders: dict[str, str] = {collision_key(name): name for name in sorted(live)}
+        holders: dict[str, str] = {name_collision_key(name): name for name in sorted(live)}
         for name in sorted(declared):
-            other = holders.setdefault(collision_key(name), name)
+            other = holders.setdefault(name_collision_key(name), name)
             if other != name:
                 yield (
                     name,
@@ -97,21 +101,21 @@ class TopicKind:
                     ),
                 )
 
-    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> Reading:
+    def read(self, cluster: Cluster, wanted: Collection[Identity]) -> KindSnapshot:
         """Read all topics in one request and the configs of the wanted ones in another.
 
         Wanted topics that the list does not show are asked for by name: a list leaves out what
         we may not see (K117-15). Topics in which kplan keeps its own things are no objects.
         """
         wanted = [name for name in wanted if not is_own(name)]
-        listed = {name: each for name, each in listed_topics(cluster).items() if not is_own(name)}
+        listed = {name: each for name, each in list_topics(cluster).items() if not is_own(name)}
         missing = [name for name in sorted(wanted) if name not in listed]
         if missing:
-            listed.update(complete(missing, cluster.topics(missing)))
+            listed.update(require_all(missing, cluster.topics(missing)))
         seen = {name: each for name, each in listed.items() if not isinstance(each, Refusal)}
         known = [name for name in sorted(wanted) if name in seen]
-        configs = complete(known, cluster.topic_configs(known))
-        objects: dict[Identity, Live] = {}
+        configs = require_all(known, cluster.topic_configs(known))
+        objects: dict[Identity, LiveObject] = {}
         hidden = {
             Identity(name): each
             for name, each in listed.items()
@@ -120,32 +124,34 @@ class TopicKind:
         for name, described in seen.items():
             config = configs.get(name, {})
             if not isinstance(config, Refusal):
-                objects[Identity(name)] = Live(_live(described, config), described.topic_id)
+                objects[Identity(name)] = LiveObject(_live(described, config), described.topic_id)
             elif config.error != "UNKNOWN_TOPIC_OR_PARTITION":  # else deleted since the listing
                 hidden[Identity(name)] = config
         unsettled = [
             (name, number)
             for name in known
-            if is_unsettled(seen[name].assignment, seen[name].in_sync)
+            if has_out_of_sync_replicas(seen[name].assignment, seen[name].in_sync)
             for number in range(len(seen[name].assignment))
         ]
-        return Reading(under_way(objects, moving_of(cluster, unsettled)), hidden)
+        return KindSnapshot(
+            with_reassignments(objects, read_reassignments(cluster, unsettled)), hidden
+        )
 
-    def recalled(self, live: Topic, applied: Topic) -> Topic:
+    def fill_from_state(self, live: Topic, applied: Topic) -> Topic:
         """Keep what is live; a layout that controllers do not tell is the one last applied."""
         return live if live.partitions else replace(applied, config=live.config)
 
-    def aligned(
+    def align(
         self, live: Topic, desired: Topic, ignored: Collection[Path] = ()
     ) -> tuple[Topic, Topic]:
         """Compare what is declared; see `topic_layout`."""
-        return aligned(live, desired, ignored)
+        return align_topic(live, desired, ignored)
 
-    def refuse(self, live: Live, desired: Topic) -> Iterator[Problem]:
+    def check_change(self, live: LiveObject, desired: Topic) -> Iterator[Problem]:
         """Refuse to shrink (K4-57)."""
         held: Topic = live.value  # type: ignore[assignment] # a Reading of this kind holds topics
         if not held.partitions:
-            yield from unknown_layout(desired.name, has_layout=_has_layout(desired))
+            yield from check_unknown_layout(desired.name, has_layout=_has_layout(desired))
             return
         wanted, has = _partitions(desired), held.partitions
         if wanted is not None and wanted < has:
@@ -169,17 +175,17 @@ class TopicKind:
             case Action.DELETE:
                 return (DELETE,)
             case Action.REPLACE:
-                return REPLACE_OUT, REPLACE_IN
+                return REPLACE_DELETE, REPLACE_CREATE
             case Action.UPDATE:
                 before, after = _pair(change)
                 grows = (_partitions(after) or 0) > (before.partitions or 0)
                 alters = before.config != after.config
-                moves_ = bool(moves(before, after))
+                moves_ = bool(replica_moves(before, after))
                 return (ALTER_CONFIG,) * alters + (GROW,) * grows + (REASSIGN,) * moves_
             case _:
                 return ()
 
-    def records(self, step: Step, change: Change) -> int:
+    def record_count(self, step: Step, change: Change) -> int:
         """Count as the controller does: topic, partitions and configs (KAFKA-14996)."""
         if step.name == CREATE.name:
             topic: Topic = change.after  # type: ignore[assignment] # CREATE has an `after`
@@ -190,39 +196,39 @@ class TopicKind:
         if step == GROW:
             return max(1, (_partitions(after) or 0) - (before.partitions or 0))
         if step == REASSIGN:
-            return len(moves(before, after))
+            return len(replica_moves(before, after))
         altered = _alteration(before, after)
         return len(altered.set) + len(altered.delete)
 
     def apply(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
-    ) -> Mapping[Identity, Verdict]:
+    ) -> Mapping[Identity, ItemResult]:
         """Send one step for many topics."""
         if step.name == CREATE.name:
             answers = cluster.create_topics([_new_topic(each) for each in changes])
         elif step.name == DELETE.name:
-            going = {str(_going(each)): each for each in changes}
+            going = {str(_deleted_name(each)): each for each in changes}
             answers = cluster.delete_topics([TopicRef(name, going[name].uid) for name in going])
             return {going[name].identity: answer for name, answer in answers.items()}
         elif step == GROW:
-            answers = cluster.create_partitions([growth(*_pair(each)) for each in changes])
+            answers = cluster.create_partitions([new_partitions(*_pair(each)) for each in changes])
         elif step == REASSIGN:
-            return self._mover.moved(cluster, [_relocation(each) for each in changes])
+            return self._reassigner.advance(cluster, [_reassignment(each) for each in changes])
         else:
             answers = cluster.alter_topic_configs([_alteration(*_pair(each)) for each in changes])
         return {Identity(name): answer for name, answer in answers.items()}
 
     def validate(
         self, cluster: Cluster, step: Step, changes: Sequence[Change]
-    ) -> Mapping[Identity, Refusal | Resolved]:
+    ) -> Mapping[Identity, Refusal | ResolvedAttributes]:
         """Ask the broker about creates, growth and configs (K117-11); deletes cannot be asked."""
         if step.name == CREATE.name:
-            return _previewed(cluster, changes)
+            return _preview_creates(cluster, changes)
         if step == REASSIGN or step.name == DELETE.name:
             return {}
         if step == GROW:
             answers = cluster.create_partitions(
-                [growth(*_pair(each)) for each in changes], validate_only=True
+                [new_partitions(*_pair(each)) for each in changes], validate_only=True
             )
         else:
             answers = cluster.alter_topic_configs(
@@ -230,31 +236,31 @@ class TopicKind:
             )
         return {Identity(name): answer or {} for name, answer in answers.items()}
 
-    def is_done(self, step: Step, change: Change, reading: Reading) -> bool:
+    def is_done(self, step: Step, change: Change, reading: KindSnapshot) -> bool:
         """Hold what the step is to bring about against the live topic."""
         if step.name == DELETE.name:
             # Another topic under the name is not what was planned: that delete is stale (K4-36).
-            return _going(change) not in reading.objects.keys() | reading.hidden.keys()
+            return _deleted_name(change) not in reading.objects.keys() | reading.hidden.keys()
         live = reading.objects.get(change.identity)
         if live is None or (change.is_recreated and live.uid == change.uid):
             return False
-        before, after = self.aligned(live.value, change.after)  # type: ignore[arg-type] # a topic
+        before, after = self.align(live.value, change.after)  # type: ignore[arg-type] # a topic
         if step == GROW:
             return (before.partitions or 0) >= (after.partitions or 0)
         if step == REASSIGN:
             return before.replica_assignment == after.replica_assignment
         return before.config == after.config if step == ALTER_CONFIG else before == after
 
-    def served(
+    def find_visible(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
         """Look whether topics are there with all leaders, large enough, or gone (K4-13, K4-53)."""
-        names = {name for each in changes for name in (each.identity, _going(each))}
+        names = {name for each in changes for name in (each.identity, _deleted_name(each))}
         answers = cluster.topics(sorted(names), broker=broker)
         done = {
             each.identity: _uid(answers.get(each.identity))
             for each in changes
-            if _is_served(each, answers)
+            if _is_visible(each, answers)
         }
         altered = [
             each for each in changes if each.identity in done and ALTER_CONFIG in self.steps(each)
@@ -308,7 +314,7 @@ def _new_topic(change: Change) -> NewTopic:
     )
 
 
-_OF_LAYOUT = {
+_LAYOUT_ERRORS = {
     "INVALID_CONFIG",
     "INVALID_PARTITIONS",
     "INVALID_REPLICATION_FACTOR",
@@ -316,17 +322,17 @@ _OF_LAYOUT = {
 }
 
 
-def _previewed(
+def _preview_creates(
     cluster: Cluster, changes: Sequence[Change]
-) -> Mapping[Identity, Refusal | Resolved]:
+) -> Mapping[Identity, Refusal | ResolvedAttributes]:
     """Ask what would come of creating topics.
 
     The name of one that is replaced is taken as yet, so another name is asked about, and only what
     does not depend on the name is believed: else the topic would be gone, and refused thereafter.
     """
-    asked = {_asked_as(each): each for each in changes}
+    asked = {_preview_name(each): each for each in changes}
     specs = [replace(_new_topic(each), name=name) for name, each in asked.items()]
-    found: dict[Identity, Refusal | Resolved] = {}
+    found: dict[Identity, Refusal | ResolvedAttributes] = {}
     for name, preview in cluster.preview_topics(specs).items():
         identity = asked[name].identity
         if not isinstance(preview, Refusal):
@@ -334,25 +340,25 @@ def _previewed(
                 ("partitions",): preview.partitions,
                 ("replication_factor",): preview.replication_factor,
             }
-        elif name == identity or preview.error in _OF_LAYOUT:
+        elif name == identity or preview.error in _LAYOUT_ERRORS:
             found[identity] = preview
     return found
 
 
-def _asked_as(change: Change) -> str:
-    is_taken = change.is_recreated and _going(change) == change.identity
+def _preview_name(change: Change) -> str:
+    is_taken = change.is_recreated and _deleted_name(change) == change.identity
     return f"{change.identity[:200]}.kplan-preview" if is_taken else change.identity
 
 
-def _relocation(change: Change) -> Relocation:
-    return Relocation(str(change.identity), change.uid, moves(*_pair(change)))
+def _reassignment(change: Change) -> TopicTargets:
+    return TopicTargets(str(change.identity), change.uid, replica_moves(*_pair(change)))
 
 
 def _alteration(before: Topic, after: Topic) -> ConfigAlteration:
-    return ConfigAlteration(after.name, *alteration(before.config, after.config))
+    return ConfigAlteration(after.name, *config_changes(before.config, after.config))
 
 
-def _going(change: Change) -> Identity:
+def _deleted_name(change: Change) -> Identity:
     """Name the topic that a change deletes; one that replaces it may have another name."""
     before = change.before
     return Identity(before.name) if isinstance(before, Topic) else change.identity
@@ -362,8 +368,8 @@ def _uid(described: TopicDescription | Refusal | None) -> str:
     return described.topic_id if isinstance(described, TopicDescription) else ""
 
 
-def _is_served(change: Change, answers: Mapping[str, TopicDescription | Refusal]) -> bool:
-    if change.action in {Action.DELETE, Action.REPLACE} and not _is_gone(change, answers):
+def _is_visible(change: Change, answers: Mapping[str, TopicDescription | Refusal]) -> bool:
+    if change.action in {Action.DELETE, Action.REPLACE} and not _is_deleted(change, answers):
         return False
     if change.action is Action.DELETE:
         return True
@@ -376,9 +382,9 @@ def _is_served(change: Change, answers: Mapping[str, TopicDescription | Refusal]
     return enough and described.leaderless == 0
 
 
-def _is_gone(change: Change, answers: Mapping[str, TopicDescription | Refusal]) -> bool:
+def _is_deleted(change: Change, answers: Mapping[str, TopicDescription | Refusal]) -> bool:
     """Whether the topic that goes is not there, or another one has its name."""
-    described = answers.get(_going(change))
+    described = answers.get(_deleted_name(change))
     if isinstance(described, Refusal):
         return described.error == "UNKNOWN_TOPIC_OR_PARTITION"
     return bool(change.uid) and described is not None and described.topic_id != change.uid

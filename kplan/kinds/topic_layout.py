@@ -3,53 +3,59 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kplan.cluster.reassignments import Moving, Replicas
-from kplan.cluster.specs import Assignment, NewPartitions
+from kplan.cluster.request import Assignment, NewPartitions
+from kplan.cluster.topology import Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
-from kplan.kinds.base import Problem
-from kplan.kinds.config_map import config_after
-from kplan.kinds.placement import STATIC, STRATEGIES, Burden, Unplaceable, Wish, placed
+from kplan.kinds.base import Problem, merge_config
+from kplan.kinds.placement import (
+    STATIC,
+    STRATEGIES,
+    BrokerLoad,
+    PlacementError,
+    PlacementRequest,
+    place_replicas,
+)
 from kplan.kinds.topic_value import THROTTLED_REPLICAS, Topic
 from kplan.model.resource import Identity, Path, Resource
-from kplan.model.snapshot import Broker, Live, Reading
+from kplan.model.snapshot import Broker, KindSnapshot, LiveObject
 
-_LAYOUT = {"partitions", "replication_factor", "replica_assignment", "placement"}
+_LAYOUT_ATTRIBUTES = {"partitions", "replication_factor", "replica_assignment", "placement"}
 
-Unfit = tuple[Resource, Problem]
+PlacementProblem = tuple[Resource, Problem]
 
 
-def aligned(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple[Topic, Topic]:
+def align_topic(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple[Topic, Topic]:
     """Compare what is declared; broker defaults are never a difference (design law 5).
 
     Replicas are compared where somebody declared them or how they are placed. Where only the
     replication factor was declared it alone counts, in every partition.
     """
-    declared = _without(desired, ignored)
+    declared = _without_ignored(desired, ignored)
     target = declared.replica_assignment
     if target is not None and declared.is_generated and not declared.strategy:
-        target = None if _has_factor(live, declared.copies) else target
+        target = None if _has_factor(live, declared.replica_count) else target
     after = Topic(
         desired.name,
-        _first(declared.count, live.partitions),
-        _first(declared.copies, live.replication_factor),
+        _first(declared.partition_count, live.partitions),
+        _first(declared.replica_count, live.replication_factor),
         target,
-        config_after(live.config, desired.config, ignored),
+        merge_config(live.config, desired.config, ignored),
         desired.placement,
         declared.is_generated and target is not None,
     )
     before = replace(
         live,
-        replication_factor=_shown_factor(live, after.replication_factor),
-        replica_assignment=None if target is None else _standing(live, target),
+        replication_factor=_deviating_factor(live, after.replication_factor),
+        replica_assignment=None if target is None else _current_or_target(live, target),
         placement=desired.placement,
-        config=_config(live, desired),
+        config=_without_throttles(live, desired),
         is_generated=after.is_generated,
         moving_to=None,
     )
     return before, after
 
 
-def moves(before: Topic, after: Topic) -> Mapping[int, Replicas]:
+def replica_moves(before: Topic, after: Topic) -> Mapping[int, Replicas]:
     """Tell where replicas of which partitions go, those of new partitions included.
 
     New partitions are made with as many replicas as the others have; more or less is a move.
@@ -68,7 +74,7 @@ def moves(before: Topic, after: Topic) -> Mapping[int, Replicas]:
     return found
 
 
-def growth(before: Topic, after: Topic) -> NewPartitions:
+def new_partitions(before: Topic, after: Topic) -> NewPartitions:
     """Tell where new partitions go, as far as they can go there at once."""
     target, stands = after.replica_assignment, before.replica_assignment
     new = None
@@ -76,85 +82,89 @@ def growth(before: Topic, after: Topic) -> NewPartitions:
         factor = len(stands[0]) if stands else len(target[0])
         new = tuple(replicas[:factor] for replicas in target[before.partitions or 0 :])
         new = new if all(len(each) == factor for each in new) else None
-    return NewPartitions(after.name, after.count or 0, new)
+    return NewPartitions(after.name, after.partition_count or 0, new)
 
 
-def under_way(
-    live: Mapping[Identity, Live], found: Mapping[TopicPartition, Moving]
-) -> Mapping[Identity, Live]:
+def with_reassignments(
+    live: Mapping[Identity, LiveObject], found: Mapping[TopicPartition, Reassignment]
+) -> Mapping[Identity, LiveObject]:
     """Show topics whose replicas are being moved as they stood before, with where they go."""
-    rows: dict[str, dict[int, Moving]] = {}
+    rows: dict[str, dict[int, Reassignment]] = {}
     for (name, number), moving in found.items():
         rows.setdefault(name, {})[number] = moving
     return {
-        name: replace(each, value=_moving(each.value, rows[name])) if name in rows else each
+        name: replace(each, value=_with_reassignment(each.value, rows[name]))
+        if name in rows
+        else each
         for name, each in live.items()
     }
 
 
-def laid_out(
-    declared: Mapping[Identity, Resource], reading: Reading, brokers: Sequence[Broker]
-) -> tuple[dict[Identity, Resource], tuple[Unfit, ...]]:
+def place_topics(
+    declared: Mapping[Identity, Resource], reading: KindSnapshot, brokers: Sequence[Broker]
+) -> tuple[dict[Identity, Resource], tuple[PlacementProblem, ...]]:
     """Work out where replicas go that nobody declared one by one, and say where that cannot be."""
     found = dict(declared)
-    unfit: list[Unfit] = []
-    burden = _burden(declared, reading)
+    unfit: list[PlacementProblem] = []
+    burden = _broker_load(declared, reading)
     for name, each in sorted(declared.items()):
         if not isinstance(each.value, Topic):
             continue
         try:
-            value = _laid_out(each, reading, brokers, burden)
+            value = _place_topic(each, reading, brokers, burden)
             found[name] = each if value is each.value else replace(each, value=value)
-        except Unplaceable as fault:
+        except PlacementError as fault:
             path = "placement" if each.value.placement else "replication_factor"
             told = f'Replicas of topic "{each.value.name}" cannot be placed: {fault}'
-            unfit.append((each, Problem("KP212", told, _TOO_FEW, (path,))))
+            unfit.append((each, Problem("KP212", told, _TOO_FEW_BROKERS, (path,))))
     return found, tuple(unfit)
 
 
-_TOO_FEW = "Declare fewer replicas, or bring more brokers in. A broker that is down does not count."
+_TOO_FEW_BROKERS = (
+    "Declare fewer replicas, or bring more brokers in. A broker that is down does not count."
+)
 
 
-def _burden(declared: Mapping[Identity, Resource], reading: Reading) -> Burden:
+def _broker_load(declared: Mapping[Identity, Resource], reading: KindSnapshot) -> BrokerLoad:
     """Count what brokers have of the topics that are placed: as declared, or as they stand."""
-    burden = Burden()
+    burden = BrokerLoad()
     for name, each in declared.items():
         if isinstance(each.value, Topic) and (each.value.strategy or each.value.replica_assignment):
-            burden.take(each.value.replica_assignment or _current(name, reading))
+            burden.add(each.value.replica_assignment or _current_assignment(name, reading))
     return burden
 
 
-def _current(name: Identity, reading: Reading) -> Assignment:
+def _current_assignment(name: Identity, reading: KindSnapshot) -> Assignment:
     held = reading.objects.get(name)
     live: Topic | None = held.value if held else None  # type: ignore[assignment] # a Reading of topics holds them
     return (live.moving_to or live.replica_assignment or ()) if live else ()
 
 
-def _laid_out(
-    resource: Resource, reading: Reading, brokers: Sequence[Broker], burden: Burden
+def _place_topic(
+    resource: Resource, reading: KindSnapshot, brokers: Sequence[Broker], burden: BrokerLoad
 ) -> Topic:
     topic: Topic = resource.value  # type: ignore[assignment] # the caller has looked
-    declared = _without(topic, resource.lifecycle.ignore_changes)
+    declared = _without_ignored(topic, resource.lifecycle.ignore_changes)
     held = reading.objects.get(resource.identity)
     live: Topic | None = held.value if held else None  # type: ignore[assignment] # as above
-    wish = None if topic.replica_assignment is not None else _wish(declared, live)
+    wish = None if topic.replica_assignment is not None else _placement_request(declared, live)
     if wish is None or resource.identity in reading.hidden:
         return topic
-    current = _current(resource.identity, reading)
+    current = _current_assignment(resource.identity, reading)
     if topic.strategy:
-        burden.leave(current)
-    goes = placed(wish, brokers, current, burden)
+        burden.remove(current)
+    goes = place_replicas(wish, brokers, current, burden)
     if topic.strategy:
-        burden.take(goes)
+        burden.add(goes)
     return replace(topic, replica_assignment=goes, is_generated=True)
 
 
-def _wish(declared: Topic, live: Topic | None) -> Wish | None:
+def _placement_request(declared: Topic, live: Topic | None) -> PlacementRequest | None:
     """Say how a topic is to be laid out, None where nobody asks kplan to."""
     if live is None:
         if not declared.strategy or not (declared.partitions and declared.replication_factor):
             return None
-        return Wish(
+        return PlacementRequest(
             declared.name, declared.partitions, declared.replication_factor, declared.strategy
         )
     has, factor = live.partitions, _first(declared.replication_factor, live.replication_factor)
@@ -163,7 +173,7 @@ def _wish(declared: Topic, live: Topic | None) -> Wish | None:
         return None
     if not declared.strategy and _has_factor(live, declared.replication_factor):
         return None
-    return Wish(declared.name, wanted, factor, declared.strategy)
+    return PlacementRequest(declared.name, wanted, factor, declared.strategy)
 
 
 def _has_factor(live: Topic, factor: int | None) -> bool:
@@ -175,19 +185,19 @@ def _has_factor(live: Topic, factor: int | None) -> bool:
     return all(len(each) == factor for each in live.replica_assignment)
 
 
-def _shown_factor(live: Topic, wanted: int | None) -> int | None:
+def _deviating_factor(live: Topic, wanted: int | None) -> int | None:
     """Give the number of replicas of the partitions that have not as many as they should."""
     sizes = [len(each) for each in live.replica_assignment or ()]
     return next((each for each in sizes if each != wanted), live.replication_factor)
 
 
-def _standing(live: Topic, target: Assignment) -> Assignment | None:
+def _current_or_target(live: Topic, target: Assignment) -> Assignment | None:
     """Tell where replicas stand; those on their way elsewhere than wanted count as there."""
     is_elsewhere = live.moving_to is not None and live.moving_to != target[: len(live.moving_to)]
     return live.moving_to if is_elsewhere else live.replica_assignment
 
 
-def _config(live: Topic, desired: Topic) -> Mapping[str, str]:
+def _without_throttles(live: Topic, desired: Topic) -> Mapping[str, str]:
     """Leave throttles of a reassignment out, unless they are declared: they are never drift."""
     if not live.config.keys() & set(THROTTLED_REPLICAS):
         return live.config
@@ -195,13 +205,13 @@ def _config(live: Topic, desired: Topic) -> Mapping[str, str]:
     return {key: value for key, value in live.config.items() if key not in own}
 
 
-def _moving(topic: object, rows: Mapping[int, Moving]) -> Topic:
+def _with_reassignment(topic: object, rows: Mapping[int, Reassignment]) -> Topic:
     held: Topic = topic  # type: ignore[assignment] # a Reading of topics holds them
     stands = enumerate(held.replica_assignment or ())
     origin: list[Replicas] = []
     goes: list[Replicas] = []
     for number, replicas in stands:
-        moving = rows.get(number, Moving(replicas))
+        moving = rows.get(number, Reassignment(replicas))
         origin.append(moving.origin)
         goes.append(moving.target)
     return replace(
@@ -212,7 +222,7 @@ def _moving(topic: object, rows: Mapping[int, Moving]) -> Topic:
     )
 
 
-def is_unsettled(assignment: Iterable[Replicas], in_sync: Iterable[Replicas]) -> bool:
+def has_out_of_sync_replicas(assignment: Iterable[Replicas], in_sync: Iterable[Replicas]) -> bool:
     """Whether some replica is not in sync, as those on their way never are."""
     return any(set(one) != set(other) for one, other in zip(assignment, in_sync, strict=False))
 
@@ -221,10 +231,10 @@ def _first(declared: int | None, live: int | None) -> int | None:
     return live if declared is None else declared
 
 
-def _without(topic: Topic, ignored: Collection[Path]) -> Topic:
+def _without_ignored(topic: Topic, ignored: Collection[Path]) -> Topic:
     """Leave the layout that is ignored undeclared."""
-    gone = {path[0] for path in ignored if path} | (_LAYOUT if () in ignored else set())
-    if not gone & _LAYOUT:
+    gone = {path[0] for path in ignored if path} | (_LAYOUT_ATTRIBUTES if () in ignored else set())
+    if not gone & _LAYOUT_ATTRIBUTES:
         return topic
     is_left = topic.is_generated and "placement" in gone
     return replace(
@@ -274,7 +284,7 @@ def layout_problems(topic: Topic) -> Iterator[Problem]:
         )
 
 
-def chosen_only(value: object) -> object:
+def without_generated_assignment(value: object) -> object:
     """Leave out of a value where kplan itself put replicas; what somebody declared stays."""
     if not isinstance(value, Topic) or not value.is_generated:
         return value

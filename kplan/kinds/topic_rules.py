@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from kplan.cluster.names import is_internal, is_own, topic_name_fault
-from kplan.cluster.specs import Assignment
+from kplan.cluster.request import Assignment
+from kplan.cluster.topic import is_internal_topic, is_own, topic_name_fault
 from kplan.kinds.base import Problem
 
-TOPIC_CONFIGS = frozenset(
+KNOWN_TOPIC_CONFIGS = frozenset(
     (
         "cleanup.policy",
         "compression.gzip.level",
@@ -54,7 +54,7 @@ TOPIC_CONFIGS = frozenset(
 """Topic configs of Apache Kafka 2 to 4 (its "Topic Configs" reference). Vendors add their own."""
 
 _MAX_CONFIG_VALUE = 32_767
-_SURELY_SHORT = _MAX_CONFIG_VALUE // 4  # a character has up to four bytes
+_MAX_UNCHECKED_LENGTH = _MAX_CONFIG_VALUE // 4  # a character has up to four bytes
 
 
 def topic_problems(
@@ -70,7 +70,7 @@ def topic_problems(
     else:
         yield from _assignment_problems(name, counts, assignment)
     for key, value in sorted(config.items()):
-        if key not in TOPIC_CONFIGS or len(value) > _SURELY_SHORT:
+        if key not in KNOWN_TOPIC_CONFIGS or len(value) > _MAX_UNCHECKED_LENGTH:
             yield from _config_problems(key, value)
 
 
@@ -78,16 +78,16 @@ def _name_problems(name: str) -> Iterator[Problem]:
     if fault := topic_name_fault(name):
         shown = name if len(name) <= 60 else f"{name[:57]}..."  # noqa: PLR2004 - one line's worth
         yield Problem("KP201", f'"{shown}" is no topic name: {fault}.', path=("name",))
-    elif is_internal(name):
+    elif is_internal_topic(name):
         yield Problem(
             "KP207",
-            f'"{name}" belongs to {_owner(name)} itself; kplan leaves such topics alone.',
+            f'"{name}" belongs to {_topic_owner(name)} itself; kplan leaves such topics alone.',
             "Remove the resource; change internal topics with Kafka's own tools.",
             ("name",),
         )
 
 
-def _owner(name: str) -> str:
+def _topic_owner(name: str) -> str:
     return "kplan" if is_own(name) else "Kafka"
 
 
@@ -143,8 +143,8 @@ def _config_problems(key: str, value: str) -> Iterator[Problem]:
             f"Kafka takes at most {_MAX_CONFIG_VALUE}.",
             path=("config", key),
         )
-    if key not in TOPIC_CONFIGS:
-        near = get_close_matches(key, sorted(TOPIC_CONFIGS), n=1)
+    if key not in KNOWN_TOPIC_CONFIGS:
+        near = get_close_matches(key, sorted(KNOWN_TOPIC_CONFIGS), n=1)
         yield Problem(
             "KP208",
             f'Apache Kafka has no topic config "{key}".',

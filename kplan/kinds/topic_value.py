@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from kplan.cluster.specs import Assignment
-from kplan.kinds.schema import Attribute, Kept
+from kplan.cluster.request import Assignment
+from kplan.kinds.schema import Attribute, InternalField
 
 THROTTLED_REPLICAS = (
     "follower.replication.throttled.replicas",
@@ -24,7 +24,7 @@ class Topic:
     where it goes.
     """
 
-    name: Annotated[str, Attribute("Name of the topic.", replaces=True)]
+    name: Annotated[str, Attribute("Name of the topic.", forces_replacement=True)]
     partitions: Annotated[
         int | None, Attribute("Number of partitions; it can only grow.", "number")
     ] = None
@@ -47,19 +47,19 @@ class Topic:
             "How kplan places replicas: { strategy = rack-aware, balanced-leaders, in-rack or "
             "static }.",
             "map(string)",
-            is_later=True,
+            is_omitted_if_unset=True,
         ),
     ] = None
-    is_generated: Annotated[bool, Kept()] = False
-    moving_to: Annotated[Assignment | None, Kept()] = None
+    is_generated: Annotated[bool, InternalField()] = False
+    moving_to: Annotated[Assignment | None, InternalField()] = None
 
     @property
-    def count(self) -> int | None:
+    def partition_count(self) -> int | None:
         """Number of partitions, declared or implied."""
         return self.partitions if self.replica_assignment is None else len(self.replica_assignment)
 
     @property
-    def copies(self) -> int | None:
+    def replica_count(self) -> int | None:
         """Number of replicas of each partition, declared or implied."""
         return (
             len(self.replica_assignment[0]) if self.replica_assignment else self.replication_factor

@@ -11,7 +11,9 @@ _ADDRESS = re.compile(
     rf"(?P<modules>(?:module\.{_NAME}(?:{_KEY})?\.)*)(?P<kind>{_NAME})\.(?P<name>{_NAME})(?P<key>{_KEY})?"
 )
 _MODULE = re.compile(rf"module\.({_NAME}(?:{_KEY})?)\.")
-_quoted = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` would make an encoder every time
+_encode_json = json.JSONEncoder(
+    ensure_ascii=False
+).encode  # `dumps` would make an encoder every time
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +31,10 @@ class Address:
 
     def __str__(self) -> str:
         """Write the address as Terraform writes it."""
-        return f"{self.block}{instance_key(self.key)}"
+        return f"{self.block_address}{instance_key(self.key)}"
 
     @property
-    def block(self) -> str:
+    def block_address(self) -> str:
         """Address of the block that this instance comes from, without the instance key."""
         plain = f"{self.kind}.{self.name}"
         return "".join(f"module.{step}." for step in self.module) + plain if self.module else plain
@@ -55,10 +57,10 @@ class Address:
         if match is None:
             raise ValueError(f"{text!r} is not a resource address")
         modules, kind, name, raw = match["modules"], match["kind"], match["name"], match["key"]
-        return cls(kind, name, _key(raw), tuple(_MODULE.findall(modules)) if modules else ())
+        return cls(kind, name, _parse_key(raw), tuple(_MODULE.findall(modules)) if modules else ())
 
 
-def _key(raw: str | None) -> str | int | None:
+def _parse_key(raw: str | None) -> str | int | None:
     """Read an instance key; a state has thousands, and few of them need a JSON parser."""
     if raw is None:
         return None
@@ -72,4 +74,4 @@ def instance_key(key: str | int | None) -> str:
     """Write an instance key as it stands in an address: `["eu"]`, `[0]`, or nothing."""
     if key is None:
         return ""
-    return f"[{key}]" if isinstance(key, int) else f"[{_quoted(key)}]"
+    return f"[{key}]" if isinstance(key, int) else f"[{_encode_json(key)}]"

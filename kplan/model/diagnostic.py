@@ -1,11 +1,25 @@
-"""A problem that a person can do something about."""
+"""Diagnostics and the source ranges they point to."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
 from kplan.model.address import Address
-from kplan.model.source import SourceRange
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SourceRange:
+    """A span of text. Lines and columns (of characters) start at 1; the end is exclusive."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        """Write the start of the span as editors and CI annotations read it."""
+        return f"{self.file}:{self.line}:{self.column}"
 
 
 class Severity(StrEnum):
@@ -47,7 +61,7 @@ def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
     return any(each.is_error for each in diagnostics)
 
 
-def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+def sort_diagnostics(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Sort for display: errors first, then by place, code and text; duplicates once."""
     nowhere = SourceRange("", 0, 0, 0, 0)
     return tuple(

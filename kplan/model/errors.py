@@ -84,7 +84,7 @@ class ClusterError(KplanError):
     summary = "The cluster refused"
 
 
-class Unreachable(ClusterError):  # noqa: N818 - a state of the cluster, named as one
+class UnreachableError(ClusterError):
     """Nobody answers at the bootstrap addresses within the timeout."""
 
     code = "KP911"
@@ -100,25 +100,25 @@ class AuthError(ClusterError):
     detailed_exit = 7
 
 
-class Unsupported(ClusterError):  # noqa: N818
+class UnsupportedError(ClusterError):
     """The cluster lacks an API, or a version of one, that the operation needs."""
 
     code = "KP913"
     summary = "The cluster does not support this operation"
 
 
-class Unread(ClusterError):  # noqa: N818
+class UnreadableError(ClusterError):
     """A kind of object could not be read in full; nothing may be concluded from what was read."""
 
     code = "KP914"
     summary = "The cluster could not be read in full"
 
 
-class Unlisted(Unread):
+class NotListableError(UnreadableError):
     """What is asked cannot list a kind; what is asked for by name can be read."""
 
 
-class WrongEndpoint(ClusterError):  # noqa: N818 - a state of the configuration
+class WrongEndpointError(ClusterError):
     """A controller answers where a broker was meant, or a broker where a controller was."""
 
     code = "KP915"
@@ -132,7 +132,7 @@ class StateError(KplanError):
     summary = "The state cannot be used"
 
 
-class StateLocked(StateError):  # noqa: N818
+class StateLockedError(StateError):
     """Another run holds the lock."""
 
     code = "KP921"
@@ -140,14 +140,14 @@ class StateLocked(StateError):  # noqa: N818
     detailed_exit = 6
 
 
-class StateCorrupt(StateError):  # noqa: N818
+class StateCorruptError(StateError):
     """The state file is empty, cut, damaged or of a newer format: never the same as no state."""
 
     code = "KP922"
     summary = "The state file is damaged"
 
 
-class WrongCluster(StateError):  # noqa: N818
+class WrongClusterError(StateError):
     """State or plan belong to another cluster than the one that answers."""
 
     code = "KP923"
@@ -155,7 +155,7 @@ class WrongCluster(StateError):  # noqa: N818
     detailed_exit = 6
 
 
-class StalePlan(KplanError):  # noqa: N818
+class StalePlanError(KplanError):
     """State, configuration or cluster moved since the plan was made."""
 
     code = "KP930"
@@ -163,7 +163,7 @@ class StalePlan(KplanError):  # noqa: N818
     detailed_exit = 6
 
 
-class PolicyDenied(KplanError):  # noqa: N818
+class PolicyDeniedError(KplanError):
     """A policy or a guard refused the plan."""
 
     code = "KP940"
@@ -185,7 +185,7 @@ class FleetError(KplanError):
     summary = "The fleet job failed"
 
 
-class Interrupted(KplanError):  # noqa: N818
+class RunInterruptedError(KplanError):
     """A signal stopped the run after what was in flight had been settled."""
 
     code = "KP960"

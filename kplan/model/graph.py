@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Sort(StrEnum):
+class NodeType(StrEnum):
     """What a node of the graph stands for."""
 
     VARIABLE = "variable"
@@ -25,7 +25,7 @@ class Node:
 
     module: tuple[str, ...]
     label: str
-    sort: Sort
+    type: NodeType
 
     @property
     def address(self) -> str:
@@ -33,9 +33,9 @@ class Node:
         return "".join(f"module.{step}." for step in self.module) + self.label
 
     @property
-    def home(self) -> tuple[str, ...]:
+    def enclosing_module(self) -> tuple[str, ...]:
         """The module that it is drawn in: a module block stands beside what it calls."""
-        if self.sort is Sort.MODULE:
+        if self.type is NodeType.MODULE:
             return (*self.module, self.label.removeprefix("module."))
         return self.module
 
@@ -49,4 +49,4 @@ class Graph:
 
     nodes: tuple[Node, ...]
     edges: tuple[tuple[str, str], ...]
-    circular: frozenset[tuple[str, str]] = frozenset()
+    cycle_edges: frozenset[tuple[str, str]] = frozenset()

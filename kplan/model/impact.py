@@ -1,6 +1,7 @@
-"""What a change destroys or cuts short, and whom it hits."""
+"""Impact of a plan: data destroyed, clients affected, access gained and lost."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +33,68 @@ class Impact:
     def is_unused(self) -> bool:
         """Whether it is known that nothing is in there and nobody uses it."""
         return self.records == 0 and self.groups == () and self.producers == 0
+
+
+class AccessEffect(StrEnum):
+    """What becomes of a permission. GAP and EXPOSURE pass: they last from request to request."""
+
+    LOSS = "loses"
+    GAIN = "gains"
+    GAP = "is without, for a moment,"
+    EXPOSURE = "has, for a moment,"
+
+
+@dataclass(frozen=True, slots=True)
+class AccessChange:
+    """What one principal comes to be allowed, or not any more, on some resources of a type.
+
+    "User:*" is everyone for whom nothing else is said. `host` is "*" for every host without an ACL
+    of its own. `patterns` are names, or prefixes that end in "*"; `existing` counts the live
+    resources among them, None where there is no list of them; `examples` names a few. `provider` is
+    the key of the connection to their cluster.
+    """
+
+    effect: AccessEffect
+    principal: str
+    host: str
+    resource_type: str
+    operations: tuple[str, ...]
+    patterns: tuple[str, ...]
+    existing: int | None = None
+    examples: tuple[str, ...] = ()
+    provider: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AccessDiff:
+    """The effective difference; `unknown` says what it could not be told for, and why."""
+
+    shifts: tuple[AccessChange, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    def with_effect(self, *effects: AccessEffect) -> tuple[AccessChange, ...]:
+        """Give the shifts with one of the effects."""
+        return tuple(each for each in self.shifts if each.effect in effects)
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedPrincipal:
+    """Somebody who may do what was asked, and the ACL it rests on, in words.
+
+    `principal` "User:*" is everyone; `host` "*" is every host but those told apart.
+    """
+
+    principal: str
+    host: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PrincipalPermission:
+    """What a principal may do on all names of a pattern; `existing` as in `AccessShift`."""
+
+    resource_type: str
+    pattern: str
+    host: str
+    operations: tuple[str, ...]
+    existing: int | None = None

@@ -7,7 +7,7 @@ from kplan.model.plan import Change
 from kplan.model.refusal import Refusal
 
 
-class Status(StrEnum):
+class OutcomeStatus(StrEnum):
     """UNKNOWN: no answer came, so only reading the cluster tells. SKIPPED: never sent."""
 
     APPLIED = "applied"
@@ -25,7 +25,7 @@ class Outcome:
     """
 
     change: Change
-    status: Status
+    status: OutcomeStatus
     refusal: Refusal | None = None
     attempts: int = 0
     elapsed_ms: int = 0

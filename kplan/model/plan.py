@@ -6,13 +6,11 @@ from enum import StrEnum
 from itertools import groupby
 from operator import attrgetter
 
-from kplan.model.access import AccessDiff
 from kplan.model.address import Address
-from kplan.model.diagnostic import Diagnostic, has_errors, in_order
-from kplan.model.impact import Impact
-from kplan.model.policy import Effect, Standing, Violation
+from kplan.model.diagnostic import Diagnostic, SourceRange, has_errors, sort_diagnostics
+from kplan.model.impact import AccessDiff, Impact
+from kplan.model.policy import RuleEffect, Violation, ViolationStatus
 from kplan.model.resource import Identity, Path
-from kplan.model.source import SourceRange
 
 
 class Action(StrEnum):
@@ -60,14 +58,14 @@ class Reason(StrEnum):
     RECREATED_OUTSIDE = "it was deleted and created again outside of kplan"
     NOT_DECLARED = "it is not in configuration"
     DESTROY = "everything is to be destroyed"
-    ALREADY_GONE = "it is gone from the cluster already"
-    STAYS = "it is not in configuration; it cannot be deleted, so it stays as it is"
+    ALREADY_DELETED = "it is gone from the cluster already"
+    NOT_DELETABLE = "it is not in configuration; it cannot be deleted, so it stays as it is"
     REMOVED = "a removed block says to leave it on the cluster"
     IMPORTED = "an import block takes it over"
     IMPORTED_AND_CHANGED = "an import block takes it over, and it will be changed"
     MOVED = "its address changed"
     IDENTITY_CHANGED = "one of the attributes that name it changed"
-    REPLACE_GIVEN = "-replace was given"
+    REPLACE_OPTION = "-replace was given"
     PROTECTION = "its prevent_destroy changed"
 
     @property
@@ -76,7 +74,7 @@ class Reason(StrEnum):
         return self in {Reason.IMPORTED, Reason.IMPORTED_AND_CHANGED}
 
 
-Key = tuple[str, Identity, str]
+ObjectKey = tuple[str, Identity, str]
 """What tells objects apart: kind, identity, and the key of the connection to their cluster."""
 
 
@@ -124,7 +122,7 @@ class Change:
     provider: str = ""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> ObjectKey:
         """What tells the object from others; an address can hold an old one and a new one."""
         return self.kind, self.identity, self.provider
 
@@ -169,7 +167,7 @@ class OutputChange:
 
 
 @dataclass(frozen=True, slots=True)
-class BasedOn:
+class PlanBasis:
     """The evidence the plan stands on; apply refuses when one of these moved.
 
     `cluster_id` is that of the connection without alias, `clusters` has those of the others by key.
@@ -183,7 +181,7 @@ class BasedOn:
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerMove:
+class BrokerTransfer:
     """What moves of replicas bring to a broker, and take away from it, in bytes.
 
     None is what could not be read, never zero.
@@ -208,7 +206,7 @@ class Plan:
     `moves` sums up what moves of replicas mean for each broker.
     """
 
-    based_on: BasedOn
+    based_on: PlanBasis
     changes: tuple[Change, ...]
     batches: tuple[Batch, ...]
     drift: tuple[Change, ...] = ()
@@ -222,33 +220,35 @@ class Plan:
     clusters: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     violations: tuple[Violation, ...] = ()
     access: AccessDiff | None = None
-    moves: tuple[BrokerMove, ...] = ()
+    moves: tuple[BrokerTransfer, ...] = ()
 
     @property
-    def refused(self) -> frozenset[Key]:
+    def refused_keys(self) -> frozenset[ObjectKey]:
         """Name the objects whose change a policy refuses."""
-        return frozenset(each.key for each in self.violations if each.standing is Standing.REFUSED)
+        return frozenset(
+            each.key for each in self.violations if each.standing is ViolationStatus.REFUSED
+        )
 
     @property
-    def granted(self) -> tuple[Change, ...]:
+    def allowed_changes(self) -> tuple[Change, ...]:
         """List the changes that no policy refuses."""
-        refused = self.refused
+        refused = self.refused_keys
         if not refused:
             return self.changes
         return tuple(each for each in self.changes if each.key not in refused)
 
     @property
-    def problems(self) -> tuple[Diagnostic, ...]:
+    def all_diagnostics(self) -> tuple[Diagnostic, ...]:
         """List all that is to be told: diagnostics, and what policies said."""
-        said = (each.diagnostic for each in self.violations if each.effect is not Effect.ADVISE)
-        return in_order([*self.diagnostics, *said])
+        said = (each.diagnostic for each in self.violations if each.effect is not RuleEffect.ADVISE)
+        return sort_diagnostics([*self.diagnostics, *said])
 
-    def parts(self) -> "Iterator[tuple[str, Plan]]":
+    def split_by_provider(self) -> "Iterator[tuple[str, Plan]]":
         """Cut the batches by connection, in their order: what is sent to each cluster."""
         for provider, batches in groupby(self.batches, key=attrgetter("provider")):
             yield provider, replace(self, batches=tuple(batches))
 
-    def with_each(self, made: Callable[[Change], Change]) -> "Plan":
+    def map_changes(self, made: Callable[[Change], Change]) -> "Plan":
         """Put what is made of each change in its place, among the changes and in the batches."""
         found = {each.key: made(each) for each in self.changes}
         return replace(
@@ -269,7 +269,8 @@ class Plan:
     def has_changes(self) -> bool:
         """Whether apply would change cluster, ownership or outputs."""
         return any(
-            change.action is not Action.NO_OP or change.reason.is_import for change in self.granted
+            change.action is not Action.NO_OP or change.reason.is_import
+            for change in self.allowed_changes
         ) or any(output.action is not Action.NO_OP for output in self.outputs)
 
     @property
@@ -285,9 +286,9 @@ class Plan:
 
     def count(self, *actions: Action) -> int:
         """Count the changes with one of the actions, without those that are refused."""
-        return sum(1 for change in self.granted if change.action in actions)
+        return sum(1 for change in self.allowed_changes if change.action in actions)
 
     @property
-    def imported(self) -> int:
+    def import_count(self) -> int:
         """Count the objects that import blocks take over."""
         return sum(1 for change in self.changes if change.reason.is_import)

@@ -8,10 +8,9 @@ from fnmatch import fnmatchcase
 from typing import Protocol
 
 from kplan.model.address import Address
-from kplan.model.diagnostic import Diagnostic
-from kplan.model.refusal import Origin
+from kplan.model.diagnostic import Diagnostic, SourceRange
+from kplan.model.refusal import RefusalOrigin
 from kplan.model.resource import Identity, Path
-from kplan.model.source import SourceRange
 
 
 class Operation(StrEnum):
@@ -31,7 +30,7 @@ class Level(StrEnum):
     HARD = "hard"
 
 
-class Effect(StrEnum):
+class RuleEffect(StrEnum):
     """What a rule of a policy does where it strikes."""
 
     DENY = "deny"
@@ -39,16 +38,16 @@ class Effect(StrEnum):
     ADVISE = "advise"
 
 
-class Standing(StrEnum):
+class ViolationStatus(StrEnum):
     """What came of a finding. Only REFUSED keeps a change from being carried out."""
 
     REFUSED = "refused"
     OVERRIDDEN = "overridden"
     WAIVED = "waived"
-    TOLD = "told"
+    REPORTED = "told"
 
 
-class Unknowable(Exception):  # noqa: N818 - a fact of the cluster, not of the program
+class UnknownFactError(Exception):
     """A policy asked for what could not be read. The text says what, and why."""
 
 
@@ -63,7 +62,7 @@ class Waiver:
     reason: str
     until: date
     applies_to: tuple[str, ...]
-    place: SourceRange | None = None
+    declared_at: SourceRange | None = None
 
     def covers(self, identity: Identity, address: Address | None, today: date) -> bool:
         """Whether the waiver is in force, and speaks of the object."""
@@ -81,7 +80,7 @@ class Waiver:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicyHead:
+class PolicyHeader:
     """What is known of a policy before it is asked.
 
     `kinds` is empty for a policy of all kinds. Policies are asked by `order`, lowest first, then
@@ -96,10 +95,10 @@ class PolicyHead:
     order: int = 0
     waivers: tuple[Waiver, ...] = ()
     source: str = ""
-    place: SourceRange | None = None
+    declared_at: SourceRange | None = None
     description: str = ""
 
-    def decides(self, operation: Operation, kind: str) -> bool:
+    def applies_to(self, operation: Operation, kind: str) -> bool:
         """Whether the policy is asked about the operation on objects of the kind."""
         return operation in self.operations and (not self.kinds or kind in self.kinds)
 
@@ -134,9 +133,9 @@ class Question:
 class Finding:
     """A rule that struck. `fix` is the way out; `subject` the rule, `values` what it saw."""
 
-    effect: Effect
+    effect: RuleEffect
     message: str
-    fix: str = ""
+    hint: str = ""
     subject: SourceRange | None = None
     values: tuple[tuple[str, str], ...] = ()
     is_failure: bool = False
@@ -147,11 +146,11 @@ class Policy(Protocol):
     """Something that can be asked, written in HCL or Python."""
 
     @property
-    def head(self) -> PolicyHead:
+    def header(self) -> PolicyHeader:
         """What is known of it."""
         ...
 
-    def findings(self, question: Question) -> Iterator[Finding]:
+    def evaluate(self, question: Question) -> Iterator[Finding]:
         """Judge one operation; whatever goes wrong is a finding too."""
         ...
 
@@ -171,13 +170,13 @@ class Violation:
     operation: Operation
     kind: str
     identity: Identity
-    effect: Effect
+    effect: RuleEffect
     level: Level
-    standing: Standing
+    standing: ViolationStatus
     message: str
     diagnostic: Diagnostic
     reason: str = ""
-    origin: Origin = Origin.POLICY
+    origin: RefusalOrigin = RefusalOrigin.POLICY
     provider: str = ""
 
     @property

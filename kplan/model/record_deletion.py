@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kplan.model.outcome import Status
-from kplan.model.policy import Standing, Violation
+from kplan.model.outcome import OutcomeStatus
+from kplan.model.policy import Violation, ViolationStatus
 from kplan.model.refusal import Refusal
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PartitionDeletion:
     """What is to go from a partition: the records from `start` up to but not `target`.
 
     `end` is the first offset that is not written yet; `size_bytes` the size of the whole log, None
@@ -37,38 +37,38 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class DeletionPlan:
+class RecordDeletionPlan:
     """All that is to go, in order, and what policies said of it.
 
     `topic_ids` tell whether a topic is still the one that was looked at. With `is_whole` one
     refusal stops all of it.
     """
 
-    cuts: tuple[Cut, ...]
+    deletions: tuple[PartitionDeletion, ...]
     violations: tuple[Violation, ...] = ()
     topic_ids: Mapping[str, str] = field(default_factory=dict)
-    is_whole: bool = False
+    is_all_or_nothing: bool = False
 
     @property
     def refusals(self) -> Mapping[str, Violation]:
         """The first refusal of a policy for each topic that has one."""
-        said = [each for each in self.violations if each.standing is Standing.REFUSED]
+        said = [each for each in self.violations if each.standing is ViolationStatus.REFUSED]
         return {str(each.identity): each for each in reversed(said)}
 
     @property
-    def granted(self) -> tuple[Cut, ...]:
+    def allowed(self) -> tuple[PartitionDeletion, ...]:
         """What will be sent: something goes, and no policy refuses it."""
         refused = self.refusals
-        if self.is_whole and refused:
+        if self.is_all_or_nothing and refused:
             return ()
-        return tuple(each for each in self.cuts if each.records and each.topic not in refused)
+        return tuple(each for each in self.deletions if each.records and each.topic not in refused)
 
 
 @dataclass(frozen=True, slots=True)
-class CutOutcome:
+class PartitionDeletionOutcome:
     """What became of one partition; `start` is its first offset now, None where nobody told."""
 
-    cut: Cut
-    status: Status
+    deletion: PartitionDeletion
+    status: OutcomeStatus
     start: int | None = None
     refusal: Refusal | None = None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Origin(StrEnum):
+class RefusalOrigin(StrEnum):
     """Who refused: the broker, kplan's own client before sending, or a policy of kplan."""
 
     BROKER = "broker"
@@ -24,7 +24,7 @@ class Refusal:
     code: int
     message: str = ""
     throttle_ms: int = 0
-    origin: Origin = Origin.BROKER
+    origin: RefusalOrigin = RefusalOrigin.BROKER
 
     def __str__(self) -> str:
         """Write error and message on one line."""
@@ -32,12 +32,12 @@ class Refusal:
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay(Refusal):
+class InProgress(Refusal):
     """What was asked for goes on, and is not done: `left` of `total` things are still to come."""
 
     left: int = 0
     total: int = 0
 
-    def plain(self) -> Refusal:
+    def without_progress(self) -> Refusal:
         """Give the refusal alone."""
         return Refusal(self.error, self.code, self.message, self.throttle_ms, self.origin)

@@ -1,11 +1,11 @@
-"""What the configuration declares."""
+"""Resources that the configuration declares; moved, removed and import blocks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NewType
 
 from kplan.model.address import Address
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import SourceRange
 
 Identity = NewType("Identity", str)
 """Canonical name of an object on the cluster: the topic name, or the seven parts of an ACL."""
@@ -49,3 +49,35 @@ class Resource:
     def key(self) -> tuple[str, Identity, str]:
         """What tells the object from others, as for a `Change`."""
         return self.address.kind, self.identity, self.provider
+
+
+def connection_name(key: str) -> str:
+    """Name a connection as a configuration does: `kafka`, `kafka.west`."""
+    return f"kafka.{key}" if key else "kafka"
+
+
+def cluster_label(what: str, key: str) -> str:
+    """Say on which cluster something is, where there is more than the one without alias."""
+    return f"{what} on {connection_name(key)}" if key else what
+
+
+@dataclass(frozen=True, slots=True)
+class ImportBlock:
+    """A live object, by its name on the cluster, to be owned at an address."""
+
+    address: Address
+    identity: Identity
+    declared_at: SourceRange
+
+
+@dataclass(frozen=True, slots=True)
+class Refactorings:
+    """All `moved`, `removed` and `import` blocks.
+
+    `moved` holds pairs of old and new address: of a resource block, one of its instances, or a
+    module. `removed` holds such addresses whose objects are let go of and stay on the cluster.
+    """
+
+    moved: tuple[tuple[str, str], ...] = ()
+    removed: tuple[str, ...] = ()
+    imports: tuple[ImportBlock, ...] = ()

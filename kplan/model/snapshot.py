@@ -8,7 +8,7 @@ from kplan.model.resource import Identity
 
 
 @dataclass(frozen=True, slots=True)
-class Live:
+class LiveObject:
     """An object as the cluster holds it.
 
     `uid` is Kafka's own id of this very incarnation (the topic id, KIP-516), else "".
@@ -19,14 +19,14 @@ class Live:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class KindSnapshot:
     """All objects of one kind, as far as the cluster shows them to us.
 
     `hidden` holds declared objects that the cluster would not show, with its answer; they are not
     absent (K4-34, K117-15).
     """
 
-    objects: Mapping[Identity, Live]
+    objects: Mapping[Identity, LiveObject]
     hidden: Mapping[Identity, Refusal] = field(default_factory=dict)
 
 
@@ -50,12 +50,12 @@ class Snapshot:
 
     cluster_id: str
     brokers: tuple[Broker, ...]
-    readings: Mapping[str, Reading]
+    readings: Mapping[str, KindSnapshot]
     unread: Mapping[str, str] = field(default_factory=dict)
     taken_at: str = ""
     principal: str = ""
     version: str = ""
 
-    def live(self, kind: str, identity: Identity) -> Live | None:
+    def live_object(self, kind: str, identity: Identity) -> LiveObject | None:
         """Give the object, or None where a kind that was read in full does not hold it."""
         return self.readings[kind].objects.get(identity)

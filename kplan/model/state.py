@@ -1,16 +1,18 @@
-"""What kplan owns, and what it last applied."""
+"""State: owned objects and outputs, differences of two states, ownership after an apply."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Self
 
 from kplan.model.address import Address
-from kplan.model.plan import Key
+from kplan.model.outcome import Outcome
+from kplan.model.plan import Action, Change, ObjectKey
 from kplan.model.resource import Identity
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
+class OwnedObject:
     """One object kplan created or adopted.
 
     `value` is what was last applied (the kind's dataclass). `is_protected` remembers
@@ -29,7 +31,7 @@ class Owned:
     provider: str = ""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> ObjectKey:
         """What tells the object from others, as for a `Change`."""
         return self.address.kind, self.identity, self.provider
 
@@ -68,16 +70,134 @@ class State:
     lineage: str
     serial: int = 0
     cluster_id: str = ""
-    owned: Mapping[Address, Owned] = field(default_factory=dict)
+    owned: Mapping[Address, OwnedObject] = field(default_factory=dict)
     outputs: Mapping[str, OutputValue] = field(default_factory=dict)
     applied_plans: tuple[AppliedPlan, ...] = ()
     clusters: Mapping[str, str] = field(default_factory=dict)
 
-    def on(self, provider: str) -> Self:
+    def for_provider(self, provider: str) -> Self:
         """Give the state of the objects on one cluster."""
         owned = {at: each for at, each in self.owned.items() if each.provider == provider}
         return replace(self, owned=owned)
 
-    def cluster_of(self, provider: str) -> str:
+    def cluster_id_of(self, provider: str) -> str:
         """Give the id of the cluster behind a connection, "" where nothing was applied to it."""
         return self.clusters.get(provider, "") if provider else self.cluster_id
+
+
+@dataclass(frozen=True, slots=True)
+class StateDiff:
+    """Addresses that one state owns and the other does not, or otherwise, in order."""
+
+    added: tuple[Address, ...] = ()
+    changed: tuple[Address, ...] = ()
+    removed: tuple[Address, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StateVersion:
+    """One state among its backups. `written_at` is ISO 8601 in UTC.
+
+    `differences` are to the version before it, None for the oldest. `fault` says why the file
+    cannot be read; what it holds is unknown then.
+    """
+
+    path: str
+    written_at: str
+    serial: int = 0
+    lineage: str = ""
+    object_count: int = 0
+    diff: StateDiff | None = None
+    is_current: bool = False
+    read_error: str = ""
+
+
+def diff_owned(
+    before: Mapping[Address, OwnedObject], after: Mapping[Address, OwnedObject]
+) -> StateDiff:
+    """Compare what two states own."""
+    both = before.keys() & after.keys()
+    return StateDiff(
+        _sort_addresses(after.keys() - before.keys()),
+        _sort_addresses(each for each in both if before[each] != after[each]),
+        _sort_addresses(before.keys() - after.keys()),
+    )
+
+
+def _sort_addresses(addresses: Iterable[Address]) -> tuple[Address, ...]:
+    return tuple(sorted(addresses, key=lambda each: each.sort_key))
+
+
+class ObjectStatus(StrEnum):
+    """What a look at the cluster says of an object that the state owns."""
+
+    AS_APPLIED = "as last applied"
+    CHANGED = "changed"
+    RECREATED = "created again by somebody else"
+    GONE = "gone"
+    HIDDEN = "hidden from us"
+    UNREAD = "could not be read"
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether the cluster let us see."""
+        return self not in {ObjectStatus.HIDDEN, ObjectStatus.UNREAD}
+
+
+def owned_after(
+    owned: Mapping[Address, OwnedObject], settled: Iterable[tuple[Change, Outcome | None]]
+) -> dict[Address, OwnedObject]:
+    """Give what is owned after changes that all came about, in order of address.
+
+    A change that needed no request comes without an outcome; whether its object is seen everywhere
+    is as it was.
+    """
+    pairs = tuple(settled)
+    kept = dict(owned)
+    for change, _ in pairs:
+        _remove_entry(kept, change)
+    for change, outcome in pairs:
+        if change.after is not None:
+            place = _final_address(kept, change)
+            held = owned.get(change.previous or change.address)
+            kept[place] = _owned_object(place, change, outcome, held)
+    return dict(sorted(kept.items(), key=lambda item: item[0].sort_key))
+
+
+def _remove_entry(owned: dict[Address, OwnedObject], change: Change) -> None:
+    """Let go of the entry that the change replaces, moves or deletes."""
+    old = change.previous or change.address
+    held = owned.get(old)
+    if held is None:
+        return
+    is_replaced = change.action is Action.REPLACE
+    if is_replaced or held.key == change.key:
+        del owned[old]
+
+
+def _final_address(owned: dict[Address, OwnedObject], change: Change) -> Address:
+    """Stay at the old address while the new one still holds an object that was not let go."""
+    holder = owned.get(change.address)
+    if holder is not None and holder.key != change.key and change.previous is not None:
+        return change.previous
+    return change.address
+
+
+def _owned_object(
+    place: Address, change: Change, outcome: Outcome | None, held: OwnedObject | None
+) -> OwnedObject:
+    is_same = held is not None and held.key == change.key
+    was_pending = held is not None and is_same and held.is_pending
+    uid = (outcome.uid if outcome else "") or ("" if change.is_recreated else change.uid)
+    return OwnedObject(
+        place,
+        change.identity,
+        change.after,
+        uid=uid,
+        is_protected=change.is_protected,
+        is_pending=was_pending if outcome is None else not outcome.is_verified,
+        declared_at=f"{change.declared_at.file}:{change.declared_at.line}"
+        if change.declared_at
+        else "",
+        provider=change.provider,
+    )

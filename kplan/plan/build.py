@@ -3,14 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kplan.kinds.base import ResourceKind
+from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
 from kplan.kinds.codes import SUMMARIES
-from kplan.kinds.recall import recalled
-from kplan.kinds.topic_layout import laid_out
-from kplan.model.connection import on_cluster
-from kplan.model.diagnostic import Diagnostic, Severity, in_order
-from kplan.model.plan import Action, BasedOn, Change, OutputChange, Plan, Reason
-from kplan.model.snapshot import Reading, Snapshot
+from kplan.kinds.topic_layout import place_topics
+from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
+from kplan.model.plan import Action, Change, OutputChange, Plan, PlanBasis, Reason
+from kplan.model.resource import cluster_label
+from kplan.model.snapshot import KindSnapshot, Snapshot
 from kplan.model.state import OutputValue
 from kplan.plan.checksum import plan_checksum
 from kplan.plan.deleted import plan_deletes
@@ -84,7 +83,7 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
     findings = Findings((), tuple(check_moved_providers(request)))
     for provider, snapshot in snapshots.items():
         part = provider_request(request, provider)
-        seen = recalled(kinds, snapshot, part.state)
+        seen = fill_snapshot_from_state(kinds, snapshot, part.state)
         findings += _set_provider(_plan_kinds(part, seen, kinds), provider)
     unread = _all_unread_kinds(request, snapshots)
     chosen = [
@@ -92,7 +91,7 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
     ]
     changes = tuple(sorted(chosen, key=_display_key))
     outputs = output_changes(request) if _is_fully_selected(request, findings) else ()
-    diagnostics = in_order(
+    diagnostics = sort_diagnostics(
         [
             *findings.diagnostics,
             *_unread_diagnostics(unread),
@@ -123,11 +122,11 @@ def build_plans(request: PlanRequest, snapshots: Snapshots, kinds: Sequence[Reso
     )
 
 
-def _based_on(request: PlanRequest, snapshots: Snapshots) -> BasedOn:
+def _based_on(request: PlanRequest, snapshots: Snapshots) -> PlanBasis:
     ids = {key: each.cluster_id for key, each in snapshots.items() if key and each.cluster_id}
     own = snapshots[""].cluster_id if "" in snapshots else ""
     state = request.state
-    return BasedOn(request.config_digest, state.lineage, state.serial, own, ids)
+    return PlanBasis(request.config_digest, state.lineage, state.serial, own, ids)
 
 
 def _set_provider(findings: Findings, provider: str) -> Findings:
@@ -188,7 +187,7 @@ def _plan_kinds(
             continue
         reading = snapshot.readings[kind.name]
         owners = build_ownership(request, kind, reading)
-        laid, unfit = laid_out(
+        laid, unfit = place_topics(
             owners.declared, _without_replaced(owners, reading), snapshot.brokers
         )
         owners = replace(owners, declared=laid)
@@ -199,7 +198,7 @@ def _plan_kinds(
     return found
 
 
-def _without_replaced(owners: Ownership, reading: Reading) -> Reading:
+def _without_replaced(owners: Ownership, reading: KindSnapshot) -> KindSnapshot:
     """Leave out what is to be replaced: its replicas are placed as those of a new object."""
     going = {
         name
@@ -237,7 +236,7 @@ def _unread_kinds(request: PlanRequest, snapshot: Snapshot) -> dict[str, str]:
 def _all_unread_kinds(request: PlanRequest, snapshots: Snapshots) -> dict[str, str]:
     """Name the unread kinds of all clusters: `kafka_acl on kafka.west`."""
     return {
-        on_cluster(kind, provider): reason
+        cluster_label(kind, provider): reason
         for provider, snapshot in snapshots.items()
         for kind, reason in _unread_kinds(provider_request(request, provider), snapshot).items()
     }

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from kplan.kinds.schema import stored_document
+from kplan.kinds.schema import to_stored_document
 from kplan.model.plan import Action, Change, OutputChange, Reason
 
 
@@ -27,7 +27,8 @@ def _is_effective(change: Change) -> bool:
 
 def _checksum_line(change: Change) -> str:
     before, after = (
-        None if value is None else stored_document(value) for value in (change.before, change.after)
+        None if value is None else to_stored_document(value)
+        for value in (change.before, change.after)
     )
     parts = [str(change.address), change.identity, change.action, change.uid, before, after]
     parts += ["adds first"] if change.adds_first else []

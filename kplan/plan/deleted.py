@@ -5,15 +5,15 @@ from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import secret_paths
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change, Reason
-from kplan.model.snapshot import Live, Reading
-from kplan.model.state import Owned
+from kplan.model.snapshot import KindSnapshot, LiveObject
+from kplan.model.state import OwnedObject
 from kplan.plan.desired import Findings
 from kplan.plan.ownership import Ownership
 from kplan.plan.request import PlanRequest, address_names
 
 
 def plan_deletes(
-    kind: ResourceKind, request: PlanRequest, owners: Ownership, reading: Reading
+    kind: ResourceKind, request: PlanRequest, owners: Ownership, reading: KindSnapshot
 ) -> Findings:
     """Delete what is owned and not declared, and forget what is not ours any more.
 
@@ -33,12 +33,16 @@ def plan_deletes(
 
 
 def _delete_change(
-    kind: ResourceKind, request: PlanRequest, address: Address, owned: Owned, live: Live | None
+    kind: ResourceKind,
+    request: PlanRequest,
+    address: Address,
+    owned: OwnedObject,
+    live: LiveObject | None,
 ) -> Change:
     action, reason = _delete_action(request, address, owned, live)
     if action is Action.DELETE and not kind.is_deletable:
-        action, reason = Action.FORGET, Reason.STAYS
-    before = owned.value if live is None else kind.aligned(live.value, owned.value)[0]
+        action, reason = Action.FORGET, Reason.NOT_DELETABLE
+    before = owned.value if live is None else kind.align(live.value, owned.value)[0]
     return Change(
         address,
         kind.name,
@@ -56,10 +60,10 @@ def _delete_change(
 
 
 def _delete_action(
-    request: PlanRequest, address: Address, owned: Owned, live: Live | None
+    request: PlanRequest, address: Address, owned: OwnedObject, live: LiveObject | None
 ) -> tuple[Action, Reason]:
     if live is None:
-        return Action.FORGET, Reason.ALREADY_GONE
+        return Action.FORGET, Reason.ALREADY_DELETED
     if owned.uid and live.uid != owned.uid:
         return Action.FORGET, Reason.RECREATED_OUTSIDE
     if address_names(address) & set(request.removed):

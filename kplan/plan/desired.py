@@ -12,15 +12,15 @@ from kplan.kinds.schema import secret_paths
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import Identity, Resource
-from kplan.model.snapshot import Live, Reading
-from kplan.model.state import Owned
+from kplan.model.snapshot import KindSnapshot, LiveObject
+from kplan.model.state import OwnedObject
 from kplan.plan.diff import attribute_changes
 from kplan.plan.ownership import Ownership
 from kplan.plan.replacement import check_replacement, object_to_replace
 
 
 def check_import(
-    kind: ResourceKind, resource: Resource, owners: Ownership, reading: Reading
+    kind: ResourceKind, resource: Resource, owners: Ownership, reading: KindSnapshot
 ) -> Diagnostic | None:
     """Say why the object that is to be imported to a resource cannot be, if there is such a block.
 
@@ -62,7 +62,7 @@ class Findings:
         return type(self)(self.changes + other.changes, self.diagnostics + other.diagnostics)
 
 
-def plan_resources(kind: ResourceKind, owners: Ownership, reading: Reading) -> Findings:
+def plan_resources(kind: ResourceKind, owners: Ownership, reading: KindSnapshot) -> Findings:
     """Compare every declared resource of the kind with what is owned and what is live."""
     changes: list[Change] = []
     problems: list[Diagnostic] = []
@@ -99,7 +99,7 @@ def problem_diagnostic(resource: Resource, problem: Problem) -> Diagnostic:
 
 
 def _resource_problems(
-    kind: ResourceKind, resource: Resource, owners: Ownership, reading: Reading
+    kind: ResourceKind, resource: Resource, owners: Ownership, reading: KindSnapshot
 ) -> Iterator[Problem]:
     """Say why nothing can be planned for the resource."""
     if (refusal := reading.hidden.get(resource.identity)) is not None:
@@ -126,22 +126,22 @@ def _resource_problems(
         )
     elif (live := reading.objects.get(resource.identity)) is not None:
         ignored = resource.lifecycle.ignore_changes
-        _, after = kind.aligned(live.value, resource.value, ignored)
-        yield from kind.refuse(live, after)
+        _, after = kind.align(live.value, resource.value, ignored)
+        yield from kind.check_change(live, after)
 
 
 def _plan_resource(
     kind: ResourceKind,
     resource: Resource,
     owners: Ownership,
-    seen: tuple[Live | None, Reading],
+    seen: tuple[LiveObject | None, KindSnapshot],
 ) -> Change:
     live, reading = seen
     if (old := object_to_replace(resource, owners, reading)) is not None:
         return _replace_change(kind, resource, owners, old)
     renamed = owners.renamed.get(resource.address)
     if renamed is not None:
-        before, _ = kind.aligned(reading.objects[renamed.identity].value, renamed.value)
+        before, _ = kind.align(reading.objects[renamed.identity].value, renamed.value)
         made = _build_change(kind, resource, (before, resource.value), Action.REPLACE, renamed)
         own = resource.lifecycle.create_before_destroy
         asked = owners.adds_first if own is None else own
@@ -149,7 +149,7 @@ def _plan_resource(
     owned = owners.by_identity.get(resource.identity)
     if live is None:
         return _build_change(kind, resource, (None, resource.value), Action.CREATE, owned)
-    pair = kind.aligned(live.value, resource.value, resource.lifecycle.ignore_changes)
+    pair = kind.align(live.value, resource.value, resource.lifecycle.ignore_changes)
     action = Action.NO_OP if pair[0] == pair[1] else Action.UPDATE
     made = _build_change(kind, resource, pair, action, owned, live)
     if action is Action.NO_OP and made.reason is Reason.NONE:
@@ -158,19 +158,21 @@ def _plan_resource(
     return replace(made, reason=_IMPORT_REASONS[made.reason]) if is_import else made
 
 
-def _note_protection(change: Change, owned: Owned | None) -> Change:
+def _note_protection(change: Change, owned: OwnedObject | None) -> Change:
     """Let the state learn of protection that came or went where nothing else is to be done."""
     is_news = owned is not None and owned.is_protected is not change.is_protected
     return replace(change, reason=Reason.PROTECTION) if is_news else change
 
 
-def _replace_change(kind: ResourceKind, resource: Resource, owners: Ownership, old: Live) -> Change:
+def _replace_change(
+    kind: ResourceKind, resource: Resource, owners: Ownership, old: LiveObject
+) -> Change:
     """Delete an object and create it anew; protection counts that only the state remembers too."""
     owned = owners.renamed.get(resource.address) or owners.by_identity[resource.identity]
-    pair = kind.aligned(old.value, resource.value, resource.lifecycle.ignore_changes)
+    pair = kind.align(old.value, resource.value, resource.lifecycle.ignore_changes)
     made = _build_change(kind, resource, pair, Action.REPLACE, owned, old)
     is_protected = resource.lifecycle.prevent_destroy or owned.is_protected
-    return replace(made, reason=Reason.REPLACE_GIVEN, is_protected=is_protected)
+    return replace(made, reason=Reason.REPLACE_OPTION, is_protected=is_protected)
 
 
 _IMPORT_REASONS = {
@@ -184,8 +186,8 @@ def _build_change(
     resource: Resource,
     pair: tuple[object | None, object],
     action: Action,
-    owned: Owned | None,
-    live: Live | None = None,
+    owned: OwnedObject | None,
+    live: LiveObject | None = None,
 ) -> Change:
     before, after = pair
     moved = owned is not None and owned.address != resource.address
@@ -207,7 +209,9 @@ def _build_change(
     )
 
 
-def _reason(action: Action, owned: Owned | None, live: Live | None, *, is_moved: bool) -> Reason:
+def _reason(
+    action: Action, owned: OwnedObject | None, live: LiveObject | None, *, is_moved: bool
+) -> Reason:
     if action is Action.REPLACE:
         return Reason.IDENTITY_CHANGED
     if live is None:
@@ -220,7 +224,7 @@ def _reason(action: Action, owned: Owned | None, live: Live | None, *, is_moved:
 
 
 def _collisions(
-    kind: ResourceKind, changes: Sequence[Change], reading: Reading
+    kind: ResourceKind, changes: Sequence[Change], reading: KindSnapshot
 ) -> Iterator[tuple[Identity, Problem]]:
     """Hold what is to be created against what is live (K4-29)."""
     created: list[Identity] = [each.identity for each in changes if each.action is Action.CREATE]

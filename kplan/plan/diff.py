@@ -6,8 +6,8 @@ from functools import cache
 from typing import Any
 
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import document, schema_fields, secret_paths
-from kplan.kinds.secrecy import HIDDEN
+from kplan.kinds.schema import schema_fields, secret_paths, to_document
+from kplan.kinds.secret import HIDDEN_VALUE
 from kplan.model.plan import AttributeChange
 from kplan.model.resource import Path
 
@@ -21,8 +21,10 @@ def attribute_changes(
     """
     if before == after:
         return ()
-    old, new = document(before), document(after)
-    replacing = {each.name for each in schema_fields(kind.schema) if each.attribute.replaces}
+    old, new = to_document(before), to_document(after)
+    replacing = {
+        each.name for each in schema_fields(kind.schema) if each.attribute.forces_replacement
+    }
     secret = secret_paths(kind.schema)
     return tuple(
         AttributeChange(
@@ -79,7 +81,7 @@ def _value_at(found: Mapping[str, object], path: Path) -> object:
 def _visible_value(found: Mapping[str, object], path: Path, secret: frozenset[Path]) -> object:
     """Give what stands at a path; of a secret only that it is there."""
     value = _value_at(found, path)
-    return HIDDEN if value is not None and path[:1] in secret else value
+    return HIDDEN_VALUE if value is not None and path[:1] in secret else value
 
 
 def _schema_position(kind: ResourceKind, path: Path) -> tuple[int, Path]:

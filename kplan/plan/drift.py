@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from kplan.kinds.base import ResourceKind
-from kplan.kinds.recall import recalled
+from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
 from kplan.kinds.schema import secret_paths
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Live, Snapshot
-from kplan.model.state import Owned, State
+from kplan.model.snapshot import LiveObject, Snapshot
+from kplan.model.state import OwnedObject, State
 from kplan.plan.diff import attribute_changes
 
 
@@ -22,7 +21,7 @@ def find_drift(
     object is gone. Objects of an unread kind, and hidden ones, are left out: nothing is known.
     """
     by_name = {kind.name: kind for kind in kinds}
-    snapshot = recalled(kinds, snapshot, state)
+    snapshot = fill_snapshot_from_state(kinds, snapshot, state)
     found = (
         _compare_object(by_name[owned.address.kind], owned, snapshot)
         for owned in sorted(state.owned.values(), key=lambda each: each.address.sort_key)
@@ -39,7 +38,7 @@ def find_all_drift(
     found = [
         replace(change, provider=provider) if provider else change
         for provider, snapshot in snapshots.items()
-        for change in find_drift(state.on(provider), snapshot, kinds)
+        for change in find_drift(state.for_provider(provider), snapshot, kinds)
     ]
     return tuple(sorted(found, key=lambda each: each.address.sort_key))
 
@@ -58,13 +57,13 @@ def unmanaged_objects(state: State, snapshot: Snapshot) -> dict[str, tuple[Ident
     }
 
 
-def _compare_object(kind: ResourceKind, owned: Owned, snapshot: Snapshot) -> Change | None:
-    live = snapshot.live(kind.name, owned.identity)
+def _compare_object(kind: ResourceKind, owned: OwnedObject, snapshot: Snapshot) -> Change | None:
+    live = snapshot.live_object(kind.name, owned.identity)
     if live is None:
         return _drift_change(
             kind, owned, Action.DELETE, Reason.DELETED_OUTSIDE, (owned.value, None)
         )
-    found, applied = kind.aligned(live.value, owned.value)
+    found, applied = kind.align(live.value, owned.value)
     if _is_recreated(owned, live):
         found_again = _drift_change(
             kind, owned, Action.UPDATE, Reason.RECREATED_OUTSIDE, (applied, found)
@@ -75,13 +74,13 @@ def _compare_object(kind: ResourceKind, owned: Owned, snapshot: Snapshot) -> Cha
     return None
 
 
-def _is_recreated(owned: Owned, live: Live) -> bool:
+def _is_recreated(owned: OwnedObject, live: LiveObject) -> bool:
     return bool(owned.uid and live.uid and owned.uid != live.uid)
 
 
 def _drift_change(
     kind: ResourceKind,
-    owned: Owned,
+    owned: OwnedObject,
     action: Action,
     reason: Reason,
     pair: tuple[object, object | None],

@@ -96,7 +96,7 @@ def _glob(text: str) -> re.Pattern[str]:
 
 
 def _filter_change(change: Change, patterns: Sequence[IgnorePattern]) -> Change | None:
-    names = [str(change.address), change.address.block, f"{change.kind}/{change.identity}"]
+    names = [str(change.address), change.address.block_address, f"{change.kind}/{change.identity}"]
     if _is_ignored(names, patterns):
         return None
     if change.action is not Action.UPDATE:

@@ -5,22 +5,22 @@ from dataclasses import replace
 
 from kplan.kinds.codes import SUMMARIES
 from kplan.model.address import Address
-from kplan.model.connection import connection_name
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.state import Owned
+from kplan.model.resource import connection_name
+from kplan.model.state import OwnedObject
 from kplan.plan.request import PlanRequest, is_targeted
 
 
 def apply_moves(
-    owned: Iterable[Owned], moves: Mapping[str, str]
-) -> tuple[dict[Address, Owned], tuple[tuple[Owned, Address], ...]]:
+    owned: Iterable[OwnedObject], moves: Mapping[str, str]
+) -> tuple[dict[Address, OwnedObject], tuple[tuple[OwnedObject, Address], ...]]:
     """Give owned objects by the address they have from now on, and moves that are blocked.
 
     A move is blocked by another object at its end; the object then stays where it is.
     """
     aims = [(each, follow_moves(each.address, moves)) for each in owned]
     found = {each.address: each for each, aim in aims if aim == each.address}
-    blocked: list[tuple[Owned, Address]] = []
+    blocked: list[tuple[OwnedObject, Address]] = []
     for each, aim in aims:
         if aim == each.address:
             continue
@@ -50,8 +50,8 @@ def _matching_move(address: Address, moves: Mapping[str, str]) -> str | None:
         return None
     if (own := str(address)) in moves:
         return own
-    if address.block in moves and Address.parse(moves[address.block]).key is None:
-        return address.block
+    if address.block_address in moves and Address.parse(moves[address.block_address]).key is None:
+        return address.block_address
     for depth in range(len(address.module), 0, -1):
         *outer, last = address.module[:depth]
         if (exact := _module_path((*outer, last))) in moves:
@@ -65,7 +65,7 @@ def _matching_move(address: Address, moves: Mapping[str, str]) -> str | None:
 def _move_address(address: Address, rule: str, target: str) -> Address:
     if rule == str(address):
         return Address.parse(target)
-    if rule == address.block:
+    if rule == address.block_address:
         return replace(Address.parse(target), key=address.key)
     depth = len(_module_steps(rule))
     path, last = _module_steps(target), address.module[depth - 1]

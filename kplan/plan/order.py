@@ -42,7 +42,7 @@ def split_changes(
     numbers: list[int] = []
     number = 0
     for change in changes:
-        weight = max(kind.records(step, change) for step in steps)
+        weight = max(kind.record_count(step, change) for step in steps)
         if total and total + weight > max_records:
             total, number = 0, number + 1
         total += weight

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from kplan.kinds.base import ResourceKind
 from kplan.model.address import Address
-from kplan.model.refactoring import Import
-from kplan.model.resource import Identity, Resource
-from kplan.model.snapshot import Reading
-from kplan.model.state import Owned
+from kplan.model.resource import Identity, ImportBlock, Resource
+from kplan.model.snapshot import KindSnapshot
+from kplan.model.state import OwnedObject
 from kplan.plan.move import apply_moves
 from kplan.plan.request import PlanRequest
 
@@ -23,17 +22,17 @@ class Ownership:
     `adds_first` and `replaced` are those of the request.
     """
 
-    by_address: dict[Address, Owned]
-    by_identity: dict[Identity, Owned]
+    by_address: dict[Address, OwnedObject]
+    by_identity: dict[Identity, OwnedObject]
     declared: dict[Identity, Resource]
-    renamed: dict[Address, Owned]
-    blocked_moves: tuple[tuple[Owned, Address], ...]
-    imports: dict[Address, Import]
+    renamed: dict[Address, OwnedObject]
+    blocked_moves: tuple[tuple[OwnedObject, Address], ...]
+    imports: dict[Address, ImportBlock]
     adds_first: bool
     replaced: Mapping[str, str]
 
 
-def build_ownership(request: PlanRequest, kind: ResourceKind, reading: Reading) -> Ownership:
+def build_ownership(request: PlanRequest, kind: ResourceKind, reading: KindSnapshot) -> Ownership:
     """Sort the state's objects of one kind by address and by identity."""
     owned = [each for each in request.state.owned.values() if each.address.kind == kind.name]
     by_address, blocked = apply_moves(owned, dict(request.moved))

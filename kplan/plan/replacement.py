@@ -7,12 +7,14 @@ from kplan.kinds.codes import SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Change
 from kplan.model.resource import Resource
-from kplan.model.snapshot import Live, Reading
+from kplan.model.snapshot import KindSnapshot, LiveObject
 from kplan.plan.ownership import Ownership
 from kplan.plan.request import PlanRequest
 
 
-def object_to_replace(resource: Resource, owners: Ownership, reading: Reading) -> Live | None:
+def object_to_replace(
+    resource: Resource, owners: Ownership, reading: KindSnapshot
+) -> LiveObject | None:
     """Give the live object that is to be replaced by what is declared; None where none is.
 
     What is not there is created as it would be anyway. So is what was meant in another incarnation:
@@ -26,7 +28,11 @@ def object_to_replace(resource: Resource, owners: Ownership, reading: Reading) -
 
 
 def check_replacement(
-    kind: ResourceKind, resource: Resource, owners: Ownership, reading: Reading, old: Live
+    kind: ResourceKind,
+    resource: Resource,
+    owners: Ownership,
+    reading: KindSnapshot,
+    old: LiveObject,
 ) -> Iterator[Problem]:
     """Say why an object cannot be replaced: only what the state owns is ever deleted (law 3)."""
     renamed = owners.renamed.get(resource.address)

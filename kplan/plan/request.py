@@ -5,9 +5,8 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 
 from kplan.model.address import Address
-from kplan.model.plan import Key
-from kplan.model.refactoring import Import
-from kplan.model.resource import Resource
+from kplan.model.plan import ObjectKey
+from kplan.model.resource import ImportBlock, Resource
 from kplan.model.state import OutputValue, State
 
 MAX_RECORDS = 9_000
@@ -33,11 +32,11 @@ class PlanRequest:
     state: State
     config_digest: str = ""
     targets: tuple[str, ...] = ()
-    only: frozenset[Key] | None = None
+    only: frozenset[ObjectKey] | None = None
     is_destroy: bool = False
     moved: tuple[tuple[str, str], ...] = ()
     removed: tuple[str, ...] = ()
-    imports: tuple[Import, ...] = ()
+    imports: tuple[ImportBlock, ...] = ()
     max_records: int = MAX_RECORDS
     max_deletes: int | None = None
     adds_first: frozenset[str] = frozenset()
@@ -53,7 +52,7 @@ def provider_request(request: PlanRequest, provider: str) -> PlanRequest:
     return replace(
         request,
         resources=tuple(each for each in request.resources if each.provider == provider),
-        state=request.state.on(provider),
+        state=request.state.for_provider(provider),
         adds_first=request.adds_first & {provider},
     )
 
@@ -80,4 +79,4 @@ def address_names(address: Address) -> frozenset[str]:
         for depth in range(len(steps))
         for last in (steps[depth], steps[depth].partition("[")[0])
     )
-    return frozenset({str(address), address.block, *around})
+    return frozenset({str(address), address.block_address, *around})

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from kplan.cluster.specs import AclBinding
-from kplan.model.access import AccessShift, Effect
+from kplan.cluster.request import AclBinding
+from kplan.model.impact import AccessChange, AccessEffect
 from kplan.policy.access_region import NamePatterns, Region, RegionCounter, SortedNames
 from kplan.policy.authorizer import (
     OPERATIONS,
@@ -49,12 +49,12 @@ Coverage = tuple[bool, bool, bool]
 
 def compare_access(
     stages: AclStages, rules: AuthorizerRules, names: Mapping[str, Collection[str]]
-) -> tuple[AccessShift, ...]:
+) -> tuple[AccessChange, ...]:
     """Work out the effective difference.
 
     `names` lists the live resources by type; a type that is left out has no list.
     """
-    found: list[AccessShift] = []
+    found: list[AccessChange] = []
     for sort in sorted({each.resource_type for each in stages.changed_acls}):
         if sort in OPERATIONS:
             found += _Comparison.of(stages, sort, rules, names.get(sort)).shifts()
@@ -102,15 +102,15 @@ class _Comparison:
             has_list=names is not None,
         )
 
-    def shifts(self) -> Iterator[AccessShift]:
+    def shifts(self) -> Iterator[AccessChange]:
         for principal in self._affected_principals():
             if not self.rules.is_super(principal):
                 self._compare(principal)
-        order = list(Effect)
+        order = list(AccessEffect)
         for key, merged in sorted(
             self._merged.items(), key=lambda item: (order.index(item[0].effect), item[0][1:])
         ):
-            yield AccessShift(
+            yield AccessChange(
                 key.effect,
                 key.principal,
                 key.host,
@@ -184,13 +184,13 @@ class _Comparison:
 
     def _effects(
         self, principal: str, region: Region, covered: Coverage | None
-    ) -> Mapping[tuple[Effect, str], list[str]]:
+    ) -> Mapping[tuple[AccessEffect, str], list[str]]:
         """Find what changes by host, but for what changes for everyone or for any host alike."""
         held = [list(_region_acls(acls, self.resource_type, region)) for acls in self.stages]
         whose = tuple(dict.fromkeys((principal, WILDCARD_PRINCIPAL)))
         mine = [_acls_of_principals(side, whose) for side in held]
         hosts = sorted({WILDCARD_HOST}.union(each.host for side in mine for each in side))
-        found: dict[tuple[Effect, str], list[str]] = defaultdict(list)
+        found: dict[tuple[AccessEffect, str], list[str]] = defaultdict(list)
         for operation in OPERATIONS[self.resource_type]:
             general = _effect(self._allowed_by_stage(mine, covered, WILDCARD_HOST, operation))
             for host in hosts:
@@ -210,7 +210,7 @@ class _Comparison:
         covered: Coverage | None,
         host: str,
         operation: str,
-    ) -> Effect | None:
+    ) -> AccessEffect | None:
         theirs = [_acls_of_principals(side, (WILDCARD_PRINCIPAL,)) for side in held]
         return _effect(self._allowed_by_stage(theirs, covered, host, operation))
 
@@ -226,7 +226,7 @@ class _Comparison:
 
 
 class _ShiftKey(NamedTuple):
-    effect: Effect
+    effect: AccessEffect
     principal: str
     host: str
     operations: tuple[str, ...]
@@ -239,13 +239,13 @@ class _ShiftTotals:
     examples: set[str] = field(default_factory=set)
 
 
-def _effect(allowed: StageTriple) -> Effect | None:
+def _effect(allowed: StageTriple) -> AccessEffect | None:
     before, between, after = allowed
     if before is not after:
-        return Effect.LOSS if before else Effect.GAIN
+        return AccessEffect.LOSS if before else AccessEffect.GAIN
     if between is before:
         return None
-    return Effect.GAP if before else Effect.EXPOSURE
+    return AccessEffect.GAP if before else AccessEffect.EXPOSURE
 
 
 def _acls_of_principals(

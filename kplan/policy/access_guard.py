@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
-from kplan.cluster.specs import AclBinding
-from kplan.kinds.acl import Acl, binding
+from kplan.cluster.request import AclBinding
+from kplan.kinds.acl import Acl, acl_binding
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Change
 from kplan.policy.access_diff import AclStages
@@ -160,7 +160,9 @@ def _cluster_admins(bindings: Collection[AclBinding], rules: AuthorizerRules) ->
 def _responsible_change(given: GuardContext, *principals: str) -> Change | None:
     """Find a change of an ACL on the cluster that speaks of one of them."""
     for change in given.changes:
-        sides = [binding(each) for each in (change.before, change.after) if isinstance(each, Acl)]
+        sides = [
+            acl_binding(each) for each in (change.before, change.after) if isinstance(each, Acl)
+        ]
         if any(
             each.resource_type == "CLUSTER" and each.principal in {*principals, WILDCARD_PRINCIPAL}
             for each in sides

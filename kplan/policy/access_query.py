@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
 
-from kplan.cluster.specs import AclBinding
-from kplan.model.access import Holder, Holding
+from kplan.cluster.request import AclBinding
+from kplan.model.impact import AllowedPrincipal, PrincipalPermission
 from kplan.policy.access_region import NamePatterns, Region, RegionCounter, SortedNames
 from kplan.policy.authorizer import (
     OPERATIONS,
@@ -21,7 +21,7 @@ def who_can(
     resource: tuple[str, str],
     bindings: Collection[AclBinding],
     rules: AuthorizerRules,
-) -> tuple[Holder, ...]:
+) -> tuple[AllowedPrincipal, ...]:
     """List who may do an operation on a resource, `(type, name)`.
 
     Whoever has no ACL of their own there fares as everyone does.
@@ -30,11 +30,12 @@ def who_can(
     sort, name = resource
     held = list(acls.matching(sort, name))
     supers = [
-        Holder(each, WILDCARD_HOST, "a super user") for each in sorted(rules.super_users or ())
+        AllowedPrincipal(each, WILDCARD_HOST, "a super user")
+        for each in sorted(rules.super_users or ())
     ]
     if not held:
         free = [
-            Holder(
+            AllowedPrincipal(
                 WILDCARD_PRINCIPAL,
                 WILDCARD_HOST,
                 "no ACL is on it, and brokers allow everyone then",
@@ -42,7 +43,7 @@ def who_can(
         ]
         return tuple([*supers, *free] if rules.allow_everyone else supers)
     everyones = [each for side in held for each in side.get(WILDCARD_PRINCIPAL, ())]
-    found: list[Holder] = []
+    found: list[AllowedPrincipal] = []
     for principal in sorted({WILDCARD_PRINCIPAL}.union(*held)):
         own = [each for side in held for each in side.get(principal, ())]
         found += _holders(
@@ -51,18 +52,22 @@ def who_can(
     return tuple(supers + [each for each in found if not rules.is_super(each.principal)])
 
 
-def _holders(principal: str, operation: str, bindings: Collection[AclBinding]) -> Iterator[Holder]:
+def _holders(
+    principal: str, operation: str, bindings: Collection[AclBinding]
+) -> Iterator[AllowedPrincipal]:
     general = decide_access(bindings, WILDCARD_HOST, operation)
     if general.is_allowed and general.acl:
-        yield Holder(principal, WILDCARD_HOST, describe_binding(general.acl))
+        yield AllowedPrincipal(principal, WILDCARD_HOST, describe_binding(general.acl))
     for host in sorted({each.host for each in bindings} - {WILDCARD_HOST}):
         special = decide_access(bindings, host, operation)
         if special.is_allowed is general.is_allowed:
             continue
         if special.is_allowed and special.acl:
-            yield Holder(principal, host, describe_binding(special.acl))
+            yield AllowedPrincipal(principal, host, describe_binding(special.acl))
         elif special.acl:
-            yield Holder(principal, host, f"not from there: {describe_binding(special.acl)}")
+            yield AllowedPrincipal(
+                principal, host, f"not from there: {describe_binding(special.acl)}"
+            )
 
 
 def describe_binding(binding: AclBinding) -> str:
@@ -80,13 +85,13 @@ def holdings(
     bindings: Collection[AclBinding],
     rules: AuthorizerRules,
     names: Mapping[str, Collection[str]],
-) -> tuple[Holding, ...]:
+) -> tuple[PrincipalPermission, ...]:
     """List what a principal may do, by pattern; empty for a super user, who may do all."""
     if rules.is_super(principal):
         return ()
     mine = [each for each in bindings if each.principal in {principal, WILDCARD_PRINCIPAL}]
     acls = AclIndex(mine, rules)
-    found: list[Holding] = []
+    found: list[PrincipalPermission] = []
     for sort in sorted({each.resource_type for each in mine} & OPERATIONS.keys()):
         patterns = NamePatterns.from_pairs(
             (each.resource_name, each.pattern_type == "PREFIXED")
@@ -97,7 +102,7 @@ def holdings(
         for region in patterns.regions("*", is_prefix=False):
             existing = census.count(region) if sort in names else None
             for host, operations in _operations_by_host(acls, principal, sort, region).items():
-                found.append(Holding(sort, region.pattern, host, operations, existing))
+                found.append(PrincipalPermission(sort, region.pattern, host, operations, existing))
     return tuple(found)
 
 

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
 
 WILDCARD_PRINCIPAL = "User:*"
 """The principal of an ACL that speaks of everybody, whatever their type."""

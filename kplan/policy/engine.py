@@ -5,18 +5,18 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import combinations
 
-from kplan.kinds.secrecy import without_secrets
+from kplan.kinds.secret import redact_refusal
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Change
 from kplan.model.policy import (
-    Effect,
     Finding,
     Level,
     Policy,
-    PolicyHead,
+    PolicyHeader,
     Question,
-    Standing,
+    RuleEffect,
     Violation,
+    ViolationStatus,
 )
 from kplan.model.refusal import Refusal
 from kplan.policy.codes import POLICY_SUMMARIES
@@ -52,7 +52,7 @@ def evaluate_changes(
             for question in questions(change, setting)
             for each in evaluate_question(question, asked, terms)
         ]
-        if any(each.standing is Standing.REFUSED for each in said):
+        if any(each.standing is ViolationStatus.REFUSED for each in said):
             setting.cluster.so_far = before
         found += said
     return tuple(found)
@@ -60,7 +60,7 @@ def evaluate_changes(
 
 def sort_policies(policies: Sequence[Policy]) -> list[Policy]:
     """Sort by `order`, and else keep the order in which they were found."""
-    return sorted(policies, key=lambda each: each.head.order)
+    return sorted(policies, key=lambda each: each.header.order)
 
 
 def evaluate_question(
@@ -68,31 +68,31 @@ def evaluate_question(
 ) -> Iterator[Violation]:
     """Ask the policies that decide the operation on this kind."""
     for policy in policies:
-        if policy.head.decides(question.operation, question.kind):
-            for finding in policy.findings(question):
-                yield _violation(question, policy.head, finding, terms)
+        if policy.header.applies_to(question.operation, question.kind):
+            for finding in policy.evaluate(question):
+                yield _violation(question, policy.header, finding, terms)
 
 
 def expired_waivers(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
     """Tell of waivers whose time is over; what they let through is refused again."""
     for policy in policies:
-        for waiver in policy.head.waivers:
+        for waiver in policy.header.waivers:
             if waiver.is_expired(today):
                 yield Diagnostic(
                     "KP325",
                     Severity.WARNING,
                     POLICY_SUMMARIES["KP325"],
-                    f"The waiver of policy {policy.head.name} for {', '.join(waiver.applies_to)} "
+                    f"The waiver of policy {policy.header.name} for {', '.join(waiver.applies_to)} "
                     f"({waiver.owner}: {waiver.reason}) ended with {waiver.until.isoformat()}.",
                     f"Take it out, or let {waiver.owner} renew it.",
-                    subject=waiver.place,
+                    subject=waiver.declared_at,
                 )
 
 
 def order_conflicts(policies: Sequence[Policy]) -> Iterator[Diagnostic]:
     """Find policies of two sources that decide the same and do not say who is first (K201-22)."""
     told: set[tuple[str, str]] = set()
-    for one, other in combinations([each.head for each in policies], 2):
+    for one, other in combinations([each.header for each in policies], 2):
         if one.name == other.name:
             yield _name_conflict(other, f'There are two policies "{one.name}".', one)
         pair = (one.source, other.source)
@@ -108,14 +108,14 @@ def order_conflicts(policies: Sequence[Policy]) -> Iterator[Diagnostic]:
                 f"({other.source or 'the configuration'}) both decide {same}, and nothing says "
                 "which of them is asked first.",
                 "Give the policies of one of them another order: order = 10",
-                subject=other.place,
-                related=((one.name, one.place),) if one.place else (),
+                subject=other.declared_at,
+                related=((one.name, one.declared_at),) if one.declared_at else (),
             )
 
 
 def unused_overrides(policies: Iterable[Policy], terms: EvaluationOptions) -> Iterator[Diagnostic]:
     """Find overrides of what is no policy, or none that may be overridden."""
-    heads = {each.head.name: each.head for each in policies}
+    heads = {each.header.name: each.header for each in policies}
     for name in sorted(terms.overrides):
         head = heads.get(name)
         if head is not None and head.level is Level.SOFT:
@@ -127,31 +127,31 @@ def unused_overrides(policies: Iterable[Policy], terms: EvaluationOptions) -> It
             POLICY_SUMMARIES["KP330"],
             f"{name} cannot be overridden: {why}.",
             "kplan policy list shows the policies with their levels; only soft ones give way.",
-            subject=head.place if head else None,
+            subject=head.declared_at if head else None,
         )
 
 
-def _common_decision(one: PolicyHead, other: PolicyHead) -> str:
+def _common_decision(one: PolicyHeader, other: PolicyHeader) -> str:
     operations = sorted(one.operations & other.operations)
     kinds = one.kinds & other.kinds if one.kinds and other.kinds else one.kinds | other.kinds
     is_same = bool(operations) and (bool(kinds) or not (one.kinds and other.kinds))
     return f"{operations[0]} of {min(kinds, default='every kind')}" if is_same else ""
 
 
-def _name_conflict(head: PolicyHead, told: str, other: PolicyHead) -> Diagnostic:
+def _name_conflict(head: PolicyHeader, told: str, other: PolicyHeader) -> Diagnostic:
     return Diagnostic(
         "KP327",
         Severity.ERROR,
         POLICY_SUMMARIES["KP327"],
         told,
         "Rename one of them: waivers and overrides go by the name.",
-        subject=head.place,
-        related=(("the first", other.place),) if other.place else (),
+        subject=head.declared_at,
+        related=(("the first", other.declared_at),) if other.declared_at else (),
     )
 
 
 def _violation(
-    question: Question, head: PolicyHead, finding: Finding, terms: EvaluationOptions
+    question: Question, head: PolicyHeader, finding: Finding, terms: EvaluationOptions
 ) -> Violation:
     standing, reason = _standing(question, head, finding, terms)
     return Violation(
@@ -169,43 +169,46 @@ def _violation(
 
 
 def _standing(
-    question: Question, head: PolicyHead, finding: Finding, terms: EvaluationOptions
-) -> tuple[Standing, str]:
-    if finding.effect is not Effect.DENY:
-        return Standing.TOLD, ""
+    question: Question, head: PolicyHeader, finding: Finding, terms: EvaluationOptions
+) -> tuple[ViolationStatus, str]:
+    if finding.effect is not RuleEffect.DENY:
+        return ViolationStatus.REPORTED, ""
     for waiver in head.waivers:
         if waiver.covers(question.identity, question.address, terms.today):
             until = waiver.until.isoformat()
-            return Standing.WAIVED, f"waived by {waiver.owner} until {until}: {waiver.reason}"
+            return (
+                ViolationStatus.WAIVED,
+                f"waived by {waiver.owner} until {until}: {waiver.reason}",
+            )
     if head.level is Level.ADVISORY:
-        return Standing.TOLD, ""
+        return ViolationStatus.REPORTED, ""
     if head.level is Level.SOFT and (why := terms.overrides.get(head.name)):
-        return Standing.OVERRIDDEN, f"overridden: {why}"
-    return Standing.REFUSED, ""
+        return ViolationStatus.OVERRIDDEN, f"overridden: {why}"
+    return ViolationStatus.REFUSED, ""
 
 
-def _code(finding: Finding, standing: Standing) -> str:
-    if finding.effect is Effect.WARN:
+def _code(finding: Finding, standing: ViolationStatus) -> str:
+    if finding.effect is RuleEffect.WARN:
         return "KP321"
-    if finding.effect is Effect.ADVISE:
+    if finding.effect is RuleEffect.ADVISE:
         return "KP333"
-    if finding.is_failure and standing is Standing.REFUSED:
+    if finding.is_failure and standing is ViolationStatus.REFUSED:
         return "KP326"
     return {
-        Standing.REFUSED: "KP320",
-        Standing.OVERRIDDEN: "KP323",
-        Standing.WAIVED: "KP324",
-        Standing.TOLD: "KP322",
+        ViolationStatus.REFUSED: "KP320",
+        ViolationStatus.OVERRIDDEN: "KP323",
+        ViolationStatus.WAIVED: "KP324",
+        ViolationStatus.REPORTED: "KP322",
     }[standing]
 
 
 def _diagnostic(
-    question: Question, head: PolicyHead, finding: Finding, came_of: tuple[Standing, str]
+    question: Question, head: PolicyHeader, finding: Finding, came_of: tuple[ViolationStatus, str]
 ) -> Diagnostic:
     """Tell a finding at the line of the policy, with the line of the resource beside it."""
     standing, reason = came_of
     code = _code(finding, standing)
-    place = finding.subject or head.place
+    place = finding.subject or head.declared_at
     at = question.declared_at
     what = f"{question.operation.replace('_', ' ')} of {question.identity}"
     told = f"{what}: {finding.message.strip()}\n\nPolicy {head.name}"
@@ -214,10 +217,10 @@ def _diagnostic(
         told += f" It was {reason}"
     return Diagnostic(
         code,
-        Severity.ERROR if standing is Standing.REFUSED else Severity.WARNING,
+        Severity.ERROR if standing is ViolationStatus.REFUSED else Severity.WARNING,
         POLICY_SUMMARIES[code],
         told,
-        finding.fix or _override_hint(head, standing),
+        finding.hint or _override_hint(head, standing),
         question.address,
         at or place,
         related=(("the policy", place),) if at and place else (),
@@ -225,8 +228,8 @@ def _diagnostic(
     )
 
 
-def _override_hint(head: PolicyHead, standing: Standing) -> str:
-    if standing is Standing.REFUSED and head.level is Level.SOFT:
+def _override_hint(head: PolicyHeader, standing: ViolationStatus) -> str:
+    if standing is ViolationStatus.REFUSED and head.level is Level.SOFT:
         return f"Change it, or say why it must be: -override '{head.name}=REASON'"
     return ""
 
@@ -237,7 +240,7 @@ def _redact_violation(violation: Violation, change: Change) -> Violation:
         return violation
 
     def clean(text: str) -> str:
-        return without_secrets(Refusal("POLICY_VIOLATION", 44, text), change).message
+        return redact_refusal(Refusal("POLICY_VIOLATION", 44, text), change).message
 
     told = violation.diagnostic
     return replace(

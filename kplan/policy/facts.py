@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kplan.cluster.placement import placed
-from kplan.cluster.specs import Assignment
-from kplan.kinds.schema import document, schema_fields
+from kplan.cluster.request import Assignment
+from kplan.cluster.topic import place_replicas
+from kplan.kinds.schema import schema_fields, to_document
 from kplan.kinds.topic_value import Topic
-from kplan.model.policy import Unknowable
+from kplan.model.policy import UnknownFactError
 from kplan.model.snapshot import Broker, Snapshot
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state"})
@@ -29,7 +29,7 @@ def object_facts(
     if value is None:
         return None
     found: dict[str, object] = {
-        **document(value),
+        **to_document(value),
         **{each.name: None for each in schema_fields(type(value)) if each.attribute.is_sensitive},
     }
     if isinstance(value, Topic):
@@ -63,7 +63,7 @@ def _generated_assignment(
     copies = factor if factor is not None else len(held[0]) if held else None
     if copies is None or not 0 < copies <= len(brokers):
         return held  # not known, or more than there are brokers: these will say so
-    more = placed(tuple(brokers), max(0, wanted - len(held)), copies, len(held))
+    more = place_replicas(tuple(brokers), max(0, wanted - len(held)), copies, len(held))
     return (*held, *more)
 
 
@@ -166,9 +166,9 @@ class ClusterFacts(Mapping[str, object]):
     def _check_read(self, kind: str) -> None:
         if kind in self._snapshot.unread:
             why = self._snapshot.unread[kind].rstrip(".")
-            raise Unknowable(f"{kind} objects could not be read: {why}.")
+            raise UnknownFactError(f"{kind} objects could not be read: {why}.")
         if kind not in self._snapshot.readings:
-            raise Unknowable(f"No {kind} is declared or owned here, so none was read.")
+            raise UnknownFactError(f"No {kind} is declared or owned here, so none was read.")
 
 
 def _snapshot_totals(snapshot: Snapshot) -> Totals:

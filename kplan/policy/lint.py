@@ -5,11 +5,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from kplan.cluster.specs import AclBinding
-from kplan.kinds.acl import AclKind, acl_of
+from kplan.cluster.request import AclBinding
+from kplan.kinds.acl import AclKind, acl_from_binding
 from kplan.model.address import Address
-from kplan.model.diagnostic import Diagnostic, Severity, in_order
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange, sort_diagnostics
 from kplan.policy.access_query import describe_binding
 from kplan.policy.access_region import SortedNames
 from kplan.policy.authorizer import WILDCARD_HOST, WILDCARD_PRINCIPAL, AclIndex, grants
@@ -51,13 +50,13 @@ def lint_acls(estate: AclInventory) -> tuple[Diagnostic, ...]:
     if estate.topics is not None:
         found += _acls_without_topic(estate, estate.topics)
         found += _topics_without_access(estate, estate.topics)
-    return in_order(found)
+    return sort_diagnostics(found)
 
 
 def _lint_acl(estate: AclInventory, acl: AclBinding) -> Iterator[Diagnostic]:
     """Find what is odd about an ACL whatever else there is."""
     if acl not in estate.declarations:  # what is declared is told of when it is checked
-        for problem in AclKind().check(acl_of(acl)):
+        for problem in AclKind().check(acl_from_binding(acl)):
             yield _warning(estate, acl, "KP401", problem.detail, problem.hint)
     if acl.resource_name.endswith("*") and acl.resource_name != "*":
         kind = "prefix" if acl.pattern_type == "PREFIXED" else "literal name"

@@ -12,9 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from kplan.kinds import KINDS
-from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.policy import Effect, Finding, Level, Operation, Policy, PolicyHead, Question
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
+from kplan.model.policy import Finding, Level, Operation, Policy, PolicyHeader, Question, RuleEffect
 from kplan.policy.codes import POLICY_SUMMARIES
 from kplan.policy.legacy import LEGACY_METHODS, LegacyPolicyAdapter
 from kplan.policy.request import ClusterState, build_request
@@ -44,11 +43,11 @@ class LoadedPolicies:
 class PythonPolicy:
     """An instance of a policy class. What it raises is its refusal, and its text what is told."""
 
-    head: PolicyHead
+    header: PolicyHeader
     instance: Any
     methods: Mapping[tuple[Operation, str], str]
 
-    def findings(self, question: Question) -> Iterator[Finding]:
+    def evaluate(self, question: Question) -> Iterator[Finding]:
         """Call the method for the operation, if the class has one."""
         name = self.methods.get((question.operation, question.kind))
         if name is None:
@@ -56,7 +55,7 @@ class PythonPolicy:
         try:
             getattr(self.instance, name)(build_request(question), ClusterState(question.cluster))
         except _POLICY_ERRORS as raised:
-            yield _finding(raised, self.head)
+            yield _finding(raised, self.header)
 
     def close(self) -> None:
         """Let the policy free what it holds; what goes wrong then concerns nobody any more."""
@@ -189,14 +188,14 @@ def _create_policy(
 def _policy(instance: Any, file: Path, source: str) -> PythonPolicy:  # noqa: ANN401 - anybody's class
     methods = _methods(instance)
     line = _first_line(instance)
-    head = PolicyHead(
+    head = PolicyHeader(
         str(getattr(instance, "name", "") or type(instance).__name__),
         frozenset(operation for operation, _ in methods),
         frozenset(kind for _, kind in methods),
         Level(getattr(instance, "level", Level.HARD)),
         int(getattr(instance, "order", 0)),
         source=source,
-        place=SourceRange(str(file), line, 1, line, 1),
+        declared_at=SourceRange(str(file), line, 1, line, 1),
         description=(type(instance).__doc__ or "").strip().partition("\n")[0],
     )
     return PythonPolicy(head, instance, methods)
@@ -238,14 +237,14 @@ def _first_line(instance: Any) -> int:  # noqa: ANN401 - as above
     return min((code.co_firstlineno for code in codes if code is not None), default=1)
 
 
-def _finding(raised: BaseException, head: PolicyHead) -> Finding:
-    file = head.place.file if head.place else ""
+def _finding(raised: BaseException, head: PolicyHeader) -> Finding:
+    file = head.declared_at.file if head.declared_at else ""
     is_meant = type(raised).__name__.endswith("PolicyViolation") or isinstance(
         raised, ValueError | AssertionError
     )
     text = str(raised) if is_meant and str(raised) else _exception_text(raised)
     return Finding(
-        Effect.DENY, text, subject=_exception_place(raised, file), is_failure=not is_meant
+        RuleEffect.DENY, text, subject=_exception_place(raised, file), is_failure=not is_meant
     )
 
 

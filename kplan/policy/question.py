@@ -7,7 +7,7 @@ from kplan.kinds.base import ResourceKind
 from kplan.model.plan import Action, Change
 from kplan.model.policy import Operation, Question
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Live, Snapshot
+from kplan.model.snapshot import LiveObject, Snapshot
 from kplan.policy.facts import ClusterFacts, object_facts
 
 
@@ -25,7 +25,7 @@ class QuestionContext:
         """Give a kind by its name."""
         return next(each for each in self.kinds if each.name == name)
 
-    def live(self, kind: str, identity: Identity) -> Live | None:
+    def live(self, kind: str, identity: Identity) -> LiveObject | None:
         """Give a live object, as far as its kind was read."""
         reading = self.snapshot.readings.get(kind)
         return None if reading is None else reading.objects.get(identity)

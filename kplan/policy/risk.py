@@ -7,8 +7,8 @@ from kplan.kinds.acl import Acl
 from kplan.kinds.broker_config import BrokerConfig
 from kplan.kinds.feature import Feature
 from kplan.kinds.quota import Quota
-from kplan.kinds.scram import Credential
-from kplan.kinds.topic_layout import moves
+from kplan.kinds.scram import ScramCredential
+from kplan.kinds.topic_layout import replica_moves
 from kplan.kinds.topic_value import Topic
 from kplan.model.plan import Action, AttributeChange, Change, Plan, Risk
 
@@ -24,7 +24,7 @@ def setting_findings(change: Change) -> Iterator[Finding]:
             yield from _broker_findings(change)
         case Feature():
             yield Risk.REVIEW, "KP2431 not every level of a feature can be left again"
-        case Credential() as credential:
+        case ScramCredential() as credential:
             yield from _credential_findings(change, credential)
         case _:
             pass
@@ -41,7 +41,7 @@ def _quota_findings(change: Change, quota: Quota) -> Iterator[Finding]:
                 yield Risk.REVIEW, f"KP2403 {each.path[1]} tightens: clients may be throttled"
 
 
-def _credential_findings(change: Change, credential: Credential) -> Iterator[Finding]:
+def _credential_findings(change: Change, credential: ScramCredential) -> Iterator[Finding]:
     if change.action in {Action.DELETE, Action.REPLACE}:
         yield Risk.REVIEW, f"KP2411 {credential.username} cannot log in with it any more"
     elif change.action is Action.UPDATE:
@@ -85,7 +85,7 @@ def _adds_replica(change: Change) -> bool:
     stands = dict(enumerate(before.replica_assignment or ()))
     return any(
         set(replicas) - set(stands.get(number, ()))
-        for number, replicas in moves(before, after).items()
+        for number, replicas in replica_moves(before, after).items()
     )
 
 
@@ -107,7 +107,7 @@ _RISK_ORDER = (Risk.SAFE, Risk.UNKNOWN, Risk.REVIEW, Risk.DANGEROUS)
 
 def add_risks(plan: Plan) -> Plan:
     """Give every change of the plan its risk class and the notes that explain it."""
-    return plan.with_each(_add_risk)
+    return plan.map_changes(_add_risk)
 
 
 def _add_risk(change: Change) -> Change:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from kplan.model.source import SourceRange
-from kplan.model.testing import Grade
+from kplan.model.diagnostic import SourceRange
+from kplan.model.test_result import RunStatus
 from kplan.report.document import Document
 
 NOTHING = Document(())
@@ -45,7 +45,7 @@ class Case:
 
     name: str
     group: str
-    grade: Grade
+    grade: RunStatus
     said: str = ""
     findings: tuple[Finding, ...] = ()
     elapsed_s: float = 0.0

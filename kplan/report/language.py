@@ -6,8 +6,8 @@ from datetime import date
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import Attribute
 from kplan.model.graph import Graph
-from kplan.model.policy import PolicyHead
-from kplan.model.testing import Grade, RunResult
+from kplan.model.policy import PolicyHeader
+from kplan.model.test_result import RunResult, RunStatus
 from kplan.report.documents import json_schema, policies, schema, tests
 from kplan.report.documents.json_schema import Shape
 from kplan.report.formats.dot import dot
@@ -45,17 +45,17 @@ def graph_mermaid(graph: Graph) -> str:
     return mermaid(graph)
 
 
-def policy_list_text(heads: Sequence[PolicyHead], today: date, look: Look) -> str:
+def policy_list_text(heads: Sequence[PolicyHeader], today: date, look: Look) -> str:
     """List policies, with who is excepted from them as of today."""
     return text(policies.policy_list(heads, today), look)
 
 
-def policy_list_json(heads: Sequence[PolicyHead], today: date) -> str:
+def policy_list_json(heads: Sequence[PolicyHeader], today: date) -> str:
     """Write policies as a JSON list."""
     return json_text(policies.policy_list_data(heads, today))
 
 
-def result_file_line(path: str, grade: Grade | None, look: Look) -> str:
+def result_file_line(path: str, grade: RunStatus | None, look: Look) -> str:
     """Say how far a test file is; without a grade it has just begun."""
     return line_text(tests.file_words(path, grade), look)
 
@@ -75,7 +75,7 @@ def result_abstract_json(names: Mapping[str, Sequence[str]], at: str) -> str:
     return json_line(tests.abstract_message(names, at))
 
 
-def result_file_json(path: str, grade: Grade | None, at: str) -> str:
+def result_file_json(path: str, grade: RunStatus | None, at: str) -> str:
     """Write the message that a file begins, or what became of it."""
     return json_line(tests.file_message(path, grade, at))
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import cast
 
 from kplan.model.plan import Plan
-from kplan.model.tables import Figures
+from kplan.model.table import Figures
 from kplan.report.data import Data
 from kplan.report.document import Document
 from kplan.report.documents import access, figures, gauges, impacts, policies

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from kplan.model.diagnostic import Diagnostic, has_errors
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan
 from kplan.report.document import Document
 from kplan.report.documents import cases, drift, gauges, stream
@@ -30,7 +30,7 @@ def plan_report(plan: Plan, sources: Sources, at: str, *, group_acls: bool = Tru
     def document() -> Document:
         told = plan_document(plan, group_acls=group_acls)
         first, *rest = told.blocks
-        return replace(told, blocks=(first, *problems(plan.problems, sources), *rest))
+        return replace(told, blocks=(first, *problems(plan.all_diagnostics, sources), *rest))
 
     return Report(
         document,
@@ -39,7 +39,7 @@ def plan_report(plan: Plan, sources: Sources, at: str, *, group_acls: bool = Tru
         lambda: (
             stream.version_message(at),
             *stream.plan_messages(plan, at),
-            *_messages(plan.problems, sources, at),
+            *_messages(plan.all_diagnostics, sources, at),
         ),
         _counts(plan.count),
         lambda: gauges.plan_gauges(plan, at),
@@ -50,11 +50,11 @@ def apply_report(
     plan: Plan, outcomes: Sequence[Outcome], sources: Sources, at: str, again: str
 ) -> Report:
     """Report what became of a plan; `again` is the command that goes on after an incomplete one."""
-    done = [each.change for each in outcomes if each.status is Status.APPLIED]
+    done = [each.change for each in outcomes if each.status is OutcomeStatus.APPLIED]
 
     def document() -> Document:
-        told = outcomes_document(outcomes, again, plan.imported)
-        found = tuple(problems(plan.problems, sources))
+        told = outcomes_document(outcomes, again, plan.import_count)
+        found = tuple(problems(plan.all_diagnostics, sources))
         counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in tallies(done))
         *blocks, totals = told.blocks
         blocks = [*found, *blocks, *done_rows(outcomes), totals]

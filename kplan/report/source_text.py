@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import SourceRange
 from kplan.report.document import Snippet
 
 _BLOCK = re.compile(

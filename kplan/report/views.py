@@ -8,12 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.history import Differences, Version
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Change, Plan
-from kplan.model.standing import Standing
-from kplan.model.state import OutputValue, Owned, State
-from kplan.model.tables import Figures
+from kplan.model.state import ObjectStatus, OutputValue, OwnedObject, State, StateDiff, StateVersion
+from kplan.model.table import Figures
 from kplan.report.data import as_data
 from kplan.report.documents import drift, figures, owned, states, stream
 from kplan.report.documents.diagnostics import diagnostics_document
@@ -128,17 +126,17 @@ def drift_line(changes: Sequence[Change], coverage: Coverage) -> str:
     return json_line(drift.drift_data(changes, coverage))
 
 
-def state_list_text(objects: Sequence[Owned], look: Look = PLAIN) -> str:
+def state_list_text(objects: Sequence[OwnedObject], look: Look = PLAIN) -> str:
     """List the addresses of owned objects, one a line."""
     return text(owned.owned_list(objects), look)
 
 
-def state_show_text(objects: Sequence[Owned], look: Look) -> str:
+def state_show_text(objects: Sequence[OwnedObject], look: Look) -> str:
     """Show owned objects in HCL, as last applied."""
     return text(owned.owned_objects(objects), look)
 
 
-def owned_json(objects: Sequence[Owned]) -> str:
+def owned_json(objects: Sequence[OwnedObject]) -> str:
     """Write owned objects as a JSON list."""
     return json_text(owned.owned_data(objects))
 
@@ -148,43 +146,43 @@ def state_json(state: State) -> str:
     return json_text(owned.state_data(state))
 
 
-def history_text(versions: Sequence[Version], look: Look) -> str:
+def history_text(versions: Sequence[StateVersion], look: Look) -> str:
     """List states, newest first."""
     return text(states.history_document(versions), look)
 
 
-def history_json(versions: Sequence[Version]) -> str:
+def history_json(versions: Sequence[StateVersion]) -> str:
     """Write states as a JSON list, oldest first."""
     return json_text(states.history_data(versions))
 
 
-def replaced_text(state: State, found: Differences, look: Look, *, is_done: bool = True) -> str:
+def replaced_text(state: State, found: StateDiff, look: Look, *, is_done: bool = True) -> str:
     """Tell what a state put in the place of another changes in ownership."""
     return text(states.replaced_document(state, found, is_done=is_done), look)
 
 
 def standings_text(
-    state: State, standings: Mapping[Address, Standing], look: Look, *, has_journal: bool
+    state: State, standings: Mapping[Address, ObjectStatus], look: Look, *, has_journal: bool
 ) -> str:
     """Show which owned objects are not as last applied; `has_journal`: one apply did not end."""
     return text(states.standings_document(state, standings, has_journal=has_journal), look)
 
 
 def standings_json(
-    state: State, standings: Mapping[Address, Standing], *, has_journal: bool
+    state: State, standings: Mapping[Address, ObjectStatus], *, has_journal: bool
 ) -> str:
     """Write how every owned object stands as one JSON document."""
     return json_text(states.standings_data(state, standings, has_journal=has_journal))
 
 
 def adoption_text(
-    adopted: Sequence[Owned], absent: Sequence[Address], notes: Sequence[str], look: Look
+    adopted: Sequence[OwnedObject], absent: Sequence[Address], notes: Sequence[str], look: Look
 ) -> str:
     """Show what a state would come to own, and what is declared and was not found."""
     return text(states.adoption_document(adopted, absent, notes), look)
 
 
-def imported_text(owned: Sequence[Owned], notes: Sequence[str], look: Look) -> str:
+def imported_text(owned: Sequence[OwnedObject], notes: Sequence[str], look: Look) -> str:
     """Count what was taken over, per kind, with what is to be said about it."""
     return text(states.imported_document(owned, notes), look)
 

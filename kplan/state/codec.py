@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
-from kplan.kinds.schema import stored_document
+from kplan.kinds.schema import to_stored_document
 from kplan.model.address import Address
-from kplan.model.errors import StateCorrupt, StateError
+from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.resource import Identity
-from kplan.model.state import AppliedPlan, OutputValue, Owned, State
+from kplan.model.state import AppliedPlan, OutputValue, OwnedObject, State
 from kplan.state.sealed import is_sealed, seal
 from kplan.state.values import has_kind, value_from
 
@@ -123,7 +123,7 @@ def decode_heading(data: bytes) -> Heading:
         return _heading(document)
 
 
-def owned_document(owned: Owned) -> dict[str, object]:
+def owned_document(owned: OwnedObject) -> dict[str, object]:
     """Write one owned object."""
     kind = owned.address.kind
     return {
@@ -131,7 +131,7 @@ def owned_document(owned: Owned) -> dict[str, object]:
         "kind": kind,
         "identity": owned.identity,
         "uid": owned.uid,
-        "value": stored_document(owned.value),
+        "value": to_stored_document(owned.value),
         "protected": owned.is_protected,
         "pending": owned.is_pending,
         "declared_at": owned.declared_at,
@@ -139,7 +139,7 @@ def owned_document(owned: Owned) -> dict[str, object]:
     }
 
 
-def owned_from(found: Json) -> Owned:
+def owned_from(found: Json) -> OwnedObject:
     """Read what `owned_document` wrote.
 
     Raises:
@@ -147,7 +147,7 @@ def owned_from(found: Json) -> Owned:
         ValueError: the address is none.
 
     """
-    return Owned(
+    return OwnedObject(
         address=Address.parse(found["address"]),
         identity=Identity(found["identity"]),
         value=value_from(found["kind"], found["value"]),
@@ -165,14 +165,14 @@ def _complaining() -> Iterator[None]:
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as failure:
-        raise StateCorrupt(f"It lacks or misplaces something: {failure}.") from failure
+        raise StateCorruptError(f"It lacks or misplaces something: {failure}.") from failure
 
 
 def _opened(data: bytes) -> Json:
     if not data.strip():
-        raise StateCorrupt("It is empty.")
+        raise StateCorruptError("It is empty.")
     if data.startswith(_CONFLICT) or b"\n" + _CONFLICT in data:
-        raise StateCorrupt(
+        raise StateCorruptError(
             "It holds both sides of a git merge.",
             "Take one side (git checkout --ours or --theirs); kplan state rebuild then finds what "
             "the other side made.",
@@ -180,16 +180,16 @@ def _opened(data: bytes) -> Json:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError) as failure:
-        raise StateCorrupt(f"It is cut or damaged; it is no JSON: {failure}.") from failure
+        raise StateCorruptError(f"It is cut or damaged; it is no JSON: {failure}.") from failure
     if not isinstance(found, dict) or not isinstance(found.get("format"), int):
-        raise StateCorrupt(_foreign(found))
+        raise StateCorruptError(_foreign(found))
     if found["format"] > FORMAT:
-        raise StateCorrupt(
+        raise StateCorruptError(
             f"Its format is {found['format']}; this version of kplan reads formats up to {FORMAT}.",
             f"Use {_writer(found)} or later.",
         )
     if not is_sealed(data):
-        raise StateCorrupt("Its checksum is wrong: it was changed after kplan wrote it.")
+        raise StateCorruptError("Its checksum is wrong: it was changed after kplan wrote it.")
     if "moved_to" in found:
         raise moved(str(found["moved_to"]))
     return cast("Json", found)

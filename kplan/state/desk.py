@@ -3,8 +3,8 @@
 import threading
 from collections.abc import Callable
 
-from kplan.cluster.records import Records, Unsettled
-from kplan.model.errors import StateError, StateLocked
+from kplan.cluster.records import Records, UncertainWriteError
+from kplan.model.errors import StateError, StateLockedError
 from kplan.state.record_documents import Changes, View
 
 _TRIES = 5
@@ -24,12 +24,12 @@ class Desk:
     @property
     def place(self) -> str:
         """Where the records are."""
-        return str(self._records.shelf)
+        return str(self._records.state_topic)
 
     def glance(self) -> View | None:
         """Give what is known to be written; None where there is no place for records yet."""
         with self._turn:
-            return self._records.glance()
+            return self._records.peek()
 
     def read(self) -> View | None:
         """Give all that was written before the call; None as `glance`."""
@@ -64,14 +64,14 @@ class Desk:
                 return
             try:
                 self._records.write(changes)
-            except Unsettled as failure:
+            except UncertainWriteError as failure:
                 reason = str(failure)
                 if self._holds(changes):
                     return
                 continue
             self._view = _changed(view, changes)
             return
-        raise StateLocked(
+        raise StateLockedError(
             f"Another run keeps writing to {self.place}, or it cannot be written: {reason}.",
             "See who holds the lock: kplan lock status",
         )

@@ -4,8 +4,8 @@ import shlex
 import shutil
 from pathlib import Path
 
-from kplan.model.errors import StalePlan, StateCorrupt, StateError, WrongCluster
-from kplan.model.plan import BasedOn
+from kplan.model.errors import StalePlanError, StateCorruptError, StateError, WrongClusterError
+from kplan.model.plan import PlanBasis
 from kplan.model.state import State
 from kplan.model.version import VERSION
 from kplan.state.atomic import real_path, write_atomically
@@ -51,8 +51,8 @@ def read_document(path: Path) -> tuple[bytes, State] | None:
         return None
     try:
         return data, decode_state(data)
-    except StateCorrupt as fault:
-        raise StateCorrupt(f"{path}: {fault.detail}", fault.hint or _way_back(path)) from fault
+    except StateCorruptError as fault:
+        raise StateCorruptError(f"{path}: {fault.detail}", fault.hint or _way_back(path)) from fault
     except StateError as fault:
         raise StateError(f"{path}: {fault.detail}", fault.hint) from fault
 
@@ -157,17 +157,17 @@ def check_same_cluster(state: State, cluster_id: str, provider: str = "") -> Non
         WrongCluster: it is about another one.
 
     """
-    known = state.cluster_of(provider)
+    known = state.cluster_id_of(provider)
     if known and known != cluster_id:
         where = f"bootstrap address of kafka.{provider}" if provider else "bootstrap address"
-        raise WrongCluster(
+        raise WrongClusterError(
             f"The state belongs to cluster {known}; {cluster_id or 'one without an id'} "
             f"answers at the {where}.",
             "Check the bootstrap address, or use the state of that cluster.",
         )
 
 
-def check_same_state(state: State, based_on: BasedOn) -> None:
+def check_same_state(state: State, based_on: PlanBasis) -> None:
     """Check that the plan was made from exactly this state.
 
     Raises:
@@ -176,12 +176,12 @@ def check_same_state(state: State, based_on: BasedOn) -> None:
 
     """
     if state.lineage != based_on.lineage:
-        raise StalePlan(
+        raise StalePlanError(
             f"The plan was made from the state {based_on.lineage}; this is {state.lineage}.",
             "Apply the plan with the state it was made from, or plan again.",
         )
     if state.serial != based_on.serial:
-        raise StalePlan(
+        raise StalePlanError(
             f"The plan was made from serial {based_on.serial} of the state, which is at serial "
             f"{state.serial} now.",
             "Plan again.",
@@ -223,7 +223,7 @@ def _read(path: Path) -> bytes | None:
 def _backup_name(path: Path, previous: bytes, heading: Heading) -> str:
     try:
         found = decode_heading(previous)
-    except StateCorrupt:
+    except StateCorruptError:
         return "damaged"
     check_follows(found, heading, str(path))
     return str(found.serial)

@@ -5,9 +5,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from kplan.model.history import Version
 from kplan.model.plan import Plan
-from kplan.model.state import State
+from kplan.model.state import State, StateVersion
 from kplan.state import file, history, lock
 from kplan.state.codec import decode_heading
 from kplan.state.holder import Holder
@@ -94,7 +93,7 @@ class FileStore:
         """Remove the journal beside the file."""
         discard_journal(self.path)
 
-    def history(self) -> tuple[Version, ...]:
+    def history(self) -> tuple[StateVersion, ...]:
         """List the backups, and the file."""
         return history.history(self.path)
 

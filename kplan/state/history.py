@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kplan.model.errors import StateCorrupt, StateError
-from kplan.model.history import Version, differences
-from kplan.model.state import State
+from kplan.model.errors import StateCorruptError, StateError
+from kplan.model.state import State, StateVersion, diff_owned
 from kplan.state.atomic import real_path
 from kplan.state.backup import backups
 from kplan.state.codec import decode_state
 
 
-def history(path: Path) -> tuple[Version, ...]:
+def history(path: Path) -> tuple[StateVersion, ...]:
     """List the backups of the state at `path` and the state itself, oldest first."""
     return tuple(_versions(path))
 
@@ -41,7 +40,7 @@ def newest_serial(path: Path) -> int:
     return max([*numbers, current])
 
 
-def _versions(path: Path) -> Iterator[Version]:
+def _versions(path: Path) -> Iterator[StateVersion]:
     previous: State | None = None
     current = [real_path(path)] if path.exists() else []
     for file in [*backups(path), *current]:
@@ -50,15 +49,17 @@ def _versions(path: Path) -> Iterator[Version]:
         try:
             state = _read(file)
         except StateError as fault:
-            yield Version(str(file), written_at, is_current=is_current, fault=fault.detail)
+            yield StateVersion(
+                str(file), written_at, is_current=is_current, read_error=fault.detail
+            )
             continue
-        yield Version(
+        yield StateVersion(
             str(file),
             written_at,
             state.serial,
             state.lineage,
             len(state.owned),
-            None if previous is None else differences(previous.owned, state.owned),
+            None if previous is None else diff_owned(previous.owned, state.owned),
             is_current,
         )
         previous = state
@@ -67,7 +68,7 @@ def _versions(path: Path) -> Iterator[Version]:
 def _read(file: Path) -> State:
     try:
         return decode_state(file.read_bytes())
-    except StateCorrupt as fault:
-        raise StateCorrupt(f"{file}: {fault.detail}", fault.hint) from fault
+    except StateCorruptError as fault:
+        raise StateCorruptError(f"{file}: {fault.detail}", fault.hint) from fault
     except OSError as failure:
         raise StateError(f"{file} cannot be read: {failure.strerror}.") from failure

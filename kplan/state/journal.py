@@ -20,14 +20,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from kplan.kinds.schema import stored_document
-from kplan.model.errors import StateCorrupt, StateError
-from kplan.model.outcome import Outcome, Status
-from kplan.model.ownership import owned_after
-from kplan.model.plan import Change, Key
+from kplan.kinds.schema import to_stored_document
+from kplan.model.diagnostic import SourceRange
+from kplan.model.errors import StateCorruptError, StateError
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Change, ObjectKey
 from kplan.model.refusal import Refusal
-from kplan.model.source import SourceRange
-from kplan.model.state import State
+from kplan.model.state import State, owned_after
 from kplan.state.atomic import real_path, sync_folder
 from kplan.state.lines import whole_lines
 from kplan.state.plain import fields_of, from_plain, plain
@@ -65,15 +64,17 @@ class Journal:
 
     head: JournalHead
     changes: tuple[Change, ...]
-    sent: frozenset[Key]
+    sent: frozenset[ObjectKey]
     outcomes: tuple[Outcome, ...]
     covered: Mapping[int, int]
     is_ended: bool
 
     @property
-    def unsettled(self) -> frozenset[Key]:
+    def unsettled(self) -> frozenset[ObjectKey]:
         """What was sent, and only the cluster knows with what result."""
-        known = {each.change.key for each in self.outcomes if each.status is not Status.UNKNOWN}
+        known = {
+            each.change.key for each in self.outcomes if each.status is not OutcomeStatus.UNKNOWN
+        }
         return self.sent - known
 
     @property
@@ -107,13 +108,13 @@ def decode_journal(data: bytes, where: str, way_out: str) -> Journal:
     """Read a journal; `way_out` is the hint where it is damaged. Raises StateCorrupt."""
     try:
         return _journal(whole_lines(data))
-    except StateCorrupt as fault:
-        raise StateCorrupt(f"{where}: {fault.detail}", fault.hint) from fault
+    except StateCorruptError as fault:
+        raise StateCorruptError(f"{where}: {fault.detail}", fault.hint) from fault
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as failure:
-        raise StateCorrupt(f"The journal {where} is damaged: {failure}.", way_out) from failure
+        raise StateCorruptError(f"The journal {where} is damaged: {failure}.", way_out) from failure
 
 
-def fold(state: State, journal: Journal) -> tuple[State, frozenset[Key]]:
+def fold(state: State, journal: Journal) -> tuple[State, frozenset[ObjectKey]]:
     """Bring into the state what the apply had done, and tell what only the cluster knows.
 
     The serial stays: the caller raises it when it writes. Folding the same journal again into what
@@ -135,7 +136,7 @@ def fold(state: State, journal: Journal) -> tuple[State, frozenset[Key]]:
             "Move the journal away; kplan plan shows what its apply has done.",
         )
     news = journal.outcomes[journal.covered.get(state.serial, 0) :]
-    done = [(each.change, each) for each in news if each.status is Status.APPLIED]
+    done = [(each.change, each) for each in news if each.status is OutcomeStatus.APPLIED]
     folded = replace(
         state,
         cluster_id=head.cluster_id or state.cluster_id,
@@ -178,7 +179,7 @@ def change_line(change: Change) -> dict[str, object]:
         "identity": change.identity,
         "action": change.action,
         "before": None,
-        "after": None if change.after is None else stored_document(change.after),
+        "after": None if change.after is None else to_stored_document(change.after),
         "declared_at": _place(change.declared_at),
     }
     for name in _UNUSUAL:
@@ -216,7 +217,7 @@ def _journal(lines: Iterator[Mapping[str, Any]]) -> Journal:
     if first is None:
         raise ValueError("it has no first line")
     if int(first["format"]) > FORMAT:
-        raise StateCorrupt(
+        raise StateCorruptError(
             f"Its format is {first['format']}; this version of kplan reads up to {FORMAT}.",
             f"Use kplan {first['kplan_version']} or later.",
         )
@@ -230,7 +231,7 @@ def _journal(lines: Iterator[Mapping[str, Any]]) -> Journal:
 def _continued(
     head: JournalHead, changes: tuple[Change, ...], lines: Iterator[Mapping[str, Any]]
 ) -> Journal:
-    sent: set[Key] = set()
+    sent: set[ObjectKey] = set()
     outcomes: list[Outcome] = []
     covered: dict[int, int] = {}
     is_ended = False
@@ -253,7 +254,7 @@ def _outcome(change: Change, found: Mapping[str, Any]) -> Outcome:
     refused = found["refusal"]
     return Outcome(
         change,
-        Status(found["status"]),
+        OutcomeStatus(found["status"]),
         None if refused is None else from_plain(Refusal, refused),
         found["attempts"],
         found["ms"],

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from kplan.model.errors import StateError
 from kplan.model.outcome import Outcome
-from kplan.model.plan import Batch, Change, Key, Plan
+from kplan.model.plan import Batch, Change, ObjectKey, Plan
 from kplan.model.version import VERSION
 from kplan.state.atomic import write_atomically
 from kplan.state.holder import Holder, utc_now
@@ -41,7 +41,7 @@ class Sink(Protocol):
 class JournalWriter:
     """Writes to an open journal. It can be used from several threads, and as an apply's watcher."""
 
-    def __init__(self, sink: Sink, chain: Chain, numbers: Mapping[Key, int]) -> None:
+    def __init__(self, sink: Sink, chain: Chain, numbers: Mapping[ObjectKey, int]) -> None:
         self._sink = sink
         self._chain = chain
         self._numbers = numbers
@@ -100,7 +100,7 @@ class Beginning:
 
     lines: bytes
     chain: Chain
-    numbers: Mapping[Key, int]
+    numbers: Mapping[ObjectKey, int]
 
     def writer(self, sink: Sink) -> JournalWriter:
         """Go on in a sink that holds the first lines."""

@@ -11,7 +11,7 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from kplan.kinds.schema import stored_document
+from kplan.kinds.schema import to_stored_document
 from kplan.model.address import Address
 from kplan.model.plan import AttributeChange, Change
 from kplan.state.values import secret_names, value_from
@@ -77,7 +77,7 @@ def _plain_change(change: Change) -> dict[str, object]:
     """Write a change without the secrets of its kind."""
     found = fields_of(change, without=("before", "after", "attributes"))
     for name, value in (("before", change.before), ("after", change.after)):
-        found[name] = None if value is None else stored_document(value)
+        found[name] = None if value is None else to_stored_document(value)
     if change.attributes:
         found["attributes"] = [plain(_open(change.kind, each)) for each in change.attributes]
     return found

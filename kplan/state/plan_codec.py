@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from kplan.model.plan import Batch, Change, Key, Plan, Step
+from kplan.model.plan import Batch, Change, ObjectKey, Plan, Step
 from kplan.state.json_text import compact
 from kplan.state.plain import from_plain, plain
 
@@ -20,7 +20,7 @@ class _Table:
     """Distinct changes in order of appearance."""
 
     rows: list[Change] = field(default_factory=list)
-    _places: dict[Key, list[int]] = field(default_factory=lambda: defaultdict(list))
+    _places: dict[ObjectKey, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def places(self, changes: Iterable[Change]) -> list[int]:
         return [self._place(each) for each in changes]

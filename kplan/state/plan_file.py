@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kplan.model.errors import KplanError, StalePlan
+from kplan.model.errors import KplanError, StalePlanError
 from kplan.model.plan import Plan
 from kplan.model.version import VERSION
 from kplan.state.atomic import real_path, write_atomically
@@ -151,7 +151,7 @@ def check_not_expired(meta: PlanMeta, now: datetime) -> None:
 
     """
     if meta.expires_at and now >= datetime.fromisoformat(meta.expires_at):
-        raise StalePlan(
+        raise StalePlanError(
             f"The plan was made at {meta.created_at} and was good until {meta.expires_at}.", _AGAIN
         )
 
@@ -184,7 +184,7 @@ def _unzipped(path: Path, data: bytes) -> Mapping[str, bytes]:
 
 def _check_format(path: Path, about: Mapping[str, Any]) -> None:
     if int(about["format"]) > FORMAT:
-        raise StalePlan(
+        raise StalePlanError(
             f"{path} was made by kplan {about.get('kplan_version', '')} in format "
             f"{about['format']}; this version reads up to format {FORMAT}.",
             "Apply it with the version that made it, or make it again with this one.",

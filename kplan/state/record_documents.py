@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kplan.model.errors import StateCorrupt
+from kplan.model.errors import StateCorruptError
 from kplan.state.backup import KEEP
 from kplan.state.codec import Heading, moved, moved_to
 
@@ -93,7 +93,9 @@ def current(view: View) -> Manifest | None:
     """
     if CURRENT not in view:
         if any(each.startswith(_STATES) for each in view):
-            raise StateCorrupt("The record is missing that says which state is the current one.")
+            raise StateCorruptError(
+                "The record is missing that says which state is the current one."
+            )
         return None
     if to := moved_to(view[CURRENT]):
         raise moved(to)
@@ -113,7 +115,7 @@ def serials(view: View) -> list[int]:
 def manifest_of(view: View, serial: int) -> Manifest:
     """Give the manifest of a state; raises StateCorrupt."""
     if _name(serial) not in view:
-        raise StateCorrupt(f"The record is missing that describes serial {serial}.")
+        raise StateCorruptError(f"The record is missing that describes serial {serial}.")
     return _manifest(view[_name(serial)])
 
 
@@ -133,15 +135,15 @@ def document(view: View, manifest: Manifest) -> bytes:
     names = [f"{name}/{number:04}" for number in range(manifest.parts)]
     missing = [each for each in names if each not in view]
     if missing:
-        raise StateCorrupt(
+        raise StateCorruptError(
             f"{len(missing)} of the {manifest.parts} parts of serial {manifest.serial} are missing."
         )
     try:
         found = gzip.decompress(b"".join(view[each] for each in names))
     except (OSError, EOFError, zlib.error) as failure:
-        raise StateCorrupt(f"Serial {manifest.serial} is damaged: {failure}.") from failure
+        raise StateCorruptError(f"Serial {manifest.serial} is damaged: {failure}.") from failure
     if len(found) != manifest.size or hashlib.sha256(found).hexdigest() != manifest.sha256:
-        raise StateCorrupt(
+        raise StateCorruptError(
             f"The checksum of serial {manifest.serial} is wrong: it is not what kplan wrote."
         )
     return found
@@ -157,7 +159,7 @@ def _manifest(data: bytes) -> Manifest:
     try:
         found: Mapping[str, Any] = json.loads(data)
         if found["format"] > FORMAT:
-            raise StateCorrupt(
+            raise StateCorruptError(
                 f"Its format is {found['format']}; this version of kplan reads up to {FORMAT}.",
                 f"Use kplan {found.get('kplan_version', '')} or later.",
             )
@@ -172,7 +174,7 @@ def _manifest(data: bytes) -> Manifest:
             kplan_version=str(found["kplan_version"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as failure:
-        raise StateCorrupt(
+        raise StateCorruptError(
             f"The record that describes the state is damaged: {failure}."
         ) from failure
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from kplan.model.errors import StateCorrupt, StateError
-from kplan.model.history import Version, differences
-from kplan.model.state import State
+from kplan.model.errors import StateCorruptError, StateError
+from kplan.model.state import State, StateVersion, diff_owned
 from kplan.state.codec import decode_state
 from kplan.state.record_documents import View, document, is_current, manifest_of, serials
 
 
-def versions(view: View, place: str) -> Iterator[Version]:
+def versions(view: View, place: str) -> Iterator[StateVersion]:
     """List them, oldest first, each told by what it changed."""
     previous: State | None = None
     for serial in serials(view):
@@ -18,15 +17,15 @@ def versions(view: View, place: str) -> Iterator[Version]:
         try:
             state = _state(view, serial)
         except StateError as fault:
-            yield Version(where, "", serial, is_current=is_now, fault=fault.detail)
+            yield StateVersion(where, "", serial, is_current=is_now, read_error=fault.detail)
             continue
-        yield Version(
+        yield StateVersion(
             where,
             manifest_of(view, serial).written_at,
             state.serial,
             state.lineage,
             len(state.owned),
-            None if previous is None else differences(previous.owned, state.owned),
+            None if previous is None else diff_owned(previous.owned, state.owned),
             is_now,
         )
         previous = state
@@ -45,8 +44,8 @@ def earlier(view: View, serial: int, place: str) -> State:
         raise StateError(f"There is no state of serial {serial} in {place}; kept are: {told}.")
     try:
         return _state(view, serial)
-    except StateCorrupt as fault:
-        raise StateCorrupt(f"{place}: {fault.detail}", fault.hint) from fault
+    except StateCorruptError as fault:
+        raise StateCorruptError(f"{place}: {fault.detail}", fault.hint) from fault
 
 
 def way_back(view: View) -> str:

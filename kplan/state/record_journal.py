@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from kplan.model.errors import ClusterError, StateCorrupt, StateError
+from kplan.model.errors import ClusterError, StateCorruptError, StateError
 from kplan.state.record_documents import Changes, View, pieces_of
 
 _JOURNAL = "journal/"
@@ -26,7 +26,7 @@ def journal_bytes(view: View) -> bytes:
     names = _names(view)
     for number, name in enumerate(names):
         if name != _name(number):
-            raise StateCorrupt(f"Piece {number} of the journal is missing.")
+            raise StateCorruptError(f"Piece {number} of the journal is missing.")
     return b"".join(view[name] for name in names)
 
 

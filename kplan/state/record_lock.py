@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from kplan.model.errors import ClusterError, StateError, StateLocked
+from kplan.model.errors import ClusterError, StateError, StateLockedError
 from kplan.state.desk import Desk
 from kplan.state.holder import Holder, alive, decode_holder, encode_holder, is_dead, silent_s
 from kplan.state.record_documents import Changes, View
@@ -27,7 +27,7 @@ class _Held:
     is_written: bool
 
 
-class _Occupied(StateLocked):
+class _OccupiedError(StateLockedError):
     """Somebody else was faster; never leaves this module."""
 
     def __init__(self, taken: Taken) -> None:
@@ -128,12 +128,12 @@ class RecordLock:
 
         def step(now: View) -> Changes:
             if other := _taken(now):
-                raise _Occupied(other)
+                raise _OccupiedError(other)
             return {LOCK: encode_holder(alive(holder))}
 
         try:
             self._desk.change(step)
-        except _Occupied as faster:
+        except _OccupiedError as faster:
             self._desk.close()
             return faster.taken
         return _Held(is_written=True)

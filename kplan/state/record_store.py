@@ -5,10 +5,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from kplan.cluster.records import Records
-from kplan.model.errors import ClusterError, StateCorrupt, StateError
-from kplan.model.history import Version
+from kplan.model.errors import ClusterError, StateCorruptError, StateError
 from kplan.model.plan import Plan
-from kplan.model.state import State
+from kplan.model.state import State, StateVersion
 from kplan.model.version import VERSION
 from kplan.state import record_documents as documents
 from kplan.state.codec import Heading, decode_heading, decode_state, encode_state, heading_of
@@ -150,7 +149,7 @@ class RecordStore:
         """Remove the journal."""
         self._change(without_journal)
 
-    def history(self) -> tuple[Version, ...]:
+    def history(self) -> tuple[StateVersion, ...]:
         """List the states that were, and the state."""
         return tuple(versions(self._desk.read() or {}, self.place))
 
@@ -171,9 +170,9 @@ class RecordStore:
                 return None
             data = documents.document(view, manifest)
             return data, decode_state(data)
-        except StateCorrupt as fault:
+        except StateCorruptError as fault:
             hint = fault.hint or way_back(view)
-            raise StateCorrupt(f"{self.place}: {fault.detail}", hint) from fault
+            raise StateCorruptError(f"{self.place}: {fault.detail}", hint) from fault
         except StateError as fault:
             raise StateError(f"{self.place}: {fault.detail}", fault.hint) from fault
 
@@ -216,6 +215,6 @@ def _whole(before: Callable[[View], Manifest | None], view: View) -> Manifest | 
         manifest = before(view)
         if manifest is not None:
             documents.document(view, manifest)
-    except StateCorrupt:
+    except StateCorruptError:
         return None
     return manifest

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from kplan.model.history import Version
 from kplan.model.plan import Plan
-from kplan.model.state import State
+from kplan.model.state import State, StateVersion
 from kplan.state.holder import Holder
 from kplan.state.journal import Journal
 from kplan.state.journal_writer import JournalWriter
@@ -94,7 +93,7 @@ class StateStore(Protocol):
         """Remove the journal: all it says is in the state."""
         ...
 
-    def history(self) -> tuple[Version, ...]:
+    def history(self) -> tuple[StateVersion, ...]:
         """List the states that were and the state itself, oldest first."""
         ...
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import TypeVar
 
-from kplan.model.errors import StateLocked
+from kplan.model.errors import StateLockedError
 from kplan.state.holder import Holder
 
 HEARTBEAT_S = 10.0
@@ -54,10 +54,10 @@ def taken_by(holder: Holder, note: str = "") -> Taken:
     )
 
 
-def lost(now: Holder | None) -> StateLocked:
+def lost(now: Holder | None) -> StateLockedError:
     """Refuse to go on in a run whose lock was taken away; `now` holds it since."""
     whose = f"it is held by {now}" if now else "nobody holds it"
-    return StateLocked(
+    return StateLockedError(
         f"The lock was taken away from this run; {whose}.",
         "Somebody ran kplan force-unlock. See what stands now: kplan plan",
     )
@@ -79,7 +79,7 @@ def acquired(
         left = deadline - time.monotonic()
         if left <= 0:
             waited = f" Waited {timeout_s:g} s." if timeout_s > 0 else ""
-            raise StateLocked(f"{found.who}{waited}", found.way)
+            raise StateLockedError(f"{found.who}{waited}", found.way)
         if found.by is not None and found.by.id not in told:
             told.add(found.by.id)
             waiting(found.by)

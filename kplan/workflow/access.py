@@ -4,13 +4,13 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.setting_specs import ConfigResource, ConfigScope
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
+from kplan.cluster.settings import ConfigResource, ConfigScope
 from kplan.config.load import Configuration
-from kplan.kinds.acl import binding
-from kplan.model.access import AccessDiff
-from kplan.model.diagnostic import in_order
+from kplan.kinds.acl import acl_binding
+from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.errors import ClusterError
+from kplan.model.impact import AccessDiff
 from kplan.model.plan import Batch, Plan
 from kplan.model.refusal import Refusal
 from kplan.model.snapshot import Snapshot
@@ -48,7 +48,7 @@ def acls_of(snapshot: Snapshot) -> frozenset[AclBinding]:
     """Give the live ACLs in the words of the protocol, as far as they were read."""
     reading = snapshot.readings.get(KIND)
     return (
-        frozenset(binding(each.value) for each in reading.objects.values())
+        frozenset(acl_binding(each.value) for each in reading.objects.values())
         if reading
         else frozenset()
     )
@@ -75,7 +75,7 @@ def with_access(plan: Plan, ground: Ground, accepted: frozenset[str]) -> Plan:
     given = GuardContext(
         stages, rules, ground.snapshot.principal, tuple(changes.values()), accepted
     )
-    problems = in_order([*plan.diagnostics, *check_access(given)])
+    problems = sort_diagnostics([*plan.diagnostics, *check_access(given)])
     return replace(plan, access=diff, diagnostics=problems)
 
 
@@ -87,11 +87,11 @@ def stages_of(before: frozenset[AclBinding], batches: Iterable[Batch]) -> AclSta
     between = after = before
     for batch in sorted(batches, key=lambda each: each.step):
         if batch.step.name == "delete_acls":
-            gone = frozenset(binding(each.before) for each in batch.changes)
+            gone = frozenset(acl_binding(each.before) for each in batch.changes)
             after -= gone
             between -= gone if batch.step.rank <= _LAST_EARLY_RANK else frozenset()
         else:
-            after |= {binding(each.after) for each in batch.changes}
+            after |= {acl_binding(each.after) for each in batch.changes}
     return AclStages(before, between, after)
 
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
 from kplan.kinds import KINDS
-from kplan.model.access import Holder, Holding
-from kplan.model.errors import Unread, UsageError
+from kplan.model.errors import UnreadableError, UsageError
+from kplan.model.impact import AllowedPrincipal, PrincipalPermission
 from kplan.policy.access_guard import CLUSTER_NAME
 from kplan.policy.access_query import holdings, who_can
 from kplan.policy.authorizer import OPERATIONS, AuthorizerRules
@@ -36,8 +36,8 @@ class Told:
 
     question: Question
     rules: AuthorizerRules
-    holders: tuple[Holder, ...] = ()
-    holdings: tuple[Holding, ...] = ()
+    holders: tuple[AllowedPrincipal, ...] = ()
+    holdings: tuple[PrincipalPermission, ...] = ()
     unread: tuple[str, ...] = ()
 
     @property
@@ -117,5 +117,5 @@ def _acls(found: Opened, question: Question, ports: Ports) -> tuple[Ground, froz
         ground = Ground(connection.cluster, snapshot, found.configuration, key)
         acls = ground.acls
     if KIND in ground.snapshot.unread:
-        raise Unread(ground.snapshot.unread[KIND])
+        raise UnreadableError(ground.snapshot.unread[KIND])
     return ground, acls

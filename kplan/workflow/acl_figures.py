@@ -3,9 +3,9 @@
 from dataclasses import astuple, dataclass, fields
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
 from kplan.model.errors import UsageError
-from kplan.model.tables import Figures, FigureTable
+from kplan.model.table import Figures, FigureTable
 from kplan.policy.authorizer import AclIndex
 from kplan.workflow.access_queries import typed_name
 

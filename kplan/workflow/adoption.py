@@ -6,8 +6,8 @@ from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.model.address import Address
 from kplan.model.resource import Resource
-from kplan.model.snapshot import Live
-from kplan.model.state import Owned
+from kplan.model.snapshot import LiveObject
+from kplan.model.state import OwnedObject
 
 
 def kind_of(address: Address) -> ResourceKind:
@@ -15,15 +15,15 @@ def kind_of(address: Address) -> ResourceKind:
     return next(each for each in KINDS if each.name == address.kind)
 
 
-def adopted(resource: Resource, live: Live) -> Owned:
+def adopted(resource: Resource, live: LiveObject) -> OwnedObject:
     """Own a live object at the address of a resource.
 
     What is recorded is what is live, as far as the resource speaks of it: the next plan tells how
     the two differ.
     """
     kind = kind_of(resource.address)
-    value, _ = kind.aligned(live.value, resource.value)
-    return Owned(
+    value, _ = kind.align(live.value, resource.value)
+    return OwnedObject(
         resource.address,
         kind.identify(live.value),
         value,
@@ -34,7 +34,9 @@ def adopted(resource: Resource, live: Live) -> Owned:
     )
 
 
-def together(held: Mapping[Address, Owned], more: Iterable[Owned]) -> dict[Address, Owned]:
+def together(
+    held: Mapping[Address, OwnedObject], more: Iterable[OwnedObject]
+) -> dict[Address, OwnedObject]:
     """Add owned objects to those of a state, in order of address."""
     found = {**held, **{each.address: each for each in more}}
     return dict(sorted(found.items(), key=lambda item: item[0].sort_key))

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from kplan.kinds import KINDS
-from kplan.kinds.topic_layout import chosen_only
-from kplan.model.errors import StalePlan, UsageError
-from kplan.model.plan import Change, Key, Plan, Reason
+from kplan.kinds.topic_layout import without_generated_assignment
+from kplan.model.errors import StalePlanError, UsageError
+from kplan.model.plan import Change, ObjectKey, Plan, Reason
 from kplan.model.state import State
 from kplan.workflow.execution import Applied, Hands, absorbed, carried_out
 from kplan.workflow.opened import opened
@@ -50,14 +50,14 @@ def resume(project: Project, options: PlanOptions, ports: Ports, hands: Hands) -
         if made.plan.has_errors:
             return Applied(made, (), made.state, is_approved=False)
         if others := tuple(_not_approved(made.plan, approved)):
-            raise StalePlan(
+            raise StalePlanError(
                 f"Not what the interrupted apply was approved for: {', '.join(others)}.",
                 "kplan apply plans what is declared now, and asks.",
             )
         return carried_out(project, found, made, options, (ports, hands))
 
 
-def _meant(approved: Sequence[Change], state: State) -> frozenset[Key]:
+def _meant(approved: Sequence[Change], state: State) -> frozenset[ObjectKey]:
     """Give what the apply was about: its objects, and those that their addresses held before."""
     addresses = {each.address for each in approved}
     held = (each for address, each in state.owned.items() if address in addresses)
@@ -78,8 +78,8 @@ def _not_approved(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
         else:
             # What one of the two leaves to the broker is no other goal.
             # Nor is where replicas go that kplan places: it follows from what stands by now.
-            goal, after = chosen_only(goal), chosen_only(after)
-            ways = (kinds[change.kind].aligned(*pair) for pair in ((goal, after), (after, goal)))
+            goal, after = without_generated_assignment(goal), without_generated_assignment(after)
+            ways = (kinds[change.kind].align(*pair) for pair in ((goal, after), (after, goal)))
             is_same = any(one == other for one, other in ways)
         if not is_same:
             yield str(change.address)

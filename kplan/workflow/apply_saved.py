@@ -6,12 +6,12 @@ from pathlib import Path
 
 from kplan.cluster.errors import CLIENT_STALE, client_refusal
 from kplan.kinds import KINDS
-from kplan.model.connection import connection_name
-from kplan.model.diagnostic import in_order
-from kplan.model.errors import PolicyDenied, StalePlan, WrongCluster
-from kplan.model.outcome import Outcome, Status
+from kplan.model.diagnostic import sort_diagnostics
+from kplan.model.errors import PolicyDeniedError, StalePlanError, WrongClusterError
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason
-from kplan.model.policy import Standing
+from kplan.model.policy import ViolationStatus
+from kplan.model.resource import connection_name
 from kplan.model.state import State
 from kplan.policy.impact import check_thresholds
 from kplan.state.file import check_same_state
@@ -66,7 +66,7 @@ def apply_saved(
         _check_may_be_applied(saved, found, options)
         try:
             made, stale = _rebound(saved, found, on_stale)
-        except StalePlan:
+        except StalePlanError:
             if on_stale is not OnStale.REPLAN:
                 raise
             options = replace(options, policies=_with_overrides(saved.plan, options.policies))
@@ -85,21 +85,23 @@ def _check_not_applied(saved: SavedPlan, state: State) -> None:
     for each in state.applied_plans:
         if each.nonce == saved.meta.nonce:
             by = f" by {each.by}" if each.by else ""
-            raise StalePlan(f"The plan was applied already, at {each.at}{by}.", _AGAIN)
+            raise StalePlanError(f"The plan was applied already, at {each.at}{by}.", _AGAIN)
 
 
 def _check_may_be_applied(saved: SavedPlan, found: Opened, options: PlanOptions) -> None:
     """Check what no way of dealing with stale plans can make up for."""
     if found.journal is not None and found.journal.head.nonce == saved.meta.nonce:
-        raise StalePlan(
+        raise StalePlanError(
             "The plan was begun already, and its apply was interrupted.",
             "Do the rest of it: kplan apply -resume",
         )
     _check_not_applied(saved, found.state)
-    lost = (each.action is Action.DELETE or each.is_recreated for each in saved.plan.granted)
+    lost = (
+        each.action is Action.DELETE or each.is_recreated for each in saved.plan.allowed_changes
+    )
     deletes = sum(lost)
     if options.max_deletes is not None and deletes > options.max_deletes:
-        raise PolicyDenied(
+        raise PolicyDeniedError(
             f"The plan deletes {deletes} objects, and at most {options.max_deletes} may be."
         )
     based_on = saved.plan.based_on
@@ -108,7 +110,7 @@ def _check_may_be_applied(saved: SavedPlan, found: Opened, options: PlanOptions)
         planned_for = wanted.get(key)
         if planned_for and planned_for != cluster_id:
             where = f" behind {connection_name(key)}" if key else ""
-            raise WrongCluster(
+            raise WrongClusterError(
                 f"The plan was made for cluster {planned_for}{where}; this is cluster {cluster_id}."
             )
 
@@ -120,7 +122,7 @@ def _rebound(saved: SavedPlan, found: Opened, on_stale: OnStale) -> tuple[Planne
     """Put a saved plan on what is open now, without what does not fit any more."""
     state = _same_state(saved.plan, found.state, on_stale)
     if saved.plan.based_on.config_digest != found.configuration.digest:
-        raise StalePlan("The configuration changed since the plan was made.", _CHANGED)
+        raise StalePlanError("The configuration changed since the plan was made.", _CHANGED)
     wanted = wanted_identities(found.configuration, state)
     snapshots = read_clusters(found.clusters, wanted)
     stale = stale_changes(saved.plan, state, snapshots, KINDS)
@@ -128,7 +130,7 @@ def _rebound(saved: SavedPlan, found: Opened, on_stale: OnStale) -> tuple[Planne
     if anew or (stale and on_stale is not OnStale.SKIP):
         names = anew or [f"{each.address} ({why})" for each, why in stale]
         said = "Created again since the plan" if anew else "Not as the plan saw it"
-        raise StalePlan(f"{said}: {', '.join(names)}.", _AGAIN)
+        raise StalePlanError(f"{said}: {', '.join(names)}.", _AGAIN)
     plan = with_secrets(_without(saved.plan, stale, state), found.configuration)
     return Planned(plan, found.configuration, state, snapshots, saved.meta), stale
 
@@ -137,9 +139,9 @@ def _policed(made: Planned, options: PlanOptions, ports: Ports) -> Planned:
     """Hold it against the policies and thresholds of today, whatever let it through before."""
     policies = _with_overrides(made.plan, options.policies)
     former = made.plan
-    kept = tuple(each for each in former.violations if each.standing is Standing.REFUSED)
+    kept = tuple(each for each in former.violations if each.standing is ViolationStatus.REFUSED)
     problems = check_thresholds(former, options.max_dangerous, options.max_change_pct)
-    told = in_order([*former.diagnostics, *problems])
+    told = sort_diagnostics([*former.diagnostics, *problems])
     plan = replace(former, violations=kept, diagnostics=told)
     hearing = Hearing(made.configuration, made.snapshots)
     plan, configuration = policed(plan, hearing, policies, ports)
@@ -151,7 +153,7 @@ def _with_overrides(plan: Plan, options: PolicyOptions) -> PolicyOptions:
     recorded = {
         each.policy: each.reason.removeprefix("overridden: ")
         for each in plan.violations
-        if each.standing is Standing.OVERRIDDEN
+        if each.standing is ViolationStatus.OVERRIDDEN
     }
     return replace(options, overrides={**recorded, **options.overrides})
 
@@ -190,7 +192,7 @@ def _without(plan: Plan, stale: Stale, state: State) -> Plan:
 
 def _refused(change: Change, why: Staleness) -> Outcome:
     told = f"{why.value[0].upper()}{why.value[1:]}."
-    return Outcome(change, Status.FAILED, client_refusal(CLIENT_STALE, told))
+    return Outcome(change, OutcomeStatus.FAILED, client_refusal(CLIENT_STALE, told))
 
 
 def _replanned(

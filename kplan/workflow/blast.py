@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from kplan.cluster.usage import TopicUse
 from kplan.kinds.topic_value import Topic
-from kplan.model.diagnostic import in_order
+from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.errors import ClusterError
 from kplan.model.impact import Impact
 from kplan.model.plan import Change, Plan
@@ -27,7 +27,7 @@ def with_blast(plan: Plan, clusters: Clusters, options: PlanOptions, ports: Port
             found |= {each.key: topic_impact(uses[_name(each)], now_ms) for each in mine}
         plan = add_impacts(plan, found)
     problems = check_thresholds(plan, options.max_dangerous, options.max_change_pct)
-    return replace(plan, diagnostics=in_order([*plan.diagnostics, *problems]))
+    return replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *problems]))
 
 
 def _uses(clusters: Clusters, key: str, changes: list[Change]) -> Mapping[str, TopicUse]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import document, schema_fields
+from kplan.kinds.schema import schema_fields, to_document
 from kplan.report.documents.notation import hcl, quoted
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]+")
@@ -41,7 +41,7 @@ def arguments(value: object, instead: Mapping[str, str] | None = None) -> Iterat
     `instead` holds expressions for attributes that are not the same in all instances.
     """
     expressions = instead or {}
-    held_by = document(value)
+    held_by = to_document(value)
     for each in schema_fields(type(value)):
         name, held = each.name, held_by[each.name]
         if name in expressions:

@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kplan.cluster.errors import Handling, handling, is_policy
+from kplan.cluster.errors import Handling, handling, is_policy_violation
 from kplan.cluster.port import Cluster
-from kplan.kinds.base import Resolved, ResourceKind
+from kplan.kinds.base import ResolvedAttributes, ResourceKind
 from kplan.kinds.codes import SUMMARIES
-from kplan.kinds.secrecy import without_secrets
-from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.kinds.secret import redact_refusal
+from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.errors import ClusterError
-from kplan.model.plan import Action, Batch, Change, Key, Plan, Step
-from kplan.model.policy import Effect, Level, Operation, Standing, Violation
-from kplan.model.refusal import Origin, Refusal
+from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan, Step
+from kplan.model.policy import Level, Operation, RuleEffect, Violation, ViolationStatus
+from kplan.model.refusal import Refusal, RefusalOrigin
 from kplan.model.resource import Identity
 from kplan.policy.codes import POLICY_SUMMARIES
 from kplan.workflow.clusters import Clusters
@@ -20,7 +20,7 @@ from kplan.workflow.preflight import Right, missing_rights
 from kplan.workflow.preflight import diagnostics as rights_told
 from kplan.workflow.project import Ports
 
-Answer = Refusal | Resolved
+Answer = Refusal | ResolvedAttributes
 
 _MAX_THROTTLES = 20
 
@@ -35,7 +35,7 @@ def broker_checked(
     the one change only (K201-14).
     """
     by_name = {kind.name: kind for kind in kinds}
-    answers: dict[Key, Answer] = {}
+    answers: dict[ObjectKey, Answer] = {}
     for batch in plan.batches:
         cluster = clusters.connections[batch.provider].cluster
         for change, answer in _answers(batch, by_name[batch.kind], cluster, ports):
@@ -44,7 +44,7 @@ def broker_checked(
                 answers[change.key] = answer
         ports.progress.advance(len(batch.changes))
     checked = _with_answers(plan, answers)
-    for key, part in plan.parts():
+    for key, part in plan.split_by_provider():
         connection = clusters.connections[key]
         denied = [
             each
@@ -71,7 +71,7 @@ def _with_rights(
         if each.code not in {"KP241", "KP242"} or each.address not in lacking
     ]
     told = rights_told(missing, principal)
-    return replace(checked, diagnostics=in_order([*others, *told]))
+    return replace(checked, diagnostics=sort_diagnostics([*others, *told]))
 
 
 def _answers(
@@ -118,14 +118,17 @@ def _throttle_s(answers: Mapping[Identity, Answer]) -> float:
     )
 
 
-def _with_answers(plan: Plan, answers: Mapping[Key, Answer]) -> Plan:
+def _with_answers(plan: Plan, answers: Mapping[ObjectKey, Answer]) -> Plan:
     asked = ((change, answers.get(change.key)) for change in plan.changes)
     refused = [(change, answer) for change, answer in asked if isinstance(answer, Refusal)]
-    by_policy = tuple(_violation(*each) for each in refused if is_policy(each[1]))
+    by_policy = tuple(_violation(*each) for each in refused if is_policy_violation(each[1]))
     return replace(
-        plan.with_each(lambda change: _resolved(change, answers.get(change.key))),
-        diagnostics=in_order(
-            [*plan.diagnostics, *(_diagnostic(*each) for each in refused if not is_policy(each[1]))]
+        plan.map_changes(lambda change: _resolved(change, answers.get(change.key))),
+        diagnostics=sort_diagnostics(
+            [
+                *plan.diagnostics,
+                *(_diagnostic(*each) for each in refused if not is_policy_violation(each[1])),
+            ]
         ),
         violations=(*plan.violations, *by_policy),
         cluster={**plan.cluster, "asked": str(len(answers)), "refused": str(len(refused))},
@@ -152,7 +155,7 @@ _OPERATIONS = {Action.CREATE: Operation.CREATE, Action.DELETE: Operation.DELETE}
 
 
 def _violation(change: Change, refused: Refusal) -> Violation:
-    message = without_secrets(refused, change).message
+    message = redact_refusal(refused, change).message
     told = Diagnostic(
         "KP331",
         Severity.ERROR,
@@ -167,12 +170,12 @@ def _violation(change: Change, refused: Refusal) -> Violation:
         _OPERATIONS.get(change.action, Operation.ALTER),
         change.kind,
         change.identity,
-        Effect.DENY,
+        RuleEffect.DENY,
         Level.HARD,
-        Standing.REFUSED,
+        ViolationStatus.REFUSED,
         message,
         told,
-        origin=Origin.BROKER,
+        origin=RefusalOrigin.BROKER,
         provider=change.provider,
     )
 
@@ -183,7 +186,7 @@ def _diagnostic(change: Change, refused: Refusal) -> Diagnostic:
         "KP242" if unknown else "KP241",
         Severity.WARNING if unknown else Severity.ERROR,
         SUMMARIES["KP242" if unknown else "KP241"],
-        f"{change.identity}: {without_secrets(refused, change)}",
+        f"{change.identity}: {redact_refusal(refused, change)}",
         _HINTS.get(refused.error, ""),
         change.address,
         change.declared_at,

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import ClusterDescription, Verdict
-from kplan.model.errors import ClusterError, PolicyDenied
+from kplan.cluster.request import ClusterDescription, ItemResult
+from kplan.model.errors import ClusterError, PolicyDeniedError
 from kplan.model.refusal import Refusal
 from kplan.workflow.asking import asked
 from kplan.workflow.project import Ports, Project
@@ -63,7 +63,7 @@ def unregister(
     def question(cluster: Cluster) -> bool:
         standing = broker_standing(cluster, broker)
         if standing.objections and not is_forced:
-            raise PolicyDenied(
+            raise PolicyDeniedError(
                 f"Broker {broker} is to stay: {'; '.join(standing.objections)}.",
                 "Stop it, and move its replicas away; or take it out as it is with -force.",
             )
@@ -85,15 +85,17 @@ def broker_standing(cluster: Cluster, broker: int) -> BrokerStanding:
     """
     described = cluster.describe()
     check_direct(described)
-    if described.direct is None:
-        return BrokerStanding(broker, broker in described.witnesses, _topics(cluster, broker))
+    if described.controller_access is None:
+        return BrokerStanding(
+            broker, broker in described.verifying_node_ids, _topics(cluster, broker)
+        )
     return BrokerStanding(broker, _fetches(cluster, broker), None)
 
 
 def check_direct(described: ClusterDescription) -> None:
     """Refuse changes at controllers unless they are allowed (K919-06). Raises PolicyDenied."""
-    if described.direct is not None and not described.direct.is_allowed:
-        raise PolicyDenied(
+    if described.controller_access is not None and not described.controller_access.is_allowed:
+        raise PolicyDeniedError(
             "Controllers are asked directly, and allow_direct is not set.",
             'Set allow_direct = true in provider "kafka", or KPLAN_ALLOW_DIRECT=true.',
         )
@@ -115,7 +117,7 @@ def _topics(cluster: Cluster, broker: int) -> tuple[str, ...]:
     )
 
 
-def check_carried_out(verdict: Verdict, broker: int) -> None:
+def check_carried_out(verdict: ItemResult, broker: int) -> None:
     """Tell a refusal as what stops the run. Raises ClusterError."""
     if verdict is not None:
         raise ClusterError(

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.quorum import Follower, Quorum
+from kplan.cluster.topology import Quorum, QuorumReplica
 from kplan.model.errors import ClusterError
-from kplan.model.tables import Cell, Figures, FigureTable
+from kplan.model.table import Cell, Figures, FigureTable
 from kplan.workflow.versions import offers
 
 _SILENT_MS = 10_000
@@ -22,7 +22,7 @@ def cluster_described(cluster: Cluster) -> Figures:
     found = cluster.describe()
     nodes = sorted(found.nodes, key=lambda each: each.id)
     rows = tuple((each.id, f"{each.host}:{each.port}", each.rack) for each in nodes)
-    noun = "broker" if found.direct is None else "controller"
+    noun = "broker" if found.controller_access is None else "controller"
     whole = (found.cluster_id, found.version, found.principal, len(nodes))
     return Figures(
         "The cluster",
@@ -43,8 +43,8 @@ def controllers_listed(cluster: Cluster) -> Figures:
 
     """
     described, found = cluster.describe(), cluster.quorum()
-    direct = described.direct
-    behind = {each.id: each.behind for each in found.voters}
+    direct = described.controller_access
+    behind = {each.id: each.lag for each in found.voters}
     at = dict(found.addresses)
     silent: list[str] = []
     if direct is not None:
@@ -102,8 +102,8 @@ def _replicas(found: Quorum) -> Iterator[tuple[Cell, ...]]:
         yield _replica(each, "observer")
 
 
-def _replica(each: Follower, role: str) -> tuple[Cell, ...]:
-    return (each.id, role, each.end_offset, each.behind, each.fetched_ms, each.caught_up_ms)
+def _replica(each: QuorumReplica, role: str) -> tuple[Cell, ...]:
+    return (each.id, role, each.end_offset, each.lag, each.fetched_ms, each.caught_up_ms)
 
 
 def _unheard(found: Quorum) -> Iterator[str]:

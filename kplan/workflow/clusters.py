@@ -8,22 +8,21 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import ClusterDescription
+from kplan.cluster.request import ClusterDescription
 from kplan.config.load import Configuration
 from kplan.kafka.settings.codes import SUMMARIES
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
-from kplan.model.connection import connection_name, on_cluster
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import (
     AuthError,
     ClusterError,
     ConfigError,
     StateError,
-    Unreachable,
+    UnreachableError,
     UsageError,
 )
-from kplan.model.resource import Identity
+from kplan.model.resource import Identity, cluster_label, connection_name
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import State
 from kplan.state.file import check_same_cluster
@@ -170,7 +169,7 @@ def _at_once(
     def answer(key: str) -> _T | ClusterError:
         try:
             return ask(key)
-        except (AuthError, Unreachable) as failure:
+        except (AuthError, UnreachableError) as failure:
             return failure
 
     if len(keys) == 1:
@@ -195,7 +194,7 @@ def _followed(
     by_id = {each: key for key, each in clusters.ids.items()}
     names: dict[str, str] = {}
     for key in sorted({each.provider for each in state.owned.values()}):
-        known = state.cluster_of(key)
+        known = state.cluster_id_of(key)
         if clusters.ids.get(key) == known or known not in by_id:
             _check_declared(state, key, clusters, configuration)
             continue
@@ -211,10 +210,10 @@ def _check_declared(
 ) -> None:
     if key in clusters.keys or key in _declared_keys(configuration):
         return
-    count = len(state.on(key).owned)
+    count = len(state.for_provider(key).owned)
     name = connection_name(key)
     raise StateError(
-        f"The state owns {count} objects on {name} (cluster {state.cluster_of(key)}), and the "
+        f"The state owns {count} objects on {name} (cluster {state.cluster_id_of(key)}), and the "
         "configuration declares no such connection.",
         f"Declare {name} again until they are deleted; or let go of them: kplan state rm ADDRESS",
     )
@@ -226,7 +225,7 @@ def _renamed(state: State, names: Mapping[str, str]) -> State:
         for at, each in state.owned.items()
     }
     ids = {key: each for key, each in state.clusters.items() if key not in names}
-    ids |= {new: state.cluster_of(old) for old, new in names.items()}
+    ids |= {new: state.cluster_id_of(old) for old, new in names.items()}
     own = ids.pop("", "" if "" in names else state.cluster_id)
     return replace(state, owned=owned, cluster_id=own, clusters=ids)
 
@@ -285,7 +284,7 @@ def read_clusters(
 def unread_of_all(snapshots: Mapping[str, Snapshot]) -> dict[str, str]:
     """Name what could not be read, and why: `kafka_acl on kafka.west`."""
     return {
-        on_cluster(kind, key): reason
+        cluster_label(kind, key): reason
         for key, snapshot in snapshots.items()
         for kind, reason in snapshot.unread.items()
     }

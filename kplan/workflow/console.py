@@ -5,8 +5,7 @@ import json
 from kplan.config.console import CONSOLE_FILE, Console
 from kplan.config.diagnostic import error
 from kplan.kinds import KINDS
-from kplan.model.diagnostic import Diagnostic
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.report import views
 from kplan.workflow.project import Project
 

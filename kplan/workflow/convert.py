@@ -9,9 +9,8 @@ from kplan.config.declarations.file import read_text
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.yaml_document import YamlNode, read_yaml
 from kplan.kinds import KINDS
-from kplan.model.diagnostic import Diagnostic, in_order
+from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
-from kplan.model.source import SourceRange
 from kplan.workflow.convert_gitops import SECTIONS as GITOPS_SECTIONS
 from kplan.workflow.convert_gitops import gitops
 from kplan.workflow.convert_julie import julie
@@ -72,7 +71,7 @@ def convert(files: Sequence[str], format_: Format | None) -> Conversion:
     for each, parts in documents.items():
         READERS[each](parts, found)
     if found.problems:
-        raise ConfigError(in_order(found.problems), sources)
+        raise ConfigError(sort_diagnostics(found.problems), sources)
     values = {kind: tuple(each.values()) for kind, each in found.values.items() if each}
     nouns = {kind.noun: len(values[kind.name]) for kind in KINDS if kind.name in values}
     left_out = tuple(sorted(found.left_out, key=lambda each: (each.at, each.what)))

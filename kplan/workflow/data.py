@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import ClusterDescription
+from kplan.cluster.request import ClusterDescription
 from kplan.kinds import KINDS
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Reading
+from kplan.model.snapshot import KindSnapshot
 
 _LISTED_FIRST = "kafka_topic"
 """Of what is not named, a first reading tells the names, and a second one all about them."""
@@ -19,7 +19,7 @@ class ClusterReader:
         self._connect = connect
         self._clusters: dict[str, Cluster] = {}
         self._described: dict[str, ClusterDescription] = {}
-        self._readings: dict[tuple[str, str, frozenset[Identity] | None], Reading] = {}
+        self._readings: dict[tuple[str, str, frozenset[Identity] | None], KindSnapshot] = {}
 
     def _cluster(self, provider: str) -> Cluster:
         if provider not in self._clusters:
@@ -32,14 +32,16 @@ class ClusterReader:
             self._described[provider] = self._cluster(provider).describe()
         return self._described[provider]
 
-    def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> Reading:
+    def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
         """Read objects in full, by name; None stands for all there are."""
         key = (provider, kind, None if names is None else frozenset(names))
         if key not in self._readings:
             self._readings[key] = self._read(self._cluster(provider), kind, names)
         return self._readings[key]
 
-    def _read(self, cluster: Cluster, name: str, names: Collection[Identity] | None) -> Reading:
+    def _read(
+        self, cluster: Cluster, name: str, names: Collection[Identity] | None
+    ) -> KindSnapshot:
         kind = next(each for each in KINDS if each.name == name)
         found = kind.read(cluster, names or ())
         if names is None and name == _LISTED_FIRST:

@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
-from kplan.cluster.delegation import DelegationToken, TokenOrder
-from kplan.cluster.errors import remedy
+from kplan.cluster.errors import remedy_for
 from kplan.cluster.port import Cluster
+from kplan.cluster.settings import DelegationToken, TokenRequest
 from kplan.model.errors import ClusterError, UsageError
 from kplan.model.refusal import Refusal
-from kplan.model.tables import Figures, FigureTable
+from kplan.model.table import Figures, FigureTable
 from kplan.workflow.capabilities import check_served
 
 _COLUMNS = ("token", "owner", "requester", "renewers", "issued", "expires", "at_most_until")
@@ -38,11 +38,11 @@ def _row(token: DelegationToken) -> tuple[str, ...]:
         " ".join(token.renewers),
         moment(token.issued_ms),
         moment(token.expires_ms),
-        moment(token.last_ms),
+        moment(token.max_ms),
     )
 
 
-def token_created(cluster: Cluster, order: TokenOrder) -> DelegationToken:
+def token_created(cluster: Cluster, order: TokenRequest) -> DelegationToken:
     """Make a token.
 
     Raises:
@@ -56,7 +56,7 @@ def token_created(cluster: Cluster, order: TokenOrder) -> DelegationToken:
     check_served(cluster, {"create_token"})
     found = cluster.create_token(order)
     if isinstance(found, Refusal):
-        raise ClusterError(f"No token was made: {found}", remedy(found))
+        raise ClusterError(f"No token was made: {found}", remedy_for(found))
     return found
 
 
@@ -68,7 +68,7 @@ def token_facts(token: DelegationToken) -> Mapping[str, str | list[str]]:
         "owner": token.owner,
         "renewers": list(token.renewers),
         "expires": moment(token.expires_ms),
-        "at_most_until": moment(token.last_ms),
+        "at_most_until": moment(token.max_ms),
     }
 
 
@@ -82,7 +82,7 @@ def token_renewed(cluster: Cluster, token: str, span_ms: int) -> int:
     check_served(cluster, {"delegation_tokens", "renew_token"})
     until = cluster.renew_token(_secret(cluster, token), span_ms)
     if isinstance(until, Refusal):
-        raise ClusterError(f"Token {token} was not renewed: {until}", remedy(until))
+        raise ClusterError(f"Token {token} was not renewed: {until}", remedy_for(until))
     return until
 
 
@@ -96,7 +96,7 @@ def token_expired(cluster: Cluster, token: str, span_ms: int) -> int:
     check_served(cluster, {"delegation_tokens", "expire_token"})
     until = cluster.expire_token(_secret(cluster, token), span_ms)
     if isinstance(until, Refusal):
-        raise ClusterError(f"Token {token} goes on: {until}", remedy(until))
+        raise ClusterError(f"Token {token} goes on: {until}", remedy_for(until))
     return until
 
 

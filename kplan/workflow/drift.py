@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.model.connection import on_cluster
 from kplan.model.plan import Change
-from kplan.model.resource import Identity
+from kplan.model.resource import Identity, cluster_label
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import State
 from kplan.plan.drift import find_all_drift, unmanaged_objects
@@ -59,7 +58,7 @@ def drift(project: Project, ports: Ports, ignored: Sequence[IgnorePattern] = ())
         unread=unread_of_all(snapshots),
         hidden=tuple(
             sorted(
-                on_cluster(name, key)
+                cluster_label(name, key)
                 for key, snapshot in snapshots.items()
                 for reading in snapshot.readings.values()
                 for name in reading.hidden
@@ -91,6 +90,6 @@ def _counted(
     others: dict[str, tuple[Identity, ...]] = {}
     for key, snapshot in snapshots.items():
         live.update({kind: len(each.objects) for kind, each in snapshot.readings.items()})
-        for kind, names in unmanaged_objects(state.on(key), snapshot).items():
+        for kind, names in unmanaged_objects(state.for_provider(key), snapshot).items():
             others[kind] = (*others.get(kind, ()), *names)
     return live, others

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Watcher
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.journal_writer import JournalWriter
@@ -42,7 +42,7 @@ class Applied:
     @property
     def is_resumable(self) -> bool:
         """Whether it stopped before the end; its journal is kept for `resume`."""
-        return any(each.status is Status.SKIPPED for each in self.outcomes)
+        return any(each.status is OutcomeStatus.SKIPPED for each in self.outcomes)
 
 
 def carried_out(
@@ -67,7 +67,7 @@ def carried_out(
         watcher = Both(journal, Both(checkpoints, hands.watcher))
         outcomes = tuple(
             outcome
-            for provider, part in made.plan.parts()
+            for provider, part in made.plan.split_by_provider()
             for outcome in apply_plan(part, _means(found, provider, options, (ports, watcher)))
         )
         journal.end()
@@ -129,7 +129,7 @@ def _applied_plans(made: Planned, ports: Ports) -> tuple[AppliedPlan, ...]:
 
 
 def _sendings(plan: Plan) -> int:
-    return sum(1 for change in plan.granted if change.touches_cluster)
+    return sum(1 for change in plan.allowed_changes if change.touches_cluster)
 
 
 def _outputs(made: Planned) -> dict[str, OutputValue]:

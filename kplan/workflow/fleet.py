@@ -14,9 +14,9 @@ from kplan.fleet.reader import DEADLINE_S, SnapshotSource
 from kplan.fleet.session import SparkSettings, open_session
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, Row, write_snapshot
 from kplan.fleet.store import Run, Store
-from kplan.model.diagnostic import Diagnostic, has_errors, in_order
+from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
-from kplan.model.tables import Figures, FigureTable
+from kplan.model.table import Figures, FigureTable
 from kplan.model.version import VERSION
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_wanted import Asked, asked_for, owners, wanted
@@ -164,7 +164,7 @@ def _sources(
         meant = asked.get(each.name, {})
         found.append(SnapshotSource(each.name, each.labels, connect, file, deadline, *rules, meant))
     if has_errors(problems):
-        raise ConfigError(in_order(problems), fleet.sources)
+        raise ConfigError(sort_diagnostics(problems), fleet.sources)
     yield from found
 
 

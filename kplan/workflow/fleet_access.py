@@ -12,7 +12,7 @@ from kplan.fleet.replay import acl_changes, replay_requests
 from kplan.fleet.snapshot import ALL_KINDS, CLUSTER
 from kplan.model.errors import UsageError
 from kplan.model.plan import Change, Plan
-from kplan.model.tables import Figures
+from kplan.model.table import Figures
 from kplan.state.plan_file import read_plan
 from kplan.workflow.access import KIND
 from kplan.workflow.access_queries import resource_of

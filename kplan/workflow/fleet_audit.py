@@ -14,7 +14,7 @@ from kplan.fleet.session import open_session
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store, UnreadableLog
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
-from kplan.model.tables import Figures
+from kplan.model.table import Figures
 from kplan.model.version import VERSION
 from kplan.workflow.fleet import Looked, chosen, engine_of, figures, fleet_of, history_of, looked
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from kplan.fleet import audit, inventory, lint, plan
 from kplan.model.errors import FleetError
-from kplan.model.tables import Figures
+from kplan.model.table import Figures
 from kplan.report.documents.units import counted
 from kplan.workflow.fleet import Looked, figures, history_of, looked, owners_of
 from kplan.workflow.fleet_audit import unused

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kplan.cluster.specs import ClusterDescription
+from kplan.cluster.request import ClusterDescription
 from kplan.config.declarations.file import configuration_files
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs
@@ -18,12 +18,11 @@ from kplan.fleet.policy import FleetPolicies
 from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.kinds import KINDS
 from kplan.model.address import Address
-from kplan.model.connection import connection_name
 from kplan.model.diagnostic import has_errors
-from kplan.model.errors import ConfigError, FleetError, KplanError, Unread
+from kplan.model.errors import ConfigError, FleetError, KplanError, UnreadableError
 from kplan.model.policy import Policy
-from kplan.model.resource import Identity
-from kplan.model.snapshot import Reading, Snapshot
+from kplan.model.resource import Identity, connection_name
+from kplan.model.snapshot import KindSnapshot, Snapshot
 from kplan.model.state import State
 from kplan.plan.request import PlanRequest
 from kplan.state.journal import fold
@@ -93,7 +92,7 @@ def judges(
             configuration = _sound(found)
             more, others = _elsewhere(project.folder, configuration)
             policies[name] = (*configuration.policies, *more)
-            held = _state(project).on("").owned.values()
+            held = _state(project).for_provider("").owned.values()
             owned[name] = {(each.address.kind, each.identity): each.address for each in held}
             left_out += [f"{name}: policies of {each} are not asked." for each in others]
         except KplanError as failure:
@@ -153,7 +152,7 @@ def _told(failure: KplanError) -> str:
 
 def owned_by(cluster: FleetCluster, options: FleetOptions, ports: FleetPorts) -> State:
     """Read what kplan owns on the cluster itself. Raises StateError and ClusterError."""
-    return _state(_project(cluster, options.inputs, ports)).on("")
+    return _state(_project(cluster, options.inputs, ports)).for_provider("")
 
 
 def owners(
@@ -250,15 +249,17 @@ class _RunReader:
             snapshot.cluster_id, snapshot.brokers, snapshot.principal, snapshot.version
         )
 
-    def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> Reading:
+    def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
         """Give objects by name; None stands for all there are. Raises Unread."""
         snapshot = self._of(provider)
         if kind not in snapshot.readings:
-            raise Unread(f"{kind}: {snapshot.unread.get(kind, 'the run does not speak of it')}")
+            raise UnreadableError(
+                f"{kind}: {snapshot.unread.get(kind, 'the run does not speak of it')}"
+            )
         reading = snapshot.readings[kind]
         if names is None:
             return reading
-        return Reading(
+        return KindSnapshot(
             {name: each for name, each in reading.objects.items() if name in names},
             {name: each for name, each in reading.hidden.items() if name in names},
         )

@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from kplan.kinds.base import ResourceKind
-from kplan.kinds.recall import recalled
+from kplan.kinds.base import ResourceKind, fill_snapshot_from_state
 from kplan.model.address import Address
-from kplan.model.plan import Action, Change, Key, Plan, Reason
+from kplan.model.plan import Action, Change, ObjectKey, Plan, Reason
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import State
@@ -31,7 +30,10 @@ def stale_changes(
     A change that came about by other hands is none of them: it is done already.
     """
     by_name = {kind.name: kind for kind in kinds}
-    seen = {key: recalled(kinds, each, state.on(key)) for key, each in snapshots.items()}
+    seen = {
+        key: fill_snapshot_from_state(kinds, each, state.for_provider(key))
+        for key, each in snapshots.items()
+    }
     owners: Owners | None = None
     if state.serial != plan.based_on.serial:
         owners = {each.key: each.address for each in state.owned.values()}
@@ -43,7 +45,7 @@ def stale_changes(
     return tuple((change, why) for change, why in found if why is not None)
 
 
-Owners = Mapping[Key, Address]
+Owners = Mapping[ObjectKey, Address]
 
 
 def _staleness(
@@ -56,8 +58,8 @@ def _staleness(
         return None
     if snapshot is None or kind.name in snapshot.unread:
         return Staleness.UNREAD
-    before = snapshot.live(kind.name, _seen(kind, change))
-    after = None if change.after is None else snapshot.live(kind.name, change.identity)
+    before = snapshot.live_object(kind.name, _seen(kind, change))
+    after = None if change.after is None else snapshot.live_object(kind.name, change.identity)
     if before is not None and change.uid and before.uid != change.uid:
         return Staleness.RECREATED
     if after is not None and _is_equal(kind, after.value, change.after):
@@ -66,7 +68,7 @@ def _staleness(
         return None if before is None else Staleness.APPEARED
     if before is None:
         return None if change.action is Action.DELETE else Staleness.GONE
-    live, _ = kind.aligned(before.value, change.after or change.before)
+    live, _ = kind.align(before.value, change.after or change.before)
     return None if live == change.before else Staleness.CHANGED
 
 
@@ -76,7 +78,7 @@ def _seen(kind: ResourceKind, change: Change) -> Identity:
 
 
 def _is_equal(kind: ResourceKind, live: object, wanted: object) -> bool:
-    before, after = kind.aligned(live, wanted)
+    before, after = kind.align(live, wanted)
     return bool(before == after)
 
 

@@ -8,7 +8,7 @@ from unicodedata import is_normalized
 from kplan.config.format.formatter import format_text
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import document
+from kplan.kinds.schema import to_document
 from kplan.kinds.topic_value import THROTTLED_REPLICAS, Topic
 from kplan.workflow.acl_blocks import acl_blocks
 from kplan.workflow.blocks import BlockNames, arguments, block
@@ -28,7 +28,7 @@ def declarable(value: object) -> object:
 
 def is_writable(value: object) -> bool:
     """Whether HCL can say the value: whatever is written there is read in composed form."""
-    return is_normalized("NFC", json.dumps(document(value), ensure_ascii=False))
+    return is_normalized("NFC", json.dumps(to_document(value), ensure_ascii=False))
 
 
 def generated(

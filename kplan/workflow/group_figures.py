@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from kplan.cluster.groups import GroupDescription, ListedGroup
 from kplan.cluster.port import Cluster
+from kplan.cluster.usage import GroupDescription, GroupListing
 from kplan.model.errors import ClusterError
 from kplan.model.refusal import Refusal
-from kplan.model.tables import Cell, Figures, FigureTable
+from kplan.model.table import Cell, Figures, FigureTable
 
 UNREAD = "unread"
 """The finding that something could not be read, so that what is told is not all there is."""
@@ -41,14 +41,14 @@ def groups_listed(cluster: Cluster, match: str = "*") -> Figures:
 
 
 def _fitting(
-    told: Mapping[int, tuple[ListedGroup, ...] | Refusal], match: str
-) -> Iterator[tuple[int, ListedGroup]]:
+    told: Mapping[int, tuple[GroupListing, ...] | Refusal], match: str
+) -> Iterator[tuple[int, GroupListing]]:
     for number, groups in told.items():
         if not isinstance(groups, Refusal):
             yield from ((number, each) for each in groups if fnmatchcase(each.name, match))
 
 
-def _listed_row(number: int, group: ListedGroup) -> tuple[Cell, ...]:
+def _listed_row(number: int, group: GroupListing) -> tuple[Cell, ...]:
     return (group.name, group.type, group.protocol, group.state, number)
 
 
@@ -107,7 +107,7 @@ def _groups(groups: Iterable[GroupDescription]) -> FigureTable:
 
 def _total(group: GroupDescription) -> int | None:
     """Add up the lag; None where the end of a partition is not known."""
-    lags = [group.lag(at) for at in group.committed]
+    lags = [group.lag(at) for at in group.committed_offsets]
     known = [each for each in lags if each is not None]
     return sum(known) if len(known) == len(lags) else None
 
@@ -121,7 +121,7 @@ def _members(groups: Iterable[GroupDescription]) -> FigureTable:
             each.client_id,
             each.host,
             each.instance_id,
-            ", ".join(f"{topic}-{number}" for topic, number in each.assigned),
+            ", ".join(f"{topic}-{number}" for topic, number in each.assignment),
         )
         for group in groups
         for each in group.members or ()
@@ -134,16 +134,16 @@ def _offsets(groups: Iterable[GroupDescription]) -> FigureTable:
     columns = ("group", "topic", "partition", "committed", "end", "lag", "member")
     rows: list[tuple[Cell, ...]] = []
     for group in groups:
-        readers = {at: each.id for each in group.members or () for at in each.assigned}
+        readers = {at: each.id for each in group.members or () for at in each.assignment}
         rows.extend(
             (
                 group.name,
                 *at,
-                group.committed.get(at),
-                group.ends.get(at),
+                group.committed_offsets.get(at),
+                group.end_offsets.get(at),
                 group.lag(at),
                 readers.get(at),
             )
-            for at in sorted({*group.committed, *readers})
+            for at in sorted({*group.committed_offsets, *readers})
         )
     return FigureTable("offsets", columns, tuple(rows))

@@ -11,9 +11,8 @@ from kplan.kinds import KINDS
 from kplan.kinds.acl import OPERATIONS, PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES, Acl
 from kplan.kinds.quota import Quota
 from kplan.kinds.topic_value import Topic
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.resource import Identity
-from kplan.model.source import SourceRange
 from kplan.workflow.generation import is_writable
 
 _KINDS = {kind.schema: kind for kind in KINDS}
@@ -114,7 +113,7 @@ class Harvest:
 
     def _add(self, value: Acl | Topic | Quota, what: str, at: SourceRange) -> None:
         kind = _KINDS[type(value)]
-        value = kind.normal(value)
+        value = kind.normalize(value)
         faults = [each for each in kind.check(value) if not each.is_warning]
         known = self.values[kind.name].setdefault(kind.identify(value), value)
         if known != value:

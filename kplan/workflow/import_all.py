@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kplan.cluster.names import is_internal
+from kplan.cluster.topic import is_internal_topic
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
@@ -13,8 +13,8 @@ from kplan.kinds.base import ResourceKind
 from kplan.kinds.topic_value import Topic
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Live, Snapshot
-from kplan.model.state import Owned, State
+from kplan.model.snapshot import LiveObject, Snapshot
+from kplan.model.state import OwnedObject, State
 from kplan.workflow.adoption import adopted, together
 from kplan.workflow.generation import declarable, generated, is_writable
 from kplan.workflow.opened import Opened, check_no_journal, loaded, opened
@@ -41,7 +41,7 @@ class Imported:
     """
 
     text: str
-    owned: tuple[Owned, ...]
+    owned: tuple[OwnedObject, ...]
     left_out: tuple[LeftOut, ...]
     unread: Mapping[str, str]
 
@@ -134,7 +134,7 @@ def _chosen(found: Opened, prefix: str) -> tuple[Snapshot, Chosen, list[LeftOut]
     return snapshot, chosen, left_out
 
 
-def _subject(identity: Identity, live: Live) -> str:
+def _subject(identity: Identity, live: LiveObject) -> str:
     """Give the name that a prefix is held against: of an ACL that of what it is about."""
     return live.value.resource_name if isinstance(live.value, Acl) else identity
 
@@ -147,7 +147,7 @@ def _unfit(kind: ResourceKind, identity: Identity, snapshot: Snapshot) -> str | 
     if identity in reading.hidden:
         return f"the cluster will not show it ({reading.hidden[identity]})"
     live = reading.objects.get(identity)
-    if live is None or (isinstance(live.value, Topic) and is_internal(identity)):
+    if live is None or (isinstance(live.value, Topic) and is_internal_topic(identity)):
         return ""
     if not is_writable(live.value):
         return "HCL keeps text in composed form (NFC), and its is not"
@@ -173,7 +173,7 @@ def _text(configuration: Configuration, snapshot: Snapshot, chosen: Chosen, file
 
 def _owned(
     project: Project, file: Path, text: str, seen: tuple[Snapshot, Chosen]
-) -> tuple[Owned, ...]:
+) -> tuple[OwnedObject, ...]:
     """Write the file, load it as every later run will, and own what it declares."""
     snapshot, chosen = seen
     file.write_text(text, encoding="utf-8")
@@ -190,7 +190,7 @@ def _owned(
     )
 
 
-def _state(found: Opened, owned: Sequence[Owned]) -> State:
+def _state(found: Opened, owned: Sequence[OwnedObject]) -> State:
     state = found.state
     return replace(
         found.clusters.known_to(state),

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from kplan.kinds import KINDS
 from kplan.model.address import Address
+from kplan.model.diagnostic import SourceRange
 from kplan.model.resource import Identity, Lifecycle, Resource
 from kplan.model.snapshot import Snapshot
-from kplan.model.source import SourceRange
-from kplan.model.state import Owned
+from kplan.model.state import OwnedObject
 from kplan.workflow.adoption import adopted, together
 from kplan.workflow.clusters import read_clusters
 from kplan.workflow.opened import Opened, check_no_journal, opened
@@ -22,7 +22,7 @@ from kplan.workflow.tfstate import Claim, Unclaimed, claims
 class TakenOver:
     """What is owned now, and which entries of Terraform's state were left out, and why."""
 
-    owned: tuple[Owned, ...]
+    owned: tuple[OwnedObject, ...]
     left_out: tuple[Unclaimed, ...]
 
 
@@ -46,7 +46,7 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
             wanted[declared.get(claim.address, "")][claim.address.kind].add(claim.identity)
         snapshots = read_clusters(found.clusters, wanted)
         sorted_out = list(_sorted_out(found_claims, found, snapshots))
-        owned = tuple(each for each in sorted_out if isinstance(each, Owned))
+        owned = tuple(each for each in sorted_out if isinstance(each, OwnedObject))
         if owned:
             state = found.state
             project.store.write(
@@ -62,9 +62,9 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
 
 def _sorted_out(
     found_claims: Sequence[Claim], found: Opened, snapshots: Mapping[str, Snapshot]
-) -> Iterator[Owned | Unclaimed]:
+) -> Iterator[OwnedObject | Unclaimed]:
     declared = {each.address: each for each in found.configuration.resources}
-    holders: dict[str, dict[tuple[str, Identity], Owned]] = defaultdict(dict)
+    holders: dict[str, dict[tuple[str, Identity], OwnedObject]] = defaultdict(dict)
     for each in found.state.owned.values():
         holders[each.provider][each.address.kind, each.identity] = each
     for claim in found_claims:
@@ -88,8 +88,8 @@ def _sorted_out(
 
 def _reason(
     claim: Claim,
-    holders: Mapping[tuple[str, Identity], Owned],
-    owned: Mapping[Address, Owned],
+    holders: Mapping[tuple[str, Identity], OwnedObject],
+    owned: Mapping[Address, OwnedObject],
     snapshot: Snapshot,
 ) -> str:
     """Say why an object cannot be owned, "" where it can."""

@@ -5,14 +5,14 @@ from dataclasses import replace
 from kplan.model.address import Address
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity, Resource
-from kplan.model.state import Owned
+from kplan.model.state import OwnedObject
 from kplan.workflow.adoption import adopted, kind_of, together
 from kplan.workflow.clusters import read_clusters
 from kplan.workflow.opened import Opened, check_no_journal, opened
 from kplan.workflow.project import Ports, Project
 
 
-def import_object(project: Project, address: str, identity: str, ports: Ports) -> Owned:
+def import_object(project: Project, address: str, identity: str, ports: Ports) -> OwnedObject:
     """Own a live object at an address of the configuration; nothing on the cluster changes.
 
     `identity` is what the provider's import takes: the topic name, or the seven parts of an ACL
@@ -58,13 +58,13 @@ def _check_free(found: Opened, resource: Resource, identity: str) -> None:
             raise UsageError(f"{identity} is owned at {held.address} already.")
 
 
-def _live(found: Opened, resource: Resource, identity: Identity) -> Owned:
+def _live(found: Opened, resource: Resource, identity: Identity) -> OwnedObject:
     kind = kind_of(resource.address)
     wanted = {resource.provider: {kind.name: [identity]}}
     snapshot = read_clusters(found.clusters, wanted, (kind,))[resource.provider]
     if kind.name in snapshot.unread:
         raise UsageError(f"{kind.noun} objects could not be read: {snapshot.unread[kind.name]}")
-    live = snapshot.live(kind.name, identity)
+    live = snapshot.live_object(kind.name, identity)
     if live is None:
         raise UsageError(
             f'The cluster has no {kind.noun} "{identity}".',

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
 from kplan.config.load import Configuration
-from kplan.kinds.acl import Acl, binding
+from kplan.kinds.acl import Acl, acl_binding
 from kplan.kinds.topic_value import Topic
-from kplan.model.diagnostic import Diagnostic, Severity, in_order
+from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.plan import Action, Plan
 from kplan.model.resource import Resource
 from kplan.model.snapshot import Snapshot
@@ -42,11 +42,11 @@ def linted(project: Project, ports: Ports) -> Linted:
     acls = topics = 0
     for key, snapshot in snapshots.items():
         resources = [each for each in found.configuration.resources if each.provider == key]
-        declared = {binding(each.value) for each in resources if isinstance(each.value, Acl)}
+        declared = {acl_binding(each.value) for each in resources if isinstance(each.value, Acl)}
         estate = _estate(acls_of(snapshot) | declared, snapshot, resources)
         problems += [*lint_acls(estate), *_unread(snapshot)]
         acls, topics = acls + len(estate.acls), topics + len(estate.topics or ())
-    return Linted(in_order(problems), found.configuration, acls, topics)
+    return Linted(sort_diagnostics(problems), found.configuration, acls, topics)
 
 
 def lint_of_plan(plan: Plan, ground: Ground) -> tuple[Diagnostic, ...]:
@@ -88,7 +88,7 @@ def _estate(
     for each in resources:
         match each.value:
             case Acl() as acl:
-                places[binding(acl)] = Declaration(each.address, each.declared_at)
+                places[acl_binding(acl)] = Declaration(each.address, each.declared_at)
             case Topic(name=name):
                 topics[name] = Declaration(each.address, each.declared_at)
             case _:

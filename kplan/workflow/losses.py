@@ -2,9 +2,8 @@
 
 from collections.abc import Collection, Iterator, Mapping
 
-from kplan.cluster.groups import GroupDescription
 from kplan.cluster.port import Cluster
-from kplan.cluster.usage import TopicPartition
+from kplan.cluster.usage import GroupDescription, TopicPartition
 from kplan.model.errors import ClusterError
 
 _TOLD = 20
@@ -56,7 +55,7 @@ def _read_up_to(
     for name, each in sorted(found.items()):
         if not isinstance(each, GroupDescription):
             continue
-        for key, offset in each.committed.items():
+        for key, offset in each.committed_offsets.items():
             if key in partitions and offset > best.get(key, ("", -1))[1]:
                 best[key] = (name, offset)
     return best

@@ -6,15 +6,15 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from kplan.cluster.errors import Handling, handling
-from kplan.cluster.names import is_internal
 from kplan.cluster.port import Cluster
-from kplan.cluster.reassignments import Election, Moving, Replicas
-from kplan.cluster.specs import TopicDescription, Verdict
+from kplan.cluster.request import ItemResult, TopicDescription
+from kplan.cluster.topic import is_internal_topic
+from kplan.cluster.topology import ElectionType, Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
-from kplan.kinds.moving import lift_left_over
+from kplan.kinds.reassignment import remove_leftover_throttles
 from kplan.model.errors import ClusterError, UsageError
 from kplan.model.refusal import Refusal
-from kplan.model.tables import Cell, Figures, FigureTable
+from kplan.model.table import Cell, Figures, FigureTable
 from kplan.workflow.losses import losses_told, new_ends
 
 Targets = Mapping[TopicPartition, Replicas]
@@ -69,7 +69,7 @@ def _progress(
     target: Replicas,
     key: TopicPartition,
     topic: TopicDescription | Refusal | None,
-    moving: Mapping[TopicPartition, Moving],
+    moving: Mapping[TopicPartition, Reassignment],
 ) -> tuple[Progress, str]:
     if key in moving:
         if moving[key].target == target:
@@ -97,7 +97,7 @@ def moves_cancelled(cluster: Cluster, partitions: Collection[TopicPartition] | N
     moving = cluster.reassignments(partitions)
     verdicts = cluster.reassign(dict.fromkeys(moving)) if moving else {}
     topics = {name for name, _ in [*moving, *(partitions or ())]}
-    lifted = lift_left_over(cluster, topics) if topics else ()
+    lifted = remove_leftover_throttles(cluster, topics) if topics else ()
     rows = tuple(
         (name, number, _ids(each.origin), _outcome(verdicts.get(key)))
         for key, each in sorted(moving.items())
@@ -111,7 +111,7 @@ def moves_cancelled(cluster: Cluster, partitions: Collection[TopicPartition] | N
     return Figures("Cancelled", (table,), notes=tuple(notes), findings=failed)
 
 
-def _outcome(verdict: Verdict) -> str:
+def _outcome(verdict: ItemResult) -> str:
     is_gone = verdict is None or handling(verdict) is Handling.CONVERGED
     return "cancelled" if is_gone else str(verdict)
 
@@ -124,24 +124,28 @@ def assignment_of(
         (name, number): replicas
         for name, found in sorted(cluster.topics().items())
         if fnmatchcase(name, match) and not isinstance(found, Refusal)
-        if takes_internal or not (found.is_internal or is_internal(name))
+        if takes_internal or not (found.is_internal or is_internal_topic(name))
         for number, replicas in enumerate(found.assignment)
     }
 
 
-def electable(cluster: Cluster, election: Election) -> tuple[TopicPartition, ...]:
+def electable(cluster: Cluster, election: ElectionType) -> tuple[TopicPartition, ...]:
     """Name the partitions that need an election: led by another than the first, or by nobody."""
     return tuple(
         (name, number)
         for name, found in sorted(cluster.topics().items())
         if isinstance(found, TopicDescription)
         for number, leader in enumerate(found.leaders)
-        if (leader < 0 if election is Election.UNCLEAN else leader != found.assignment[number][0])
+        if (
+            leader < 0
+            if election is ElectionType.UNCLEAN
+            else leader != found.assignment[number][0]
+        )
     )
 
 
 def leaders_elected(
-    cluster: Cluster, partitions: Collection[TopicPartition], election: Election
+    cluster: Cluster, partitions: Collection[TopicPartition], election: ElectionType
 ) -> Figures:
     """Elect leaders, and tell partition by partition what came of it (K4o-12, K4o-13).
 
@@ -162,7 +166,7 @@ def leaders_elected(
     notes = [f"leader == preferred: {led:,} of {len(rows):,}"] if rows else []
     notes += [] if rows else ["No partition needs an election."]
     columns: tuple[str, ...] = ("topic", "partition", "leader", "preferred", "outcome")
-    if election is Election.UNCLEAN:
+    if election is ElectionType.UNCLEAN:
         ends = new_ends(cluster, [key for key, verdict in verdicts.items() if verdict is None])
         notes += losses_told(cluster, ends)
         rows = [(*row, ends.get(key)) for row, key in zip(rows, sorted(partitions), strict=True)]
@@ -179,7 +183,7 @@ def leaders_elected(
 def _after(
     cluster: Cluster,
     partitions: Collection[TopicPartition],
-    verdicts: Mapping[TopicPartition, Verdict],
+    verdicts: Mapping[TopicPartition, ItemResult],
 ) -> Mapping[str, TopicDescription | Refusal]:
     """Describe the topics once brokers know the leaders that were elected, or the time is up."""
     names = sorted({name for name, _ in partitions})
@@ -201,7 +205,7 @@ def _led(key: TopicPartition, topic: TopicDescription | Refusal | None) -> tuple
     return leader if leader >= 0 else None, topic.assignment[key[1]][0]
 
 
-def _elected(key: TopicPartition, verdicts: Mapping[TopicPartition, Verdict]) -> str:
+def _elected(key: TopicPartition, verdicts: Mapping[TopicPartition, ItemResult]) -> str:
     if key not in verdicts:
         return "no answer"
     verdict = verdicts[key]
@@ -211,7 +215,7 @@ def _elected(key: TopicPartition, verdicts: Mapping[TopicPartition, Verdict]) ->
 
 
 def _left(
-    cluster: Cluster, moving: Mapping[TopicPartition, Moving]
+    cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]
 ) -> Mapping[TopicPartition, int]:
     """Tell how many bytes are to come; nothing where sizes cannot be read."""
     try:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from kplan.cluster.reassignments import Replicas
+from kplan.cluster.topology import Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.model.errors import UsageError
 

@@ -8,12 +8,12 @@ from kplan.cluster.port import Cluster
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.moving import MovePace, lift_left_over
+from kplan.kinds.reassignment import ReassignmentLimits, remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
-from kplan.kinds.topic_layout import moves
+from kplan.kinds.topic_layout import replica_moves
 from kplan.kinds.topic_value import Topic
 from kplan.model.errors import ClusterError
-from kplan.model.plan import Action, BrokerMove, Change, Key, Plan
+from kplan.model.plan import Action, BrokerTransfer, Change, ObjectKey, Plan
 from kplan.state.journal import Journal
 from kplan.workflow.clusters import Clusters
 from kplan.workflow.project import Ports
@@ -22,7 +22,7 @@ Sizes = Mapping[TopicPartition, Mapping[int, int]]
 _MAX_BROKERS = 12
 
 
-def paced(pace: MovePace) -> tuple[ResourceKind, ...]:
+def paced(pace: ReassignmentLimits) -> tuple[ResourceKind, ...]:
     """Give all kinds; that of topics moves replicas at this pace."""
     return tuple(TopicKind(pace) if each.name == TopicKind.name else each for each in KINDS)
 
@@ -32,8 +32,8 @@ def with_moves(plan: Plan, clusters: Clusters) -> Plan:
     movers = [each for each in plan.changes if _moves(each)]
     if not movers:
         return plan
-    notes: dict[Key, str] = {}
-    sums: list[BrokerMove] = []
+    notes: dict[ObjectKey, str] = {}
+    sums: list[BrokerTransfer] = []
     for provider in sorted({each.provider for each in movers}):
         mine = [each for each in movers if each.provider == provider]
         sizes = _sizes(clusters.connections[provider].cluster, mine)
@@ -44,7 +44,7 @@ def with_moves(plan: Plan, clusters: Clusters) -> Plan:
         more = notes.get(change.key)
         return replace(change, notes=(*change.notes, more)) if more else change
 
-    return replace(plan.with_each(noted), moves=tuple(sums))
+    return replace(plan.map_changes(noted), moves=tuple(sums))
 
 
 def lifted(journal: Journal, clusters: Clusters, ports: Ports) -> None:
@@ -58,7 +58,7 @@ def lifted(journal: Journal, clusters: Clusters, ports: Ports) -> None:
     for provider in sorted({each.provider for each in movers} & clusters.connections.keys()):
         names = {str(each.identity) for each in movers if each.provider == provider}
         try:
-            done = lift_left_over(clusters.connections[provider].cluster, names)
+            done = remove_leftover_throttles(clusters.connections[provider].cluster, names)
         except ClusterError as failure:
             ports.progress.note(f"Throttles of the interrupted move may be left: {failure.detail}")
         else:
@@ -70,7 +70,7 @@ def _moves(change: Change) -> Mapping[int, tuple[int, ...]]:
     if change.action is not Action.UPDATE or not isinstance(change.before, Topic):
         return {}
     assert isinstance(change.after, Topic)  # noqa: S101 - both are of one kind
-    return moves(change.before, change.after)
+    return replica_moves(change.before, change.after)
 
 
 def _sizes(cluster: Cluster, changes: Sequence[Change]) -> Sizes | None:
@@ -114,7 +114,9 @@ def _freed(change: Change, sizes: Sizes) -> Counter[int]:
     return freed
 
 
-def _summed(changes: Sequence[Change], sizes: Sizes | None, provider: str) -> Iterator[BrokerMove]:
+def _summed(
+    changes: Sequence[Change], sizes: Sizes | None, provider: str
+) -> Iterator[BrokerTransfer]:
     """Sum up what the moves of one cluster bring to each broker, and take away."""
     gains: Counter[int] = Counter()
     loses: Counter[int] = Counter()
@@ -123,9 +125,9 @@ def _summed(changes: Sequence[Change], sizes: Sizes | None, provider: str) -> It
         loses.update(_freed(each, sizes or {}))
     for broker in sorted(gains.keys() | loses.keys()):
         if sizes is None:
-            yield BrokerMove(broker, None, None, provider)
+            yield BrokerTransfer(broker, None, None, provider)
         else:
-            yield BrokerMove(broker, gains[broker], loses[broker], provider)
+            yield BrokerTransfer(broker, gains[broker], loses[broker], provider)
 
 
 def added_replicas(before: object, after: object) -> Mapping[int, Collection[int]]:
@@ -135,10 +137,10 @@ def added_replicas(before: object, after: object) -> Mapping[int, Collection[int
     stands = before.replica_assignment or ()
     held = {
         number: set(stands[number]) if number < len(stands) else set()
-        for number in moves(before, after)
+        for number in replica_moves(before, after)
     }
     found = {
         number: [each for each in replicas if each not in held[number]]
-        for number, replicas in moves(before, after).items()
+        for number, replicas in replica_moves(before, after).items()
     }
     return {number: each for number, each in found.items() if each}

@@ -9,7 +9,7 @@ from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.kinds import KINDS
-from kplan.model.diagnostic import has_errors, in_order
+from kplan.model.diagnostic import has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, StateError
 from kplan.model.state import State
 from kplan.report.documents.units import counted
@@ -90,7 +90,7 @@ def loaded(project: Project, reader: DataSourceReader | None = None) -> Configur
 
     """
     configuration = load_configuration(project.folder, project.inputs, KINDS, reader)
-    problems = in_order([*configuration.diagnostics, *order_problems(configuration)])
+    problems = sort_diagnostics([*configuration.diagnostics, *order_problems(configuration)])
     if has_errors(problems):
         raise ConfigError(problems, configuration.sources)
     return configuration

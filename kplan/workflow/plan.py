@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from kplan.cluster.specs import ClusterDescription
+from kplan.cluster.request import ClusterDescription
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.model.diagnostic import in_order
+from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.plan import Plan
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import OutputValue, State
@@ -59,11 +59,11 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
     ports.progress.stage("Planning")
     made = add_risks(build_plans(_request(found, options, ports), snapshots, KINDS))
     warnings = found.configuration.diagnostics
-    made = replace(made, diagnostics=in_order([*warnings, *made.diagnostics]))
+    made = replace(made, diagnostics=sort_diagnostics([*warnings, *made.diagnostics]))
     made = with_direct(with_capabilities(made, found.clusters), found.clusters)
     if options.is_to_be_applied and not made.has_errors:
         for key in sorted({each.provider for each in made.batches}):
-            found.clusters.connections[key].cluster.expect_writes()
+            found.clusters.connections[key].cluster.prepare_writes()
     if options.asks_broker and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
         made = broker_checked(made, found.clusters, KINDS, ports)
@@ -75,7 +75,7 @@ def planned(found: Opened, options: PlanOptions, ports: Ports) -> Planned:
         ground = Ground(connection.cluster, snapshots[key], configuration, key)
         made = with_access(made, ground, options.accepts)
         odd = lint_of_plan(made, ground)
-        made = replace(made, diagnostics=in_order([*made.diagnostics, *odd]))
+        made = replace(made, diagnostics=sort_diagnostics([*made.diagnostics, *odd]))
     return Planned(made, configuration, found.state, snapshots)
 
 
@@ -93,7 +93,7 @@ def _address(description: ClusterDescription) -> str:
     """Name one node by what people call it; that is easier to tell apart than cluster ids."""
     if not description.nodes:
         return ""
-    asked = [each for each in description.nodes if each.id in description.witnesses]
+    asked = [each for each in description.nodes if each.id in description.verifying_node_ids]
     first = min(asked or description.nodes, key=lambda each: each.id)
     return f"{first.host}:{first.port}"
 

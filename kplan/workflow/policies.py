@@ -11,11 +11,11 @@ from kplan.config.declarations.file import configuration_files
 from kplan.config.load import Configuration
 from kplan.config.policies.folder import load_policy_folder
 from kplan.kinds import KINDS
-from kplan.model.diagnostic import Diagnostic, Severity, has_errors, in_order
-from kplan.model.outcome import Outcome, Status
-from kplan.model.plan import Change, Key, Plan
-from kplan.model.policy import Effect, Policy, Standing, Violation
-from kplan.model.refusal import Origin, Refusal
+from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Change, ObjectKey, Plan
+from kplan.model.policy import Policy, RuleEffect, Violation, ViolationStatus
+from kplan.model.refusal import Refusal, RefusalOrigin
 from kplan.model.snapshot import Snapshot
 from kplan.plan.checksum import plan_checksum
 from kplan.policy.codes import POLICY_SUMMARIES
@@ -104,16 +104,16 @@ def policed(
         if found.policies and not has_errors(found.diagnostics):
             violations = tuple(
                 replace(each, provider=provider)
-                for provider, part in plan.parts()
+                for provider, part in plan.split_by_provider()
                 for setting in (_setting(part, hearing.snapshots[provider], options, ports),)
                 for each in evaluate_changes(_in_order(part), found.policies, setting, terms)
             )
     configuration = replace(configuration, sources={**configuration.sources, **found.sources})
-    plan = replace(plan, diagnostics=in_order([*plan.diagnostics, *told]))
+    plan = replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *told]))
     plan = _with_violations(replace(plan, violations=(*plan.violations, *violations)))
     mode = options.mode or configuration.policy_settings.mode
-    if mode == ALL and plan.refused:
-        plan = replace(plan, diagnostics=in_order([*plan.diagnostics, _stopped(plan)]))
+    if mode == ALL and plan.refused_keys:
+        plan = replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, _stopped(plan)]))
     return plan, configuration
 
 
@@ -137,8 +137,8 @@ def _with_violations(plan: Plan) -> Plan:
     """Note at the changes what was said of them, and take out of the batches what is refused."""
     if not plan.violations:
         return plan
-    refused = plan.refused
-    notes: dict[Key, dict[str, None]] = {}
+    refused = plan.refused_keys
+    notes: dict[ObjectKey, dict[str, None]] = {}
     for each in plan.violations:
         notes.setdefault(each.key, {})[_note(each)] = None
 
@@ -160,25 +160,25 @@ def _with_violations(plan: Plan) -> Plan:
     )
     if not refused:
         return plan
-    return replace(plan, checksum=plan_checksum(plan.granted, plan.outputs))
+    return replace(plan, checksum=plan_checksum(plan.allowed_changes, plan.outputs))
 
 
 def _note(each: Violation) -> str:
     text = each.message.strip().splitlines()[0] if each.message.strip() else ""
     match each.standing, each.effect:
-        case Standing.REFUSED, _:
-            by = "the broker" if each.origin is Origin.BROKER else f"policy {each.policy}"
+        case ViolationStatus.REFUSED, _:
+            by = "the broker" if each.origin is RefusalOrigin.BROKER else f"policy {each.policy}"
             return f"{each.diagnostic.code} refused by {by}: {text}"
-        case Standing.TOLD, Effect.ADVISE:
+        case ViolationStatus.REPORTED, RuleEffect.ADVISE:
             return f"{each.diagnostic.code} policy {each.policy} advises: {text}"
-        case Standing.TOLD, _:
+        case ViolationStatus.REPORTED, _:
             return f"{each.diagnostic.code} policy {each.policy} warns: {text}"
         case _:
             return f"{each.diagnostic.code} policy {each.policy} {each.reason}"
 
 
 def _stopped(plan: Plan) -> Diagnostic:
-    count = len(plan.refused)
+    count = len(plan.refused_keys)
     changes = "1 change is" if count == 1 else f"{count} changes are"
     return Diagnostic(
         "KP329",
@@ -191,12 +191,12 @@ def _stopped(plan: Plan) -> Diagnostic:
 
 def refused_outcomes(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
     """Tell of every change that a policy kept from being sent."""
-    said: dict[Key, Violation] = {}
+    said: dict[ObjectKey, Violation] = {}
     for each in plan.violations:
-        if each.standing is Standing.REFUSED:
+        if each.standing is ViolationStatus.REFUSED:
             said.setdefault(each.key, each)
     outcomes = tuple(
-        Outcome(change, Status.FAILED, refusal_by(said[change.key]))
+        Outcome(change, OutcomeStatus.FAILED, refusal_by(said[change.key]))
         for change in plan.changes
         if change.key in said
     )

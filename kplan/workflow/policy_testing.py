@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.diagnostic import error
 from kplan.config.load import Configuration
 from kplan.config.modules.root_module import RootModule, open_folder
@@ -22,15 +22,15 @@ from kplan.config.testing.run import evaluate_cluster_block
 from kplan.config.values.jsonvalue import Json
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import document, from_document
+from kplan.kinds.schema import from_document, to_document
 from kplan.model.address import Address
-from kplan.model.diagnostic import Diagnostic, has_errors, in_order
+from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.model.plan import Action, Change
-from kplan.model.policy import Operation, Policy, Standing, Violation
+from kplan.model.policy import Operation, Policy, Violation, ViolationStatus
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
-from kplan.model.testing import Grade, RunResult
+from kplan.model.test_result import RunResult, RunStatus
 from kplan.policy.engine import EvaluationOptions, evaluate_question, sort_policies
 from kplan.policy.facts import ClusterFacts
 from kplan.policy.question import QuestionContext, questions, records_question
@@ -74,7 +74,7 @@ class PolicySuite:
         for case in script.cases:
             started = timer()
             told = tuple(_judged(case, self.policies, snapshot))
-            grade = Grade.FAIL if told else Grade.PASS
+            grade = RunStatus.FAIL if told else RunStatus.PASS
             yield RunResult(script.name, case.name, grade, told, timer() - started)
 
 
@@ -105,9 +105,9 @@ def policy_suite(
         for each in files:
             problems += [*each.diagnostics, *evaluate_cluster_block(root, each.cluster).diagnostics]
         if has_errors(problems):
-            raise ConfigError(in_order(problems), sources)
+            raise ConfigError(sort_diagnostics(problems), sources)
         policies = tuple(sort_policies(found.policies))
-        yield PolicySuite(root, policies, tuple(files), in_order(problems), sources)
+        yield PolicySuite(root, policies, tuple(files), sort_diagnostics(problems), sources)
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -147,7 +147,7 @@ def _judged(
     except (KeyError, TypeError, ValueError) as fault:
         yield error("KP137", case.place, f"The object cannot be made: {fault}.")
         return
-    if case.policy and case.policy not in {each.head.name for each in policies}:
+    if case.policy and case.policy not in {each.header.name for each in policies}:
         yield error("KP137", case.place, f'There is no policy "{case.policy}".')
         return
     words = sorted({_word(each) for each in said})
@@ -160,9 +160,9 @@ def _judged(
 
 
 def _word(each: Violation) -> str:
-    if each.standing is Standing.WAIVED:
+    if each.standing is ViolationStatus.WAIVED:
         return "waived"
-    if each.standing is Standing.TOLD and each.effect == "deny":
+    if each.standing is ViolationStatus.REPORTED and each.effect == "deny":
         return "advisory"
     return each.effect.value
 
@@ -174,7 +174,7 @@ def _answers(case: PolicyCase, policies: Sequence[Policy], snapshot: Snapshot) -
     cluster = ClusterFacts(snapshot, known)
     setting = QuestionContext(snapshot, KINDS, cluster, case.principal, case.ci)
     terms = EvaluationOptions(case.today or _LONG_AGO)
-    asked = [each for each in policies if case.policy in {"", each.head.name}]
+    asked = [each for each in policies if case.policy in {"", each.header.name}]
     if case.operation is Operation.DELETE_RECORDS:
         question = records_question(Identity(case.topic), case.offsets, setting)
         return list(evaluate_question(question, asked, terms))
@@ -205,7 +205,7 @@ def _change(case: PolicyCase, setting: QuestionContext) -> Change:
             raise ValueError(
                 f"{identity or case.kind} is not on the cluster, and current is not given"
             )
-        current = document(live.value)  # type: ignore[assignment] # plain data
+        current = to_document(live.value)  # type: ignore[assignment] # plain data
     if case.operation is Operation.ALTER:
         # Where replicas lie follows from the counts, unless it is what is asked for.
         kept = {name: each for name, each in (current or {}).items() if name != _LAYOUT}
@@ -225,5 +225,5 @@ def _change(case: PolicyCase, setting: QuestionContext) -> Change:
 
 
 def _made(kind: ResourceKind, attributes: Mapping[str, Json] | None) -> object:
-    found: object = kind.normal(from_document(kind.schema, attributes or {}))
+    found: object = kind.normalize(from_document(kind.schema, attributes or {}))
     return found

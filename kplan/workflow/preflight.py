@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from kplan.cluster.authorization import REQUIRED_OPERATIONS
 from kplan.cluster.port import Cluster
-from kplan.cluster.rights import RIGHTS
-from kplan.cluster.specs import Rights
+from kplan.cluster.request import AuthorizedOperations
 from kplan.kinds.named_config import GROUP_CONFIG
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import ClusterError
@@ -87,11 +87,13 @@ def _needed(plan: Plan) -> Iterator[tuple[Right, tuple[Change, ...]]]:
 
 def _right(batch: Batch) -> Right | None:
     if batch.kind == GROUP_CONFIG.name:
-        return RIGHTS[batch.step.name][0], "GROUP"
-    return RIGHTS.get(batch.step.name)
+        return REQUIRED_OPERATIONS[batch.step.name][0], "GROUP"
+    return REQUIRED_OPERATIONS.get(batch.step.name)
 
 
-def _lacking(right: Right, changes: Sequence[Change], held: Rights) -> tuple[Change, ...]:
+def _lacking(
+    right: Right, changes: Sequence[Change], held: AuthorizedOperations
+) -> tuple[Change, ...]:
     operation, sort = right
     if sort == "CLUSTER":
         is_held = held.cluster is None or operation in held.cluster

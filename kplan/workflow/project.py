@@ -10,8 +10,8 @@ from kplan.apply.limits import Clock, Limits
 from kplan.cluster.port import Cluster
 from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration
-from kplan.kinds.moving import MovePace
-from kplan.model.plan import Change, Key
+from kplan.kinds.reassignment import ReassignmentLimits
+from kplan.model.plan import Change, ObjectKey
 from kplan.state.file_store import FileStore
 from kplan.state.holder import Holder
 from kplan.state.store import StateStore
@@ -115,7 +115,7 @@ class PlanOptions:
     """
 
     targets: tuple[str, ...] = ()
-    only: frozenset[Key] | None = None
+    only: frozenset[ObjectKey] | None = None
     is_destroy: bool = False
     asks_broker: bool = True
     max_deletes: int | None = None
@@ -127,7 +127,7 @@ class PlanOptions:
     is_to_be_applied: bool = False
     policies: PolicyOptions = field(default_factory=PolicyOptions)
     pace: Limits = field(default_factory=Limits)
-    move_pace: MovePace = field(default_factory=MovePace)
+    move_pace: ReassignmentLimits = field(default_factory=ReassignmentLimits)
 
 
 def with_replaced(options: PlanOptions, approved: Iterable[Change]) -> PlanOptions:

@@ -7,19 +7,19 @@ from pathlib import Path
 
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Limits, Watcher
-from kplan.cluster.reassignments import Replicas
+from kplan.cluster.topology import Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
-from kplan.kinds.moving import MovePace, lift_left_over
+from kplan.kinds.reassignment import ReassignmentLimits, remove_leftover_throttles
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
-from kplan.model.errors import Unread, UsageError
+from kplan.model.errors import UnreadableError, UsageError
 from kplan.model.outcome import Outcome
-from kplan.model.plan import Action, BasedOn, Change, Plan
+from kplan.model.plan import Action, Change, Plan, PlanBasis
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Live, Snapshot
+from kplan.model.snapshot import LiveObject, Snapshot
 from kplan.plan.diff import attribute_changes
 from kplan.plan.order import build_batches
 from kplan.plan.request import MAX_RECORDS
@@ -43,7 +43,7 @@ class Wanted:
     provider: str = ""
     is_shown_only: bool = False
     policies: PolicyOptions = field(default_factory=PolicyOptions)
-    pace: MovePace = field(default_factory=MovePace)
+    pace: ReassignmentLimits = field(default_factory=ReassignmentLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def reassign(
         hearing = Hearing(found.configuration, {wanted.provider: snapshot})
         plan, configuration = policed(plan, hearing, wanted.policies, ports)
         if not (plan.changes or wanted.is_shown_only):
-            lift_left_over(connection.cluster, names)  # of a run that was killed
+            remove_leftover_throttles(connection.cluster, names)  # of a run that was killed
         if plan.has_errors or not plan.batches or not approve(plan, configuration):
             return Reassigned(plan, configuration)
         ports.progress.stage("Moving replicas", sum(len(each.changes) for each in plan.batches))
@@ -103,7 +103,7 @@ def _planned(
     found: Opened, targets: Mapping[TopicPartition, Replicas], snapshot: Snapshot, wanted: Wanted
 ) -> Plan:
     if _TOPICS in snapshot.unread:
-        raise Unread(snapshot.unread[_TOPICS])
+        raise UnreadableError(snapshot.unread[_TOPICS])
     rows: dict[str, dict[int, Replicas]] = defaultdict(dict)
     for (name, number), replicas in targets.items():
         rows[name][number] = replicas
@@ -111,12 +111,12 @@ def _planned(
     owners = {each.key: each.address for each in found.state.owned.values()}
     changes: list[Change] = []
     for name in sorted(rows):
-        live = snapshot.live(_TOPICS, Identity(name))
+        live = snapshot.live_object(_TOPICS, Identity(name))
         assert live is not None  # noqa: S101 - checked above
         address = owners.get((_TOPICS, Identity(name), wanted.provider))
         changes += _changes(address or Address(_TOPICS, "reassign", name), live, rows[name])
     changes = [replace(each, provider=wanted.provider) for each in changes]
-    based_on = BasedOn("", found.state.lineage, found.state.serial, snapshot.cluster_id)
+    based_on = PlanBasis("", found.state.lineage, found.state.serial, snapshot.cluster_id)
     made = (
         replace(each, provider=wanted.provider)
         for each in build_batches(changes, KINDS, MAX_RECORDS)
@@ -130,7 +130,7 @@ def _check(rows: Rows, snapshot: Snapshot) -> None:
     brokers = {each.id for each in snapshot.brokers}
     faults: list[str] = []
     for name, wanted in sorted(rows.items()):
-        live = snapshot.live(_TOPICS, Identity(name))
+        live = snapshot.live_object(_TOPICS, Identity(name))
         if live is None:
             faults.append(f"topic {name} is not there, or hidden from us")
             continue
@@ -148,7 +148,7 @@ def _check(rows: Rows, snapshot: Snapshot) -> None:
         raise UsageError(f"{'; '.join(faults)}."[:2000])
 
 
-def _changes(address: Address, live: Live, rows: Mapping[int, Replicas]) -> list[Change]:
+def _changes(address: Address, live: LiveObject, rows: Mapping[int, Replicas]) -> list[Change]:
     held: Topic = live.value  # type: ignore[assignment] # as above
     stands = list(held.replica_assignment or ())
     target = [rows.get(number, replicas) for number, replicas in enumerate(stands)]

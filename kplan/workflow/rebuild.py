@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from kplan.config.load import Configuration
 from kplan.model.address import Address
-from kplan.model.errors import StateCorrupt
+from kplan.model.errors import StateCorruptError
 from kplan.model.snapshot import Snapshot
-from kplan.model.state import Owned, State
+from kplan.model.state import OwnedObject, State
 from kplan.plan.drift import unmanaged_counts
 from kplan.state.file import new_state
 from kplan.workflow.adoption import adopted, together
@@ -28,7 +28,7 @@ class Proposal:
     """
 
     state: State
-    adopted: tuple[Owned, ...]
+    adopted: tuple[OwnedObject, ...]
     kept: int
     absent: tuple[Address, ...]
     unmanaged: Mapping[str, int]
@@ -63,7 +63,7 @@ def _before(project: Project) -> tuple[State | None, str]:
     """Give the state to add to, if there is one, or why it cannot be read."""
     try:
         state = stored(project)
-    except StateCorrupt as damaged:
+    except StateCorruptError as damaged:
         return None, damaged.detail
     if state is not None:
         check_no_journal(project)
@@ -74,7 +74,7 @@ def _proposal(
     configuration: Configuration, state: State, snapshots: Mapping[str, Snapshot]
 ) -> Proposal:
     held = {each.key for each in state.owned.values()}
-    found: list[Owned] = []
+    found: list[OwnedObject] = []
     absent: list[Address] = []
     for resource in configuration.resources:
         kind = resource.address.kind
@@ -87,7 +87,7 @@ def _proposal(
     grown = replace(state, owned=together(state.owned, found))
     foreign: Counter[str] = Counter()
     for key, snapshot in snapshots.items():
-        foreign.update(unmanaged_counts(grown.on(key), snapshot))
+        foreign.update(unmanaged_counts(grown.for_provider(key), snapshot))
     return Proposal(
         grown,
         tuple(found),

@@ -11,15 +11,19 @@ from kplan.cluster.errors import (
     client_refusal,
     handling,
 )
-from kplan.cluster.names import is_internal
 from kplan.cluster.port import Cluster
+from kplan.cluster.topic import is_internal_topic
 from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.kinds import KINDS
 from kplan.kinds.codes import SUMMARIES as KIND_SUMMARIES
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.errors import ClusterError, ConfigError, Unread
-from kplan.model.outcome import Status
-from kplan.model.record_deletion import Cut, CutOutcome, DeletionPlan
+from kplan.model.errors import ClusterError, ConfigError, UnreadableError
+from kplan.model.outcome import OutcomeStatus
+from kplan.model.record_deletion import (
+    PartitionDeletion,
+    PartitionDeletionOutcome,
+    RecordDeletionPlan,
+)
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
@@ -52,13 +56,13 @@ class Wanted:
 class Deleted:
     """What was planned, and what became of each partition; nothing where nobody approved."""
 
-    plan: DeletionPlan
-    outcomes: tuple[CutOutcome, ...] = ()
+    plan: RecordDeletionPlan
+    outcomes: tuple[PartitionDeletionOutcome, ...] = ()
     is_approved: bool = False
 
 
 def delete_records(
-    project: Project, wanted: Wanted, ports: Ports, approve: Callable[[DeletionPlan], bool]
+    project: Project, wanted: Wanted, ports: Ports, approve: Callable[[RecordDeletionPlan], bool]
 ) -> Deleted:
     """Plan, have the plan approved, and delete at the leader of each partition.
 
@@ -74,15 +78,15 @@ def delete_records(
         cluster, snapshot = _seen(found, wanted, ports)
         plan = _planned(cluster, wanted, snapshot)
         offsets: dict[Identity, dict[int, int]] = {}
-        for cut in plan.granted:
+        for cut in plan.allowed:
             offsets.setdefault(Identity(cut.topic), {})[cut.partition] = cut.target
         configuration = found.configuration
         said = judged_records(offsets, (configuration, snapshot), wanted.policies, ports)
         mode = wanted.policies.mode or configuration.policy_settings.mode
-        plan = replace(plan, violations=said, is_whole=mode == ALL)
+        plan = replace(plan, violations=said, is_all_or_nothing=mode == ALL)
         if not approve(plan):
             return Deleted(plan)
-        ports.progress.stage("Deleting records", len(plan.granted))
+        ports.progress.stage("Deleting records", len(plan.allowed))
         return Deleted(plan, _carried_out(cluster, plan, ports), is_approved=True)
 
 
@@ -91,13 +95,13 @@ def _seen(found: Opened, wanted: Wanted, ports: Ports) -> tuple[Cluster, Snapsho
     ports.progress.stage("Reading the cluster")
     snapshot = read_snapshot(connection.cluster, connection.description, KINDS, {})
     if _TOPICS in snapshot.unread:
-        raise Unread(snapshot.unread[_TOPICS])
+        raise UnreadableError(snapshot.unread[_TOPICS])
     return connection.cluster, snapshot
 
 
-def _planned(cluster: Cluster, wanted: Wanted, snapshot: Snapshot) -> DeletionPlan:
+def _planned(cluster: Cluster, wanted: Wanted, snapshot: Snapshot) -> RecordDeletionPlan:
     names = sorted({each.topic for each in wanted.targets})
-    problems = [_internal(name) for name in names if is_internal(name)]
+    problems = [_internal(name) for name in names if is_internal_topic(name)]
     if problems:
         raise ConfigError(problems)
     uses = cluster.topic_use(names)
@@ -107,14 +111,14 @@ def _planned(cluster: Cluster, wanted: Wanted, snapshot: Snapshot) -> DeletionPl
     problems = [each for each in found if isinstance(each, Diagnostic)]
     if problems:
         raise ConfigError(problems)
-    live = {name: snapshot.live(_TOPICS, Identity(name)) for name in names}
+    live = {name: snapshot.live_object(_TOPICS, Identity(name)) for name in names}
     ids = {name: each.uid for name, each in live.items() if each is not None}
-    cuts = [each for each in found if isinstance(each, Cut)]
+    cuts = [each for each in found if isinstance(each, PartitionDeletion)]
     in_order = sorted(cuts, key=lambda each: (each.topic, each.partition))
-    return DeletionPlan(tuple(in_order), topic_ids=ids)
+    return RecordDeletionPlan(tuple(in_order), topic_ids=ids)
 
 
-def _cuts(target: Target, used: TopicUse) -> Iterator[Cut | Diagnostic]:
+def _cuts(target: Target, used: TopicUse) -> Iterator[PartitionDeletion | Diagnostic]:
     numbers = sorted(used.partitions) if target.partition is None else [target.partition]
     if not numbers:
         yield _problem("KP462", f"{target.topic}: {'; '.join(used.unread)}.")
@@ -124,7 +128,7 @@ def _cuts(target: Target, used: TopicUse) -> Iterator[Cut | Diagnostic]:
 
 def _cut(
     target: Target, number: int, held: PartitionUse | None, unread: Sequence[str]
-) -> Cut | Diagnostic:
+) -> PartitionDeletion | Diagnostic:
     at = f"{target.topic}:{number}"
     if held is None or held.start is None or held.end is None:
         why = "; ".join(unread) or "there is no such partition"
@@ -133,7 +137,7 @@ def _cut(
     if before > held.end:
         detail = f"{at} ends before offset {held.end:,}, and {before:,} is behind that."
         return _problem("KP461", detail)
-    return Cut(target.topic, number, before, held.start, held.end, held.size_bytes)
+    return PartitionDeletion(target.topic, number, before, held.start, held.end, held.size_bytes)
 
 
 _HINTS: Mapping[str, str] = {
@@ -156,11 +160,13 @@ def _internal(name: str) -> Diagnostic:
     )
 
 
-def _carried_out(cluster: Cluster, plan: DeletionPlan, ports: Ports) -> tuple[CutOutcome, ...]:
+def _carried_out(
+    cluster: Cluster, plan: RecordDeletionPlan, ports: Ports
+) -> tuple[PartitionDeletionOutcome, ...]:
     """Send what was granted, and tell of everything that was planned."""
     stale = _stale(cluster, plan)
-    told = {each.cut: each for each in _kept(plan, stale)}
-    cuts = [each for each in plan.granted if each.topic not in stale]
+    told = {each.deletion: each for each in _kept(plan, stale)}
+    cuts = [each for each in plan.allowed if each.topic not in stale]
     answers = _sent(cluster, cuts)
     again = [cut for cut in cuts if _is(answers[cut], Handling.RETRY)]
     if again:  # the leader moved; each call finds the leaders anew
@@ -171,10 +177,12 @@ def _carried_out(cluster: Cluster, plan: DeletionPlan, ports: Ports) -> tuple[Cu
     for cut in cuts:
         told[cut] = _outcome(cut, answers[cut], uses if cut in in_doubt else {})
     ports.progress.advance(len(cuts))
-    return tuple(told[cut] for cut in plan.cuts)
+    return tuple(told[cut] for cut in plan.deletions)
 
 
-def _sent(cluster: Cluster, cuts: Iterable[Cut]) -> dict[Cut, int | Refusal]:
+def _sent(
+    cluster: Cluster, cuts: Iterable[PartitionDeletion]
+) -> dict[PartitionDeletion, int | Refusal]:
     asked = {(each.topic, each.partition): each for each in cuts}
     if not asked:
         return {}
@@ -198,21 +206,23 @@ def _is(answer: int | Refusal, what: Handling) -> bool:
     return isinstance(answer, Refusal) and handling(answer) is what
 
 
-def _outcome(cut: Cut, answer: int | Refusal, uses: Mapping[str, TopicUse]) -> CutOutcome:
+def _outcome(
+    cut: PartitionDeletion, answer: int | Refusal, uses: Mapping[str, TopicUse]
+) -> PartitionDeletionOutcome:
     """Tell what became of a cut; where no answer came, its first offset now tells (`uses`)."""
     if not isinstance(answer, Refusal):
-        return CutOutcome(cut, Status.APPLIED, answer)
+        return PartitionDeletionOutcome(cut, OutcomeStatus.APPLIED, answer)
     if not _is(answer, Handling.IN_DOUBT):
-        return CutOutcome(cut, Status.FAILED, refusal=answer)
+        return PartitionDeletionOutcome(cut, OutcomeStatus.FAILED, refusal=answer)
     held = uses.get(cut.topic, _HIDDEN).partitions.get(cut.partition, PartitionUse())
     if held.start is not None and held.start >= cut.target:
-        return CutOutcome(cut, Status.APPLIED, held.start)
-    return CutOutcome(cut, Status.UNKNOWN, held.start, answer)
+        return PartitionDeletionOutcome(cut, OutcomeStatus.APPLIED, held.start)
+    return PartitionDeletionOutcome(cut, OutcomeStatus.UNKNOWN, held.start, answer)
 
 
-def _stale(cluster: Cluster, plan: DeletionPlan) -> Mapping[str, Refusal]:
+def _stale(cluster: Cluster, plan: RecordDeletionPlan) -> Mapping[str, Refusal]:
     """Find topics that are others than those that were looked at (KIP-516)."""
-    names = {each.topic for each in plan.granted}
+    names = {each.topic for each in plan.allowed}
     now = cluster.topics(names) if names else {}
     found: dict[str, Refusal] = {}
     for name in names:
@@ -224,15 +234,19 @@ def _stale(cluster: Cluster, plan: DeletionPlan) -> Mapping[str, Refusal]:
     return found
 
 
-def _kept(plan: DeletionPlan, stale: Mapping[str, Refusal]) -> Iterator[CutOutcome]:
+def _kept(
+    plan: RecordDeletionPlan, stale: Mapping[str, Refusal]
+) -> Iterator[PartitionDeletionOutcome]:
     """Tell of what is not sent: nothing to go, refused by a policy, or another topic by now."""
     refused = plan.refusals
-    for cut in plan.cuts:
+    for cut in plan.deletions:
         if cut.topic in refused:
-            yield CutOutcome(cut, Status.FAILED, cut.start, refusal_by(refused[cut.topic]))
-        elif plan.is_whole and refused:
-            yield CutOutcome(cut, Status.SKIPPED, cut.start)
+            yield PartitionDeletionOutcome(
+                cut, OutcomeStatus.FAILED, cut.start, refusal_by(refused[cut.topic])
+            )
+        elif plan.is_all_or_nothing and refused:
+            yield PartitionDeletionOutcome(cut, OutcomeStatus.SKIPPED, cut.start)
         elif not cut.records:
-            yield CutOutcome(cut, Status.APPLIED, cut.start)
+            yield PartitionDeletionOutcome(cut, OutcomeStatus.APPLIED, cut.start)
         elif cut.topic in stale:
-            yield CutOutcome(cut, Status.FAILED, refusal=stale[cut.topic])
+            yield PartitionDeletionOutcome(cut, OutcomeStatus.FAILED, refusal=stale[cut.topic])

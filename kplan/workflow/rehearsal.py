@@ -8,7 +8,7 @@ from typing import cast
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext
 from kplan.apply.state import state_after
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.diagnostic import error
 from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration
@@ -25,14 +25,14 @@ from kplan.config.testing.run import (
 from kplan.config.values.jsonvalue import Json
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import document
-from kplan.model.connection import connection_name
-from kplan.model.diagnostic import Diagnostic, Severity, has_errors, in_order
+from kplan.kinds.schema import to_document
+from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
 from kplan.model.errors import KplanError
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change, Plan
+from kplan.model.resource import connection_name
 from kplan.model.state import State
-from kplan.model.testing import Grade, RunResult
+from kplan.model.test_result import RunResult, RunStatus
 from kplan.state.file import new_state
 from kplan.workflow.acl_order import order_problems
 from kplan.workflow.clusters import connected
@@ -121,10 +121,10 @@ class Rehearsal:
         for run in self.script.runs:
             if broken:
                 told = f'Run "{broken}" came to no end.'
-                yield RunResult(self.script.name, run.name, Grade.SKIP, reason=told)
+                yield RunResult(self.script.name, run.name, RunStatus.SKIP, reason=told)
                 continue
             found = self._result(run, refused)
-            broken = run.name if found.grade is Grade.ERROR else ""
+            broken = run.name if found.status is RunStatus.ERROR else ""
             yield found
 
     def _seed(self) -> tuple[Diagnostic, ...]:
@@ -150,7 +150,7 @@ class Rehearsal:
     def _sent(self, plan: Plan) -> tuple[Outcome, ...]:
         return tuple(
             outcome
-            for key, part in plan.parts()
+            for key, part in plan.split_by_provider()
             for outcome in apply_plan(
                 part, ApplyContext(self._cluster(key), KINDS, self.ports.clock, Silence())
             )
@@ -190,7 +190,7 @@ class Rehearsal:
             opened = Opened(configuration, state, clusters)
             made = planned(opened, PlanOptions(targets=run.targets), self.ports)
         course.plan = made.plan
-        course.found += made.plan.problems
+        course.found += made.plan.all_diagnostics
         if run.is_apply and not made.plan.has_errors:
             outcomes = self._sent(made.plan)
             self.state = state_after(made.state, made.plan, outcomes, output_values(configuration))
@@ -218,7 +218,7 @@ class Rehearsal:
 def _live(kind: ResourceKind, cluster: MemoryCluster) -> dict[str, Json]:
     known = kind.read(cluster, ()).objects
     live = kind.read(cluster, list(known)).objects
-    return {key: cast("Json", document(live[key].value)) for key in sorted(live)}
+    return {key: cast("Json", to_document(live[key].value)) for key in sorted(live)}
 
 
 @dataclass(slots=True)
@@ -231,7 +231,7 @@ class _Course:
     def settled(self, run: RunBlock, root: RootModule) -> tuple[Diagnostic, ...]:
         """Hold what was found wrong against what was expected to be."""
         rest, met = split_expected(
-            in_order(self.found), run.expected_failures, root.module.declarations
+            sort_diagnostics(self.found), run.expected_failures, root.module.declarations
         )
         told = [
             replace(each, severity=Severity.ERROR) if each.code == _FAILED_CHECK else each
@@ -243,23 +243,23 @@ class _Course:
                 for each in run.expected_failures
                 if each.name not in met
             ]
-        return in_order(told)
+        return sort_diagnostics(told)
 
 
 _JUDGED = frozenset({"KP701", "KP702"})
 """Problems that speak of the configuration alone: the run itself came to its end."""
 
 
-def _grade(diagnostics: Iterable[Diagnostic]) -> Grade:
+def _grade(diagnostics: Iterable[Diagnostic]) -> RunStatus:
     codes = {each.code for each in diagnostics if each.is_error}
     if not codes:
-        return Grade.PASS
-    return Grade.FAIL if codes <= _JUDGED else Grade.ERROR
+        return RunStatus.PASS
+    return RunStatus.FAIL if codes <= _JUDGED else RunStatus.ERROR
 
 
 def _refused(outcomes: Iterable[Outcome], code: str) -> Iterator[Diagnostic]:
     for each in outcomes:
-        if each.status is not Status.APPLIED:
+        if each.status is not OutcomeStatus.APPLIED:
             change = each.change
             told = f"{change.address} ({change.action}): {each.refusal or each.status}"
             yield error(code, change.declared_at, told, address=change.address)

@@ -13,7 +13,7 @@ from kplan.model.resource import Resource
 def with_secrets(plan: Plan, configuration: Configuration) -> Plan:
     """Take the secrets that apply has to send from the configuration the plan was made from."""
     declared = {each.address: each for each in configuration.resources}
-    return plan.with_each(lambda change: _completed(change, declared))
+    return plan.map_changes(lambda change: _completed(change, declared))
 
 
 def _completed(change: Change, declared: Mapping[Address, Resource]) -> Change:

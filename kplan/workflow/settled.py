@@ -4,12 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from kplan.kinds import KINDS
-from kplan.kinds.recall import recalled
-from kplan.model.outcome import Outcome, Status
-from kplan.model.ownership import owned_after
+from kplan.kinds.base import fill_snapshot_from_state
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change
 from kplan.model.snapshot import Snapshot
-from kplan.model.state import Owned, State
+from kplan.model.state import OwnedObject, State, owned_after
 from kplan.plan.request import is_targeted
 from kplan.workflow.clusters import read_clusters, wanted_identities
 from kplan.workflow.opened import Opened
@@ -32,7 +31,7 @@ def settled_snapshots(found: Opened, options: PlanOptions, ports: Ports) -> Mapp
         late = [
             each
             for provider, snapshot in snapshots.items()
-            for each in _late(found.state.on(provider), snapshot)
+            for each in _late(found.state.for_provider(provider), snapshot)
             if is_targeted(each.address, options.targets)
         ]
         if not late or ports.clock.now() >= until or ports.is_stopped():
@@ -47,7 +46,8 @@ def settled_state(found: Opened, snapshots: Mapping[str, Snapshot]) -> State:
     if journal is None:
         return found.state
     seen = {
-        key: recalled(KINDS, snapshot, found.state.on(key)) for key, snapshot in snapshots.items()
+        key: fill_snapshot_from_state(KINDS, snapshot, found.state.for_provider(key))
+        for key, snapshot in snapshots.items()
     }
     done = [
         (change, outcome)
@@ -71,23 +71,23 @@ def _seen(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:
     if replaced and replaced.identity != change.identity and replaced.identity in reading.objects:
         return None
     kind = next(each for each in KINDS if each.name == change.kind)
-    before, after = kind.aligned(live.value, change.after)
+    before, after = kind.align(live.value, change.after)
     if before != after:
         return None
-    return Outcome(change, Status.APPLIED, note="found on the cluster", uid=live.uid)
+    return Outcome(change, OutcomeStatus.APPLIED, note="found on the cluster", uid=live.uid)
 
 
-def _late(state: State, snapshot: Snapshot) -> Iterator[Owned]:
+def _late(state: State, snapshot: Snapshot) -> Iterator[OwnedObject]:
     kinds = {kind.name: kind for kind in KINDS}
-    snapshot = recalled(KINDS, snapshot, state)
+    snapshot = fill_snapshot_from_state(KINDS, snapshot, state)
     for owned in state.owned.values():
         name = owned.address.kind
         if not owned.is_pending or name not in snapshot.readings:
             continue
-        live = snapshot.live(name, owned.identity)
+        live = snapshot.live_object(name, owned.identity)
         if live is None:
             yield owned
         else:
-            seen, applied = kinds[name].aligned(live.value, owned.value)
+            seen, applied = kinds[name].align(live.value, owned.value)
             if seen != applied:
                 yield owned

@@ -4,11 +4,11 @@ from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import ClusterDescription
+from kplan.cluster.request import ClusterDescription
 from kplan.kinds.base import ResourceKind
-from kplan.model.errors import Unread, Unsupported
+from kplan.model.errors import UnreadableError, UnsupportedError
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Reading, Snapshot
+from kplan.model.snapshot import KindSnapshot, Snapshot
 
 
 def read_snapshot(
@@ -39,19 +39,19 @@ def read_snapshot(
     return Snapshot(
         description.cluster_id,
         description.brokers,
-        readings={name: each for name, each in found.items() if isinstance(each, Reading)},
+        readings={name: each for name, each in found.items() if isinstance(each, KindSnapshot)},
         unread={name: each for name, each in found.items() if isinstance(each, str)},
         principal=description.principal,
         version=description.version,
     )
 
 
-def _read(cluster: Cluster, kind: ResourceKind, wanted: Collection[Identity]) -> Reading | str:
+def _read(cluster: Cluster, kind: ResourceKind, wanted: Collection[Identity]) -> KindSnapshot | str:
     try:
         return kind.read(cluster, wanted)
-    except Unread as failure:
+    except UnreadableError as failure:
         return failure.detail
-    except Unsupported as failure:
+    except UnsupportedError as failure:
         if wanted:
             raise
         return failure.detail

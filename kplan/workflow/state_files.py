@@ -3,10 +3,9 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from kplan.model.connection import connection_name
-from kplan.model.errors import StateCorrupt, StateError, UsageError, WrongCluster
-from kplan.model.history import Differences, differences
-from kplan.model.state import State
+from kplan.model.errors import StateCorruptError, StateError, UsageError, WrongClusterError
+from kplan.model.resource import connection_name
+from kplan.model.state import State, StateDiff, diff_owned
 from kplan.state.codec import decode_state
 from kplan.workflow.opened import check_no_journal, lock, stored
 from kplan.workflow.project import Ports, Project
@@ -17,7 +16,7 @@ class Replaced:
     """A state that was put in the place of another, and what that changes in ownership."""
 
     state: State
-    differences: Differences
+    differences: StateDiff
 
 
 def pull(project: Project) -> bytes:
@@ -79,14 +78,14 @@ def restore(project: Project, serial: int, ports: Ports) -> Replaced:
 def _decoded(source: Path, data: bytes) -> State:
     try:
         return decode_state(data)
-    except StateCorrupt as fault:
-        raise StateCorrupt(f"{source}: {fault.detail}", fault.hint) from fault
+    except StateCorruptError as fault:
+        raise StateCorruptError(f"{source}: {fault.detail}", fault.hint) from fault
 
 
 def _current(project: Project, *, may_be_damaged: bool) -> State | None:
     try:
         return stored(project)
-    except StateCorrupt:
+    except StateCorruptError:
         if may_be_damaged:
             return None
         raise
@@ -111,10 +110,10 @@ def _check_later(pushed: State, current: State) -> None:
             forced,
         )
     for key in ("", *sorted(current.clusters)):
-        here, there = current.cluster_of(key), pushed.cluster_of(key)
+        here, there = current.cluster_id_of(key), pushed.cluster_id_of(key)
         if here and there != here:
             where = f" behind {connection_name(key)}" if key else ""
-            raise WrongCluster(
+            raise WrongClusterError(
                 f"It is about cluster {there or 'none'}{where}; the state here is about {here}.",
                 forced,
             )
@@ -127,4 +126,4 @@ def _put(project: Project, state: State, current: State | None) -> Replaced:
 
 
 def _replaced(state: State, current: State | None) -> Replaced:
-    return Replaced(state, differences(current.owned if current else {}, state.owned))
+    return Replaced(state, diff_owned(current.owned if current else {}, state.owned))

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from kplan.model.address import Address
 from kplan.model.errors import UsageError
-from kplan.model.state import Owned, State
+from kplan.model.state import OwnedObject, State
 from kplan.workflow.opened import check_no_journal, lock, state_of, stored
 from kplan.workflow.project import Ports, Project
 
 
-def owned_objects(project: Project, addresses: tuple[str, ...] = ()) -> tuple[Owned, ...]:
+def owned_objects(project: Project, addresses: tuple[str, ...] = ()) -> tuple[OwnedObject, ...]:
     """List what the state owns, or those entries whose address or block is named.
 
     Raises:
@@ -24,7 +24,7 @@ def owned_objects(project: Project, addresses: tuple[str, ...] = ()) -> tuple[Ow
     return tuple(each for address in addresses for each in _found(state, address))
 
 
-def remove(project: Project, addresses: tuple[str, ...], ports: Ports) -> tuple[Owned, ...]:
+def remove(project: Project, addresses: tuple[str, ...], ports: Ports) -> tuple[OwnedObject, ...]:
     """Let go of objects; they stay on the cluster."""
     with _changing(project, ports) as state:
         gone = tuple(each for address in addresses for each in _found(state, address))
@@ -66,12 +66,13 @@ def _changing(project: Project, ports: Ports) -> Iterator[State]:
 _LIST = "kplan state list shows what is owned."
 
 
-def _found(state: State, text: str) -> tuple[Owned, ...]:
+def _found(state: State, text: str) -> tuple[OwnedObject, ...]:
     wanted = _address(text)
     found = tuple(
         each
         for address, each in state.owned.items()
-        if address == wanted or (wanted.key is None and address.block == wanted.block)
+        if address == wanted
+        or (wanted.key is None and address.block_address == wanted.block_address)
     )
     if not found:
         raise UsageError(f"The state owns nothing at {wanted}.", _LIST)

@@ -9,9 +9,9 @@ from kplan.config.modules.root_module import RootModule, open_folder
 from kplan.config.testing.file import TEST_FILE_SUFFIX, HclTestFile, read_test_file
 from kplan.config.testing.run import evaluate_cluster_block
 from kplan.kinds import KINDS
-from kplan.model.diagnostic import Diagnostic, has_errors, in_order
+from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
-from kplan.model.testing import RunResult
+from kplan.model.test_result import RunResult
 from kplan.workflow.project import Project
 from kplan.workflow.rehearsal import Rehearsal
 
@@ -64,9 +64,9 @@ def suite(project: Project, filters: Sequence[str] = (), directory: str = DIRECT
         problems += each.diagnostics
         problems += evaluate_cluster_block(root, each.cluster).diagnostics
     if has_errors(problems):
-        raise ConfigError(in_order(problems), _sources(root, scripts))
+        raise ConfigError(sort_diagnostics(problems), _sources(root, scripts))
     warnings = [told for each in scripts for told in each.diagnostics]
-    return Suite(project, root, tuple(scripts), in_order(warnings))
+    return Suite(project, root, tuple(scripts), sort_diagnostics(warnings))
 
 
 def _sources(root: RootModule, scripts: Sequence[HclTestFile]) -> Mapping[str, str]:

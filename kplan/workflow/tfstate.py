@@ -100,7 +100,7 @@ def _claim(place: str, kind: ResourceKind, attributes: Mapping[str, Any]) -> Cla
         for each in schema_fields(kind.schema)
         if attributes.get(each.name) is not None
     }
-    value = kind.normal(from_document(kind.schema, known))
+    value = kind.normalize(from_document(kind.schema, known))
     return Claim(Address.parse(place), kind.identify(value), value)
 
 

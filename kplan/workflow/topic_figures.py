@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
-from kplan.cluster.names import is_internal, topic_name_fault
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import ConfigEntry, ConfigSource, TopicDescription
+from kplan.cluster.request import ConfigEntry, ConfigSource, TopicDescription
+from kplan.cluster.topic import is_internal_topic, topic_name_fault
 from kplan.model.errors import ClusterError, UsageError
 from kplan.model.refusal import Refusal
-from kplan.model.tables import Cell, Figures, FigureTable
+from kplan.model.table import Cell, Figures, FigureTable
 
 Configs = Mapping[str, Mapping[str, ConfigEntry] | Refusal]
 
@@ -123,7 +123,7 @@ def _unread(answers: Mapping[str, object], what: str = "Topic") -> Iterator[str]
 
 
 def _is_internal(topic: TopicDescription) -> bool:
-    return topic.is_internal or is_internal(topic.name)
+    return topic.is_internal or is_internal_topic(topic.name)
 
 
 def _row(topic: TopicDescription, configs: Configs) -> tuple[Cell, ...]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from kplan.config.load import Configuration, load_configuration
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kinds import KINDS
-from kplan.model.diagnostic import Diagnostic, in_order
+from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.workflow.acl_order import order_problems
 from kplan.workflow.project import Project
 
@@ -19,7 +19,7 @@ def validate(project: Project) -> Configuration:
     found = load_configuration(project.folder, project.inputs, KINDS)
     mistakes = (*_provider_mistakes(found, project), *order_problems(found))
     problems = [*found.diagnostics, *mistakes]
-    return replace(found, diagnostics=in_order(problems))
+    return replace(found, diagnostics=sort_diagnostics(problems))
 
 
 def _provider_mistakes(found: Configuration, project: Project) -> Iterator[Diagnostic]:

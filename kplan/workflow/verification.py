@@ -7,8 +7,7 @@ from kplan.kinds import KINDS
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.snapshot import Snapshot
-from kplan.model.standing import Standing
-from kplan.model.state import Owned, State
+from kplan.model.state import ObjectStatus, OwnedObject, State
 from kplan.plan.drift import find_drift
 from kplan.workflow.clusters import read_clusters, wanted_identities
 from kplan.workflow.opened import opened
@@ -20,7 +19,7 @@ class Verified:
     """The state, and how each of its objects stands. `has_journal`: an apply was interrupted."""
 
     state: State
-    standings: Mapping[Address, Standing]
+    standings: Mapping[Address, ObjectStatus]
     has_journal: bool
 
 
@@ -39,26 +38,30 @@ def verify(project: Project, ports: Ports) -> Verified:
     standings = {
         address: standing
         for provider, snapshot in snapshots.items()
-        for address, standing in _standings(found.state.on(provider), snapshot)
+        for address, standing in _standings(found.state.for_provider(provider), snapshot)
     }
     ordered = {address: standings[address] for address in found.state.owned}
     return Verified(found.state, ordered, found.journal is not None)
 
 
-def _standings(state: State, snapshot: Snapshot) -> Iterator[tuple[Address, Standing]]:
+def _standings(state: State, snapshot: Snapshot) -> Iterator[tuple[Address, ObjectStatus]]:
     drifted = {each.address: each for each in find_drift(state, snapshot, KINDS)}
     for address, owned in state.owned.items():
         yield address, _standing(owned, snapshot, drifted.get(address))
 
 
-def _standing(owned: Owned, snapshot: Snapshot, change: Change | None) -> Standing:
+def _standing(owned: OwnedObject, snapshot: Snapshot, change: Change | None) -> ObjectStatus:
     reading = snapshot.readings.get(owned.address.kind)
     if reading is None:
-        return Standing.UNREAD
+        return ObjectStatus.UNREAD
     if owned.identity in reading.hidden:
-        return Standing.HIDDEN
+        return ObjectStatus.HIDDEN
     if change is None:
-        return Standing.AS_APPLIED
+        return ObjectStatus.AS_APPLIED
     if change.action is Action.DELETE:
-        return Standing.GONE
-    return Standing.RECREATED if change.reason is Reason.RECREATED_OUTSIDE else Standing.CHANGED
+        return ObjectStatus.GONE
+    return (
+        ObjectStatus.RECREATED
+        if change.reason is Reason.RECREATED_OUTSIDE
+        else ObjectStatus.CHANGED
+    )

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.setting_specs import NodeVersions
+from kplan.cluster.settings import NodeVersions
 from kplan.config.load import Configuration
-from kplan.model.connection import on_cluster
 from kplan.model.errors import ClusterError
+from kplan.model.resource import cluster_label
 from kplan.model.snapshot import Broker
-from kplan.model.tables import Figures, FigureTable
+from kplan.model.table import Figures, FigureTable
 from kplan.workflow.opened import loaded
 from kplan.workflow.project import Ports, Project
 
@@ -34,9 +34,9 @@ def versions(project: Project, ports: Ports) -> Figures:
         ports.progress.stage("Asking the brokers")
         with closing(ports.connect(configuration, key)) as cluster:
             told, silent = offers(cluster)
-            noun = "broker" if cluster.describe().direct is None else "controller"
+            noun = "broker" if cluster.describe().controller_access is None else "controller"
         tables += [_named(each, key, keys) for each in _tables(told, noun)]
-        notes += [on_cluster(each, key) for each in (*silent, *_mixture(told))]
+        notes += [cluster_label(each, key) for each in (*silent, *_mixture(told))]
     return Figures("What the brokers offer", tuple(tables), notes=tuple(notes))
 
 
@@ -47,7 +47,7 @@ def _keys(configuration: Configuration) -> tuple[str, ...]:
 def offers(cluster: Cluster) -> tuple[Told, list[str]]:
     """Ask each node; one that does not answer leaves the others told (K117-08), with a note."""
     described = cluster.describe()
-    noun = "Broker" if described.direct is None else "Controller"
+    noun = "Broker" if described.controller_access is None else "Controller"
     told: dict[Broker, NodeVersions] = {}
     silent: list[str] = []
     for node in described.nodes:
@@ -59,7 +59,7 @@ def offers(cluster: Cluster) -> tuple[Told, list[str]]:
 
 
 def _named(table: FigureTable, key: str, keys: Sequence[str]) -> FigureTable:
-    name = on_cluster(table.name, key) if len(keys) > 1 else table.name
+    name = cluster_label(table.name, key) if len(keys) > 1 else table.name
     return FigureTable(name, table.columns, table.rows)
 
 

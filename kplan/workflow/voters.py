@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.quorum import Follower, Quorum, Voter
-from kplan.cluster.specs import Verdict
-from kplan.model.errors import ClusterError, PolicyDenied, Unsupported, UsageError
+from kplan.cluster.request import ItemResult
+from kplan.cluster.topology import Quorum, QuorumReplica, Voter
+from kplan.model.errors import ClusterError, PolicyDeniedError, UnsupportedError, UsageError
 from kplan.workflow.asking import asked
 from kplan.workflow.broker_registration import check_direct
 from kplan.workflow.capabilities import check_served
@@ -104,7 +104,7 @@ def check_majority(change: VoterChange) -> None:
         return
     left = f"{_named(tuple(live))} of them run" if live else "none of them runs"
     left = f"{live[0]} alone of them runs" if len(live) == 1 else left
-    raise PolicyDenied(
+    raise PolicyDeniedError(
         f"Without controller {change.node} there is no majority: voters would be "
         f"{_named(change.after) or 'none'}, of which {needed} have to run, and {left}.",
         "Add a voter first, or bring one back.",
@@ -118,7 +118,7 @@ def _quorum(cluster: Cluster, method: str) -> Quorum:
     level = cluster.versions().finalized.get(_FEATURE, 0)
     if level < 1:
         api = "AddRaftVoter" if method == "add_voter" else "RemoveRaftVoter"
-        raise Unsupported(
+        raise UnsupportedError(
             f"{api} needs {_FEATURE} at level 1; the cluster is at level {level}: its voters are "
             "those of controller.quorum.voters.",
             f'Raise it with a kafka_feature named "{_FEATURE}" (Kafka 4.1 and later), or change '
@@ -127,12 +127,12 @@ def _quorum(cluster: Cluster, method: str) -> Quorum:
     return cluster.quorum()
 
 
-def _observer(found: Quorum, node: int) -> Follower:
+def _observer(found: Quorum, node: int) -> QuorumReplica:
     if node in _ids(found):
         raise UsageError(f"Controller {node} votes already.", f"Voters are {_named(_ids(found))}.")
     observer = next((each for each in found.observers if each.id == node), None)
     if observer is None or not _is_live(observer):
-        raise PolicyDenied(
+        raise PolicyDeniedError(
             f"Controller {node} does not follow the metadata, so it cannot vote on it.",
             "Format its storage with --no-initial-controllers, start it, and wait until kplan "
             "quorum describe tells it as an observer.",
@@ -145,7 +145,7 @@ def _change(found: Quorum, node: int, after: set[int]) -> VoterChange:
     return VoterChange(node, _ids(found), tuple(sorted(after)), live, leads=node == found.leader)
 
 
-def _is_live(node: Follower) -> bool:
+def _is_live(node: QuorumReplica) -> bool:
     return node.fetched_ms is not None and node.fetched_ms < LIVE_MS
 
 
@@ -161,6 +161,6 @@ def _named(nodes: tuple[int, ...]) -> str:
     return ", ".join(map(str, nodes))
 
 
-def _check(verdict: Verdict, failed: str) -> None:
+def _check(verdict: ItemResult, failed: str) -> None:
     if verdict is not None:
         raise ClusterError(f"{failed}: {verdict}")

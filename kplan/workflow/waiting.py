@@ -7,9 +7,9 @@ from kplan.apply.limits import ApplyContext, Limits, Watcher
 from kplan.apply.progress import ApplyProgress, ChangeProgress
 from kplan.apply.visibility import wait_until_visible
 from kplan.kinds import KINDS
-from kplan.kinds.schema import document, from_document, schema_fields
+from kplan.kinds.schema import from_document, schema_fields, to_document
 from kplan.model.plan import Action, Change
-from kplan.model.state import Owned
+from kplan.model.state import OwnedObject
 from kplan.workflow.adoption import kind_of, together
 from kplan.workflow.opened import check_no_journal, opened
 from kplan.workflow.project import Ports, Project
@@ -19,8 +19,8 @@ from kplan.workflow.project import Ports, Project
 class Waited:
     """Which objects every broker was seen to serve, and which are still waited for."""
 
-    served: tuple[Owned, ...]
-    pending: tuple[Owned, ...]
+    served: tuple[OwnedObject, ...]
+    pending: tuple[OwnedObject, ...]
 
 
 def wait(project: Project, pace: Limits, ports: Ports, watcher: Watcher) -> Waited:
@@ -30,7 +30,7 @@ def wait(project: Project, pace: Limits, ports: Ports, watcher: Watcher) -> Wait
         check_no_journal(project)
         state = found.state
         waiting = [each for each in state.owned.values() if each.is_pending]
-        served: tuple[Owned, ...] = ()
+        served: tuple[OwnedObject, ...] = ()
         for provider, connection in found.clusters.connections.items():
             here = [each for each in waiting if each.provider == provider]
             means = ApplyContext(
@@ -43,7 +43,9 @@ def wait(project: Project, pace: Limits, ports: Ports, watcher: Watcher) -> Wait
         return Waited(served, _others(waiting, served))
 
 
-def _served(waiting: Iterable[Owned], means: ApplyContext, until: float) -> tuple[Owned, ...]:
+def _served(
+    waiting: Iterable[OwnedObject], means: ApplyContext, until: float
+) -> tuple[OwnedObject, ...]:
     """Wait for the objects of one cluster, and give those that every broker serves."""
     lines = {(each.address.kind, each.identity): each for each in waiting}
     ledger = ApplyProgress({key: ChangeProgress(_change(each), 0) for key, each in lines.items()})
@@ -55,16 +57,18 @@ def _served(waiting: Iterable[Owned], means: ApplyContext, until: float) -> tupl
     )
 
 
-def _others(waiting: Iterable[Owned], served: Iterable[Owned]) -> tuple[Owned, ...]:
+def _others(
+    waiting: Iterable[OwnedObject], served: Iterable[OwnedObject]
+) -> tuple[OwnedObject, ...]:
     known = {each.address for each in served}
     return tuple(each for each in waiting if each.address not in known)
 
 
-def _change(owned: Owned) -> Change:
+def _change(owned: OwnedObject) -> Change:
     """Make the change that brings about all of the object, as if only its name had been there."""
     kind = kind_of(owned.address)
     names = {each.name for each in schema_fields(kind.schema) if each.is_required}
-    whole = document(owned.value)
+    whole = to_document(owned.value)
     bare = from_document(kind.schema, {name: whole[name] for name in names})
     is_more = bare != owned.value and kind.identify(bare) == owned.identity
     return Change(

@@ -3,7 +3,7 @@
 import random
 import time
 
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
 from kplan.policy.access_diff import AclStages, compare_access
 from kplan.policy.authorizer import WILDCARD_PRINCIPAL, AccessRequest, AclIndex, AuthorizerRules
 

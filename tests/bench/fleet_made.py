@@ -7,8 +7,8 @@ from kplan.fleet.plan import FleetPlanRequest
 from kplan.fleet.snapshot import OBJECT_SCHEMA
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
+from kplan.model.diagnostic import SourceRange
 from kplan.model.resource import Identity, Resource
-from kplan.model.source import SourceRange
 from kplan.model.state import State
 from kplan.plan.request import PlanRequest
 

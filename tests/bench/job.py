@@ -24,7 +24,7 @@ from kplan.config.load import Configuration
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kafka.wire.transport import Deadline, FrameStream
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Batch, Change, Plan
 from kplan.state.file_store import FileStore
 from kplan.state.journal_writer import JournalWriter
@@ -69,7 +69,7 @@ class Stages:
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
         """Stop at the first failure: a benchmark of failures says nothing."""
         for each in outcomes:
-            if each.status is not Status.APPLIED:
+            if each.status is not OutcomeStatus.APPLIED:
                 raise AssertionError(each)
 
     def on_reassignment(self, left: int, total: int) -> None:

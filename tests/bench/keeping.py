@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
 from kplan.workflow.apply import apply
 from kplan.workflow.execution import Hands

@@ -23,7 +23,7 @@ from kplan.kinds import KINDS
 from kplan.report import views
 from kplan.report.look import PLAIN
 from tests.bench.sizes import Size, write_blocks
-from tests.values import plan_of, snapshot, state
+from tests.values import make_plan, snapshot, state
 
 SAMPLE = Size(100, 200)
 _T = TypeVar("_T")
@@ -67,7 +67,7 @@ def measure(size: Size, scratch: Path) -> dict[str, float]:
     cached = Inputs(environ={"XDG_CACHE_HOME": str(scratch / "cache")})
     loaded(folder, cached)
     took["warm"], found = timed(lambda: loaded(folder, cached))
-    took["plan"], plan = timed(lambda: plan_of(found.resources, state(), snapshot()))
+    took["plan"], plan = timed(lambda: make_plan(found.resources, state(), snapshot()))
     took["text"], _ = timed(lambda: views.plan_text(plan, PLAIN))
     took["json"], _ = timed(lambda: views.plan_json(plan))
     return took

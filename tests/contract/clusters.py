@@ -9,7 +9,7 @@ from typing import TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import AclBinding, ConfigSource, NewTopic, TopicDescription, TopicRef
+from kplan.cluster.request import AclBinding, ConfigSource, NewTopic, TopicDescription, TopicRef
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.connection import ConnectionSettings
 from kplan.kafka.settings.resolver import resolve_settings

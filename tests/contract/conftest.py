@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.contents import registered
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.memory.store import make_brokers
 from kplan.cluster.port import Cluster
-from kplan.cluster.setting_specs import ScramAlteration, ScramUser
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
+from kplan.cluster.settings import ScramAlteration, ScramUser
 from kplan.kafka.auth import ScramSha256, ScramSha512
 from kplan.kafka.settings.connection import ConnectionSettings, Tls
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.model.errors import AuthError
 from kplan.sandbox.sandbox import Sandbox
-from tests.brokers import SandboxOf, keys_allowed
+from tests.brokers import StartSandbox, allow_key_urls
 from tests.contract.clusters import cleaned, connected, settings_of, soon
 from tests.contract.connections import LOGIN, every_mechanism, settings_from
 from tests.token_endpoint import TokenEndpoint
@@ -65,7 +65,7 @@ def cluster(kind: str, prefix: str, request: pytest.FixtureRequest) -> Iterator[
 def wide(kind: str, prefix: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Three brokers in three racks."""
     if kind == "memory":
-        yield MemoryCluster(registered(3, ("rack-1", "rack-2", "rack-3")))
+        yield MemoryCluster(make_brokers(3, ("rack-1", "rack-2", "rack-3")))
         return
     sandbox: Sandbox = request.getfixturevalue("cluster3")
     with cleaned(connected(kind, settings_of(sandbox, "anonymous")), prefix) as real:
@@ -77,7 +77,7 @@ def open_cluster_without_acls(kind: str, request: pytest.FixtureRequest) -> Iter
     """One broker without an authorizer."""
     if kind == "memory":
         memory = MemoryCluster(1)
-        memory.without_authorizer()
+        memory.disable_authorizer()
         yield memory
         return
     sandbox: Sandbox = request.getfixturevalue("open_broker")
@@ -105,9 +105,9 @@ def lacking(
 
         def lacking(*rights: Right) -> Cluster:
             if isinstance(guarded, MemoryCluster):
-                other = guarded.another_admin("User:alice")
+                other = guarded.connect_as("User:alice")
                 for operation, resource_type in rights:
-                    other.deny(operation, resource_type)
+                    other.deny_operation(operation, resource_type)
                 return other
             sandbox: Sandbox = request.getfixturevalue("sasl_broker")
             grants = _grants(prefix, rights)
@@ -145,9 +145,9 @@ def mtls(tls_broker: Sandbox, tmp_path: Path) -> ConnectionSettings:
 
 
 @pytest.fixture(scope="module")
-def sasl_tls_broker(sandbox_of: SandboxOf, token_keys: Path) -> Sandbox:
+def sasl_tls_broker(sandbox_of: StartSandbox, token_keys: Path) -> Sandbox:
     """Start one node with every mechanism inside TLS."""
-    with keys_allowed(token_keys):
+    with allow_key_urls(token_keys):
         return sandbox_of(every_mechanism(token_keys))
 
 

@@ -13,7 +13,7 @@ from kplan.kafka.wire.driver import preflight
 from kplan.model.errors import ClusterError
 from kplan.sandbox.runtime import format_properties
 from kplan.sandbox.spec import SandboxSpec, Security
-from tests.brokers import by_token
+from tests.brokers import oauthbearer_properties
 
 LOGIN = {"sasl.mechanism": "PLAIN", "sasl.username": "admin", "sasl.password": "secret"}
 
@@ -56,7 +56,7 @@ def every_mechanism(keys: Path) -> SandboxSpec:
             "listener.security.protocol.map": "CLIENT:SASL_SSL,CONTROLLER:SSL",
             f"{client}.ssl.client.auth": "none",
             **{f"{client}.{name}.sasl.jaas.config": login for name, login in logins.items()},
-            **by_token(client, keys),
+            **oauthbearer_properties(client, keys),
             "sasl.enabled.mechanisms": ",".join((*logins, "oauthbearer")).upper(),
             "sasl.mechanism.inter.broker.protocol": "PLAIN",
             "authorizer.class.name": "",

@@ -5,7 +5,7 @@ import random
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.resource import Identity
-from kplan.model.state import Owned, State
+from kplan.model.state import OwnedObject, State
 
 LINEAGE = "6f1c2d7e-0a4b-4c39-9a55-2f0d5b1c7e11"
 
@@ -22,6 +22,7 @@ def bulky(serial: int, count: int = 1000, noise_bytes: int = 700) -> State:
 
 def _state(names: list[str], serial: int) -> State:
     owned = [
-        Owned(Address("kafka_topic", name), Identity(name), Topic(name, 3, 3)) for name in names
+        OwnedObject(Address("kafka_topic", name), Identity(name), Topic(name, 3, 3))
+        for name in names
     ]
     return State(LINEAGE, serial, "cluster-1", {each.address: each for each in owned})

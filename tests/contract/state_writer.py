@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from kplan.cluster.records import Shelf
+from kplan.cluster.records import StateTopic
 from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.state_topic import KafkaRecords
 from kplan.sandbox.sandbox import read_sandbox
@@ -35,7 +35,7 @@ def main(folder: str, topic: str, key: str, *how: str) -> None:
         assert producer.flush(30) == 0
         say("half")
         time.sleep(600)
-    store = RecordStore(KafkaRecords(settings, Shelf(topic, key)))
+    store = RecordStore(KafkaRecords(settings, StateTopic(topic, key)))
     found = store.read()
     serial = found.serial if found else 0
     while True:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from kplan.cluster.acl_requests import OPERATIONS, RESOURCE_TYPES
+from kplan.cluster.memory.controller import OPERATIONS, RESOURCE_TYPES
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, TopicPreview, TopicRef
-from kplan.model.errors import Unread
+from kplan.cluster.request import ConfigAlteration, NewPartitions, NewTopic, TopicPreview, TopicRef
+from kplan.model.errors import UnreadableError
 from kplan.model.refusal import Refusal
 from tests.contract.clusters import acl, described, errors, listed, made, own_acls, own_config, soon
 
@@ -191,7 +191,7 @@ def test_a_missing_right_stops_what_needs_it_and_nothing_else(
 def test_a_list_of_acls_without_the_right_to_it_is_unread(lacking: Lacking) -> None:
     """K4-41, P3: never an empty list."""
     us = lacking(("DESCRIBE", "CLUSTER"), ("ALTER", "CLUSTER"))  # ALTER implies DESCRIBE
-    with pytest.raises(Unread, match="User:alice needs DESCRIBE on CLUSTER"):
+    with pytest.raises(UnreadableError, match="User:alice needs DESCRIBE on CLUSTER"):
         us.acls()
 
 
@@ -200,7 +200,7 @@ def test_without_authorizer_topics_work_and_acls_do_not(
 ) -> None:
     """K4-51."""
     cluster = open_cluster_without_acls
-    with pytest.raises(Unread):
+    with pytest.raises(UnreadableError):
         cluster.acls()
     for write in (cluster.create_acls, cluster.delete_acls):
         (refused,) = write([acl(prefix)]).values()

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, TopicRef
+from kplan.cluster.request import ConfigAlteration, NewPartitions, NewTopic, TopicRef
 from tests.contract.clusters import described, errors, listed, made, own_config, soon
 
 

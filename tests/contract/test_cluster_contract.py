@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import NewTopic, TopicPreview
-from kplan.cluster.topic_configs import effective
-from kplan.model.errors import Unreachable
+from kplan.cluster.request import NewTopic, TopicPreview
+from kplan.cluster.topic import effective_configs
+from kplan.model.errors import UnreachableError
 from kplan.model.refusal import Refusal
 from tests.contract.clusters import acl, described, errors, is_ready, listed, made, own_config, soon
 
@@ -138,7 +138,7 @@ def test_a_preview_tells_what_would_be_and_leaves_no_trace(cluster: Cluster, pre
     assert isinstance(found, TopicPreview)
     assert (found.partitions, found.replication_factor) == (1, 1)
     assert errors(previews) == {name: "ok", bad: "INVALID_TOPIC_EXCEPTION"}
-    assert found.config == effective({"segment.ms": "2000"}, {})
+    assert found.config == effective_configs({"segment.ms": "2000"}, {})
     assert listed(cluster, prefix) == []
     assert errors(cluster.topics([name])) == {name: "UNKNOWN_TOPIC_OR_PARTITION"}
 
@@ -147,7 +147,7 @@ def test_every_config_of_a_topic_is_read_with_its_source(cluster: Cluster, prefi
     """KIP-226; holds the table of defaults against the broker."""
     name = f"{prefix}orders"
     made(cluster, NewTopic(name, config={"cleanup.policy": "compact,delete"}))
-    wanted = effective({"cleanup.policy": "compact,delete"}, {})
+    wanted = effective_configs({"cleanup.policy": "compact,delete"}, {})
     soon(lambda: cluster.topic_configs([name])[name] == wanted)
 
 
@@ -232,7 +232,7 @@ def _all_ready(cluster: Cluster, names: tuple[str, ...], broker: int) -> bool:
 
 
 def test_a_broker_that_does_not_exist_does_not_answer(wide: Cluster) -> None:
-    with pytest.raises(Unreachable):
+    with pytest.raises(UnreachableError):
         wide.topics([], broker=9)
-    with pytest.raises(Unreachable):
+    with pytest.raises(UnreachableError):
         wide.acls(broker=9)

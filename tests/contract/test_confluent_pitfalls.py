@@ -12,13 +12,13 @@ import pytest
 
 from kplan.cluster.errors import Handling, handling
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import AclBinding, ConfigAlteration, NewTopic
+from kplan.cluster.request import AclBinding, ConfigAlteration, NewTopic
 from kplan.kafka.cluster import KafkaCluster, open_cluster
 from kplan.kafka.settings.connection import Seconds, Timeouts
 from kplan.kinds.topic import ALTER_CONFIG, CREATE, TopicKind
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
-from kplan.model.errors import Unread
+from kplan.model.errors import UnreadableError
 from kplan.model.plan import Action, Change
 from kplan.model.refusal import Refusal
 from kplan.sandbox.sandbox import Sandbox
@@ -86,7 +86,7 @@ def test_p3_a_list_of_acls_that_was_refused_is_not_empty(sasl_broker: Sandbox) -
     """P3: describe_acls without the right to it gives [] as a success."""
     with (
         closing(open_cluster(settings_of(sasl_broker, "bob"))) as cluster,
-        pytest.raises(Unread, match="DESCRIBE on CLUSTER"),
+        pytest.raises(UnreadableError, match="DESCRIBE on CLUSTER"),
     ):
         cluster.acls()
 
@@ -159,7 +159,7 @@ def test_p10_what_was_acknowledged_is_waited_for_and_never_taken_for_absent(
     reading = TOPICS.read(kafka, [each.identity for each in alters])
     assert reading.hidden == {}
     for each in alters:
-        live, wanted = TOPICS.aligned(reading.objects[each.identity].value, each.after)  # type: ignore[arg-type] # topics
+        live, wanted = TOPICS.align(reading.objects[each.identity].value, each.after)  # type: ignore[arg-type] # topics
         assert live == wanted
 
 
@@ -170,6 +170,6 @@ def _served(kafka: Cluster, changes: list[Change]) -> None:
     waiting = changes
     while waiting:
         assert time.monotonic() < end, f"{len(waiting)} are not visible"
-        done = TOPICS.served(kafka, broker.id, waiting)
+        done = TOPICS.find_visible(kafka, broker.id, waiting)
         waiting = [each for each in waiting if each.identity not in done]
         time.sleep(0.1)

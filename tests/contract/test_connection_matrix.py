@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import NewTopic, TopicRef
+from kplan.cluster.request import NewTopic, TopicRef
 from kplan.kafka.auth import ClientCredentials, Plain, ScramSha256, ScramSha512
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.librdkafka import librdkafka_settings

@@ -12,17 +12,18 @@ from typing import TypeVar
 
 import pytest
 
-from kplan.cluster.delegation import DelegationToken, TokenOrder
 from kplan.cluster.errors import ERRORS
 from kplan.cluster.port import Cluster
-from kplan.cluster.setting_specs import (
+from kplan.cluster.request import ConfigAlteration, NewPartitions, NewTopic, TopicRef
+from kplan.cluster.settings import (
+    DelegationToken,
     FeatureUpdate,
     QuotaAlteration,
     QuotaEntity,
     ScramAlteration,
     ScramUser,
+    TokenRequest,
 )
-from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic, TopicRef
 from kplan.kafka.auth import ScramSha512
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
@@ -280,7 +281,7 @@ def delegation_token_authorization_failed(scene: Scene) -> Refusal:
 
 def delegation_token_owner_mismatch(scene: Scene) -> Refusal:
     cluster, other = scene.cluster("sasl_broker", "admin"), scene.cluster("sasl_broker", "ci")
-    token = cluster.create_token(TokenOrder())
+    token = cluster.create_token(TokenRequest())
     assert isinstance(token, DelegationToken)
     scene.request.addfinalizer(lambda: cluster.expire_token(token.hmac, -1))
     soon(lambda: token in cluster.delegation_tokens())
@@ -291,7 +292,7 @@ def delegation_token_owner_mismatch(scene: Scene) -> Refusal:
 
 def _of_token(scene: Scene, name: str, user: str, owner: str = "") -> Refusal:
     with closing(connected("wire", settings_of(scene.sandbox(name), user))) as cluster:
-        found = cluster.create_token(TokenOrder(owner))
+        found = cluster.create_token(TokenRequest(owner))
     assert isinstance(found, Refusal)
     return found
 

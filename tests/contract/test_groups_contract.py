@@ -8,10 +8,10 @@ from functools import partial
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from kplan.cluster.groups import GroupDescription, GroupMember, ListedGroup
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.request import NewTopic
+from kplan.cluster.usage import GroupDescription, GroupListing, GroupMember
 from kplan.model.refusal import Refusal
 from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import committed, made, soon
@@ -30,9 +30,9 @@ def read(cluster: Cluster, prefix: str, request: pytest.FixtureRequest) -> Itera
     made(cluster, NewTopic(topic, 1, 1))
     if isinstance(cluster, MemoryCluster):
         for each in PROTOCOLS:
-            cluster.join(_joined(prefix, each, topic))
+            cluster.add_described_group(_joined(prefix, each, topic))
         idle = _group(f"{prefix}idle", "classic", "Empty", topic, members=())
-        cluster.join(replace(idle, protocol=""))
+        cluster.add_described_group(replace(idle, protocol=""))
         yield topic
         return
     sandbox: Sandbox = request.getfixturevalue("broker")
@@ -71,7 +71,7 @@ def _has_joined(consumer: Consumer) -> bool:
 
 
 def _joined(prefix: str, protocol: str, topic: str) -> GroupDescription:
-    member = GroupMember("m", f"reader-{protocol}", "/127.0.0.1", assigned=((topic, 0),))
+    member = GroupMember("m", f"reader-{protocol}", "/127.0.0.1", assignment=((topic, 0),))
     return _group(f"{prefix}{protocol}", protocol, "Stable", topic, members=(member,))
 
 
@@ -96,8 +96,8 @@ def test_groups_are_listed_by_the_broker_that_coordinates_them(
     listed = cluster.groups()[BROKER]
     assert not isinstance(listed, Refusal)
     mine = {each for each in listed if each.name.startswith(prefix)}
-    stable = {ListedGroup(f"{prefix}{each}", each, "consumer", "Stable") for each in PROTOCOLS}
-    assert mine == stable | {ListedGroup(f"{prefix}idle", "classic", "", "Empty")}
+    stable = {GroupListing(f"{prefix}{each}", each, "consumer", "Stable") for each in PROTOCOLS}
+    assert mine == stable | {GroupListing(f"{prefix}idle", "classic", "", "Empty")}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -110,8 +110,8 @@ def test_a_group_tells_members_assignments_and_lag(
     assert found.unread == ()
     assert found.members is not None
     (member,) = found.members
-    assert (member.client_id, member.assigned) == (f"reader-{protocol}", ((read, 0),))
-    assert (found.committed, found.ends) == ({(read, 0): 2}, {(read, 0): 5})
+    assert (member.client_id, member.assignment) == (f"reader-{protocol}", ((read, 0),))
+    assert (found.committed_offsets, found.end_offsets) == ({(read, 0): 2}, {(read, 0): 5})
     assert found.lag((read, 0)) == 3
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.port import Cluster
-from kplan.cluster.reassignments import Election, Replicas
-from kplan.cluster.specs import NewTopic, TopicDescription
+from kplan.cluster.request import NewTopic, TopicDescription
+from kplan.cluster.topology import ElectionType, Replicas
 from kplan.cluster.usage import TopicPartition
-from kplan.model.errors import Unread
+from kplan.model.errors import UnreadableError
 from kplan.model.refusal import Refusal
 from tests.contract.clusters import described, errors, made, soon
 from tests.contract.conftest import Lacking
@@ -88,20 +88,20 @@ def test_the_first_replica_is_elected_after_it_was_made_the_first(
     assert wide.reassign({(topic, 0): (2, 1)}) == {(topic, 0): None}
     soon(lambda: stands(wide, topic, (2, 1), (2, 1)))
     assert described(wide, topic).leaders == (1, 2)
-    assert errors(wide.elect_leaders([*keys, (topic, 9)], Election.PREFERRED)) == {
+    assert errors(wide.elect_leaders([*keys, (topic, 9)], ElectionType.PREFERRED)) == {
         (topic, 0): "ok",
         (topic, 1): "ELECTION_NOT_NEEDED",
         (topic, 9): "UNKNOWN_TOPIC_OR_PARTITION",
     }
     soon(lambda: described(wide, topic).leaders == (2, 2))
-    found = errors(wide.elect_leaders(keys, Election.UNCLEAN))
+    found = errors(wide.elect_leaders(keys, ElectionType.UNCLEAN))
     assert found == dict.fromkeys(keys, "ELECTION_NOT_NEEDED")
 
 
 def test_an_election_for_all_names_only_those_that_needed_one(wide: Cluster, topic: str) -> None:
     assert wide.reassign({(topic, 1): (1, 2)}) == {(topic, 1): None}
     soon(lambda: stands(wide, topic, (1, 2), (1, 2)))
-    found = wide.elect_leaders(None, Election.PREFERRED)
+    found = wide.elect_leaders(None, ElectionType.PREFERRED)
     assert found[topic, 1] is None
     assert (topic, 0) not in found
 
@@ -109,11 +109,14 @@ def test_an_election_for_all_names_only_those_that_needed_one(wide: Cluster, top
 def test_who_lacks_the_right_is_refused(lacking: Lacking, prefix: str) -> None:
     """Lists are refused whole, never taken for empty. ALTER implies DESCRIBE."""
     blind = lacking(("DESCRIBE", "CLUSTER"), ("ALTER", "CLUSTER"))
-    with pytest.raises(Unread, match="CLUSTER_AUTHORIZATION_FAILED"):
+    with pytest.raises(UnreadableError, match="CLUSTER_AUTHORIZATION_FAILED"):
         blind.reassignments()
     key = (f"{prefix}t", 0)
     refused = lacking(("ALTER", "CLUSTER"))
-    for found in (refused.reassign({key: (1,)}), refused.elect_leaders([key], Election.PREFERRED)):
+    for found in (
+        refused.reassign({key: (1,)}),
+        refused.elect_leaders([key], ElectionType.PREFERRED),
+    ):
         told = found[key]
         assert isinstance(told, Refusal)
         assert told.error == "CLUSTER_AUTHORIZATION_FAILED"
@@ -123,7 +126,7 @@ def test_who_lacks_the_right_is_refused(lacking: Lacking, prefix: str) -> None:
 def test_a_move_in_memory_is_under_way_until_it_was_listed_often_enough() -> None:
     cluster = MemoryCluster()
     cluster.seed([NewTopic("t", assignment=((1, 2),))])
-    cluster.move_slowly(2)
+    cluster.slow_reassignments(2)
     cluster.reassign({("t", 0): (3, 2)})
     moving = cluster.reassignments()["t", 0]
     assert (moving.replicas, moving.target, moving.origin) == ((3, 2, 1), (3, 2), (2, 1))
@@ -137,11 +140,11 @@ def test_a_move_in_memory_is_under_way_until_it_was_listed_often_enough() -> Non
 def test_a_leader_in_memory_that_was_down_leads_again_after_an_election() -> None:
     cluster = MemoryCluster()
     cluster.seed([NewTopic("t", assignment=((1, 2),))])
-    cluster.go_down(1)
+    cluster.stop_brokers(1)
     assert described(cluster, "t").leaders == (2,)
-    found = cluster.elect_leaders([("t", 0)], Election.PREFERRED)
+    found = cluster.elect_leaders([("t", 0)], ElectionType.PREFERRED)
     assert errors(found) == {("t", 0): "PREFERRED_LEADER_NOT_AVAILABLE"}
-    cluster.come_back()
+    cluster.start_brokers()
     assert described(cluster, "t").leaders == (2,)
-    assert cluster.elect_leaders(None, Election.PREFERRED) == {("t", 0): None}
+    assert cluster.elect_leaders(None, ElectionType.PREFERRED) == {("t", 0): None}
     assert described(cluster, "t").leaders == (1,)

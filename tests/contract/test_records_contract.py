@@ -6,8 +6,8 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from kplan.cluster.memory_records import MemoryRecords
-from kplan.cluster.records import Records, Shelf, Unsettled
+from kplan.cluster.memory.records import MemoryRecords
+from kplan.cluster.records import Records, StateTopic, UncertainWriteError
 from kplan.kafka.state_topic import KafkaRecords
 from tests.contract.clusters import cleaned, connected, settings_of
 
@@ -20,22 +20,22 @@ def another(request: pytest.FixtureRequest) -> Iterator[Another]:
     topic = f"__kplan_ct_{uuid.uuid4().hex[:8]}"
     with ExitStack() as stack:
         if request.param == "memory":
-            yield MemoryRecords(shelf=Shelf(topic)).another
+            yield MemoryRecords(shelf=StateTopic(topic)).connect
             return
         settings = settings_of(request.getfixturevalue("broker"), "anonymous")
         stack.enter_context(cleaned(connected("wire", settings), topic))
 
         def another() -> Records:
-            return stack.enter_context(closing(KafkaRecords(settings, Shelf(topic))))
+            return stack.enter_context(closing(KafkaRecords(settings, StateTopic(topic))))
 
         yield another
 
 
 def test_a_place_that_was_never_claimed_is_none(another: Another) -> None:
-    assert another().glance() is None
+    assert another().peek() is None
     assert another().read() is None
     assert another().claim() == {}
-    assert another().glance() == {}
+    assert another().peek() == {}
 
 
 def test_a_write_puts_and_removes_all_of_its_records(another: Another) -> None:
@@ -45,7 +45,7 @@ def test_a_write_puts_and_removes_all_of_its_records(another: Another) -> None:
     assert reader.read() == {"a": b"1", "b": b"", "dir/c": b"\x00\xff" * 1000}
     writer.write({"a": None, "absent": None, "b": b"2"})
     assert reader.read() == {"b": b"2", "dir/c": b"\x00\xff" * 1000}
-    assert another().read() == reader.glance() == writer.read()
+    assert another().read() == reader.peek() == writer.read()
 
 
 def test_who_claims_shuts_out_who_claimed_before(another: Another) -> None:
@@ -53,9 +53,9 @@ def test_who_claims_shuts_out_who_claimed_before(another: Another) -> None:
     first.claim()
     first.write({"a": b"1"})
     assert second.claim() == {"a": b"1"}
-    with pytest.raises(Unsettled):
+    with pytest.raises(UncertainWriteError):
         first.write({"a": b"2"})
-    with pytest.raises(Unsettled):
+    with pytest.raises(UncertainWriteError):
         first.write({"a": b"3"})
     second.write({"b": b"1"})
     assert first.claim() == {"a": b"1", "b": b"1"}
@@ -67,7 +67,7 @@ def test_a_writer_that_closed_has_to_claim_again(another: Another) -> None:
     writer = another()
     writer.claim()
     writer.close()
-    with pytest.raises(Unsettled):
+    with pytest.raises(UncertainWriteError):
         writer.write({"a": b"1"})
     assert writer.claim() == {}
 

@@ -7,26 +7,26 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.port import Cluster
-from kplan.cluster.setting_specs import (
+from kplan.cluster.settings import (
     ConfigResource,
+    ConfigResourceAlteration,
     ConfigScope,
     QuotaAlteration,
     QuotaEntity,
-    ResourceAlteration,
     ScramAlteration,
     ScramUser,
 )
 from kplan.kafka.auth import ScramSha256
 from kplan.kafka.wire.driver import WireCluster
 from kplan.model.errors import AuthError
-from kplan.model.outcome import Status
+from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.sandbox.sandbox import Sandbox
 from kplan.workflow.project import Ports
 from tests.contract.clusters import settings_of, soon
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 SETTINGS = """
 provider "kafka" {{ bootstrap_servers = ["127.0.0.1:1"] }}
@@ -79,7 +79,7 @@ class _Unclosed:
 
 
 @dataclass(slots=True)
-class Estate(Site):
+class Estate(ProjectHarness):
     """A site on any implementation of the port."""
 
     @property
@@ -96,19 +96,19 @@ def estate(cluster: Cluster, tmp_path: Path) -> Iterator[Estate]:
         found.apply(is_destroy=True)
 
 
-def declare(site: Site, prefix: str, **given: int) -> None:
+def declare(site: ProjectHarness, prefix: str, **given: int) -> None:
     values = {"rate": 1000, "iterations": 4096, "threads": 11, "timeout": 50000, **given}
     site.write(SETTINGS.format(prefix=prefix, **values))
 
 
-def actions(site: Site) -> dict[str, Action]:
+def actions(site: ProjectHarness) -> dict[str, Action]:
     found = {
         str(each.address).removeprefix("kafka_"): each.action for each in site.plan().plan.changes
     }
     return {name: action for name, action in found.items() if action is not Action.NO_OP}
 
 
-def changed_outside(cluster: Cluster, prefix: str) -> ResourceAlteration:
+def changed_outside(cluster: Cluster, prefix: str) -> ConfigResourceAlteration:
     """Change what kplan set, and start a throttle; give what ends it."""
     user = QuotaEntity(f"{prefix}app", "")
     cluster.alter_quotas([QuotaAlteration(user, {"producer_byte_rate": 5.0})])
@@ -117,11 +117,11 @@ def changed_outside(cluster: Cluster, prefix: str) -> ResourceAlteration:
     one = ConfigResource(ConfigScope.BROKER, "1")
     throttle = {"leader.replication.throttled.rate": "1000000"}
     specs = [
-        ResourceAlteration(metrics, delete=("metrics",)),
-        ResourceAlteration(one, throttle),
+        ConfigResourceAlteration(metrics, delete=("metrics",)),
+        ConfigResourceAlteration(one, throttle),
     ]
     assert cluster.alter_configs(specs) == {metrics: None, one: None}
-    return ResourceAlteration(one, delete=tuple(throttle))
+    return ConfigResourceAlteration(one, delete=tuple(throttle))
 
 
 def test_settings_go_from_a_declaration_to_the_cluster_and_back(
@@ -134,7 +134,7 @@ def test_settings_go_from_a_declaration_to_the_cluster_and_back(
     assert planned.diagnostics == ()
     assert {each.action for each in planned.changes} <= {Action.CREATE, Action.UPDATE, Action.NO_OP}
     done = estate.apply()
-    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
     assert all(each.is_verified for each in done.outcomes)
     assert actions(estate) == {}, "what was applied needs nothing more"
 
@@ -144,7 +144,7 @@ def test_settings_go_from_a_declaration_to_the_cluster_and_back(
         Action.UPDATE,
     )
     done = estate.apply()
-    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
     assert actions(estate) == {}
 
     throttled = changed_outside(cluster, prefix)
@@ -156,10 +156,10 @@ def test_settings_go_from_a_declaration_to_the_cluster_and_back(
     soon(lambda: actions(estate) == wanted)
     cluster.alter_configs([throttled])
     done = estate.apply()
-    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
 
     done = estate.apply(is_destroy=True)
-    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
     assert [each.action for each in done.planned.plan.changes].count(Action.FORGET) == 1
     assert QuotaEntity(f"{prefix}app", "") not in cluster.quotas()
     assert cluster.versions().finalized["group.version"] == 1, "a feature stays as it is"

@@ -5,21 +5,21 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.setting_specs import (
+from kplan.cluster.request import ConfigSource
+from kplan.cluster.settings import (
     ConfigDetail,
     ConfigResource,
+    ConfigResourceAlteration,
     ConfigScope,
     Downgrade,
     FeatureUpdate,
     QuotaAlteration,
     QuotaEntity,
-    ResourceAlteration,
     ScramAlteration,
     ScramUser,
 )
-from kplan.cluster.specs import ConfigSource
-from kplan.cluster.topic_configs import ConfigType
-from kplan.model.errors import Unread
+from kplan.cluster.topic import ConfigType
+from kplan.model.errors import UnreadableError
 from kplan.model.refusal import Refusal
 from tests.contract.clusters import errors, soon
 
@@ -42,7 +42,7 @@ def settled(cluster: Cluster, prefix: str) -> Iterator[Cluster]:
         resources = [ConfigResource(scope, each) for each in names]
         cluster.alter_configs(
             [
-                ResourceAlteration(each, delete=tuple(own_values(cluster, each)))
+                ConfigResourceAlteration(each, delete=tuple(own_values(cluster, each)))
                 for each in resources
             ]
         )
@@ -184,8 +184,8 @@ def test_configs_of_brokers_are_told_with_type_and_source(settled: Cluster) -> N
     assert found["ssl.keystore.password"].entry.value is None
     was = own_values(settled, every)
     sets = [
-        ResourceAlteration(one, {"log.cleaner.threads": "2", "background.threads": "12"}),
-        ResourceAlteration(every, {"max.connections": "1000", "background.threads": "11"}),
+        ConfigResourceAlteration(one, {"log.cleaner.threads": "2", "background.threads": "12"}),
+        ConfigResourceAlteration(every, {"max.connections": "1000", "background.threads": "11"}),
     ]
     assert settled.alter_configs(sets, validate_only=True) == {one: None, every: None}
     assert own_values(settled, one) == {}, "validated only"
@@ -195,7 +195,7 @@ def test_configs_of_brokers_are_told_with_type_and_source(settled: Cluster) -> N
     found = details(settled, one)
     assert found["background.threads"].entry.value == "12"
     assert found["max.connections"].entry.source is ConfigSource.DYNAMIC_DEFAULT_BROKER
-    drop = [ResourceAlteration(each.resource, delete=tuple(each.set)) for each in sets]
+    drop = [ConfigResourceAlteration(each.resource, delete=tuple(each.set)) for each in sets]
     assert settled.alter_configs(drop) == {one: None, every: None}
     soon(lambda: own_values(settled, one) == {} and own_values(settled, every) == was)
 
@@ -204,12 +204,14 @@ def test_what_a_broker_does_not_take_is_refused(settled: Cluster, prefix: str) -
     one, every = ConfigResource(ConfigScope.BROKER, "1"), ConfigResource(ConfigScope.BROKER, "")
     group = ConfigResource(ConfigScope.GROUP, f"{prefix}g")
     metrics = ConfigResource(ConfigScope.CLIENT_METRICS, f"{prefix}m")
-    fixed = settled.alter_configs([ResourceAlteration(one, {"node.id": "7"})], validate_only=True)
+    fixed = settled.alter_configs(
+        [ConfigResourceAlteration(one, {"node.id": "7"})], validate_only=True
+    )
     assert errors(fixed) == {one: "INVALID_REQUEST"}
     typed = [
-        ResourceAlteration(every, {"log.cleaner.threads": "many"}),
-        ResourceAlteration(group, {"consumer.session.timeout.ms": "soon"}),
-        ResourceAlteration(metrics, {"interval.ms": "often"}),
+        ConfigResourceAlteration(every, {"log.cleaner.threads": "many"}),
+        ConfigResourceAlteration(group, {"consumer.session.timeout.ms": "soon"}),
+        ConfigResourceAlteration(metrics, {"interval.ms": "often"}),
     ]
     answers = settled.alter_configs(typed, validate_only=True)
     assert all(isinstance(each, Refusal) for each in answers.values())
@@ -217,7 +219,9 @@ def test_what_a_broker_does_not_take_is_refused(settled: Cluster, prefix: str) -
     away = ConfigResource(ConfigScope.BROKER, "99")
     both = settled.configs([one, away])
     assert errors(both) == {one: "ok", away: "CLIENT_DISCONNECTED"}, "K117-08"
-    assert isinstance(settled.alter_configs([ResourceAlteration(away, {"a": "b"})])[away], Refusal)
+    assert isinstance(
+        settled.alter_configs([ConfigResourceAlteration(away, {"a": "b"})])[away], Refusal
+    )
 
 
 def test_groups_and_metrics_subscriptions_have_configs(settled: Cluster, prefix: str) -> None:
@@ -230,12 +234,12 @@ def test_groups_and_metrics_subscriptions_have_configs(settled: Cluster, prefix:
         },
     }
     assert all(own_values(settled, each) == {} for each in values)
-    specs = [ResourceAlteration(each, config) for each, config in values.items()]
+    specs = [ConfigResourceAlteration(each, config) for each, config in values.items()]
     assert settled.alter_configs(specs) == dict.fromkeys(values)
     for resource, config in values.items():
         soon(lambda each=resource, held=config: own_values(settled, each) == held)  # type: ignore[misc] # bound now
         soon(lambda each=resource: each.name in (settled.config_names(each.scope) or ()))  # type: ignore[misc]
-    drop = [ResourceAlteration(each, delete=tuple(config)) for each, config in values.items()]
+    drop = [ConfigResourceAlteration(each, delete=tuple(config)) for each, config in values.items()]
     assert settled.alter_configs(drop) == dict.fromkeys(values)
     for resource in values:
         soon(lambda each=resource: each.name not in (settled.config_names(each.scope) or ()))  # type: ignore[misc]
@@ -277,7 +281,7 @@ def test_without_rights_on_the_cluster_settings_are_unread_and_refused(
     sorts = ("DESCRIBE", "ALTER", "DESCRIBE_CONFIGS", "ALTER_CONFIGS")
     us = lacking(*((each, sort) for each in sorts for sort in ("CLUSTER", "GROUP")))
     for read in (us.quotas, us.scram_users, lambda: us.config_names(ConfigScope.CLIENT_METRICS)):
-        with pytest.raises(Unread):
+        with pytest.raises(UnreadableError):
             read()
     denied = "CLUSTER_AUTHORIZATION_FAILED"
     entity, user = QuotaEntity(user=f"{prefix}u"), ScramUser(f"{prefix}u", "SCRAM-SHA-256")
@@ -287,8 +291,8 @@ def test_without_rights_on_the_cluster_settings_are_unread_and_refused(
     wanted = {broker: denied, group: "GROUP_AUTHORIZATION_FAILED"}
     assert errors(us.configs([broker, group])) == wanted
     sets = [
-        ResourceAlteration(broker, {"background.threads": "11"}),
-        ResourceAlteration(group, {"consumer.session.timeout.ms": "50000"}),
+        ConfigResourceAlteration(broker, {"background.threads": "11"}),
+        ConfigResourceAlteration(group, {"consumer.session.timeout.ms": "50000"}),
     ]
     assert errors(us.alter_configs(sets)) == wanted
     update = FeatureUpdate("group.version", 1)
@@ -297,4 +301,4 @@ def test_without_rights_on_the_cluster_settings_are_unread_and_refused(
 
 def test_a_modern_cluster_lacks_nothing(cluster: Cluster) -> None:
     """K117-21."""
-    assert cluster.lacks(["topics", "alter_quotas", "update_features", "describe"]) == {}
+    assert cluster.missing_apis(["topics", "alter_quotas", "update_features", "describe"]) == {}

@@ -15,11 +15,11 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.records import Shelf
-from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.cluster.records import StateTopic
+from kplan.cluster.request import AclBinding, NewTopic
 from kplan.kafka.settings.connection import ConnectionSettings, Timeouts, seconds
 from kplan.kafka.state_topic import KafkaRecords
-from kplan.model.errors import KplanError, StateError, StateLocked
+from kplan.model.errors import KplanError, StateError, StateLockedError
 from kplan.sandbox import fault
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.sandbox import Sandbox
@@ -60,13 +60,13 @@ def cluster(settings: ConnectionSettings, topic: str) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def shelf(topic: str, cluster: Cluster) -> Shelf:
+def shelf(topic: str, cluster: Cluster) -> StateTopic:
     """Name a topic that is removed at the end."""
     del cluster
-    return Shelf(topic, "shop")
+    return StateTopic(topic, "shop")
 
 
-def store_of(settings: ConnectionSettings, shelf: Shelf) -> RecordStore:
+def store_of(settings: ConnectionSettings, shelf: StateTopic) -> RecordStore:
     return RecordStore(KafkaRecords(settings, shelf))
 
 
@@ -78,7 +78,7 @@ def nobody(_: object) -> None:
 
 
 def test_the_topic_is_made_so_that_it_keeps_what_is_put_there(
-    settings: ConnectionSettings, shelf: Shelf, cluster: Cluster
+    settings: ConnectionSettings, shelf: StateTopic, cluster: Cluster
 ) -> None:
     store_of(settings, shelf).write(small(1))
     soon(lambda: shelf.topic in cluster.topics())
@@ -90,18 +90,18 @@ def test_the_topic_is_made_so_that_it_keeps_what_is_put_there(
 def test_on_three_brokers_it_has_three_replicas(cluster3: Sandbox, topic: str) -> None:
     settings = settings_of(cluster3, "anonymous")
     with cleaned(connected("wire", settings), topic) as cluster:
-        store = store_of(settings, Shelf(topic))
+        store = store_of(settings, StateTopic(topic))
         with store.held(this_run("apply"), 0, nobody):
             store.write(small(1))
             store.write(small(2))
-        assert store_of(settings, Shelf(topic)).read() == small(2)
+        assert store_of(settings, StateTopic(topic)).read() == small(2)
         found = cluster.topics([topic])[topic]
         assert [len(each) for each in found.assignment] == [3]  # type: ignore[union-attr]
         assert own_config(cluster, topic)["min.insync.replicas"] == "2"
 
 
 def test_a_state_of_five_megabytes_is_read_as_it_was_written(
-    settings: ConnectionSettings, shelf: Shelf
+    settings: ConnectionSettings, shelf: StateTopic
 ) -> None:
     held = bulky(1, count=1500, noise_bytes=900)
     document = encode_state(held, "1.0")
@@ -120,9 +120,9 @@ def test_a_state_of_five_megabytes_is_read_as_it_was_written(
 
 
 def test_several_states_share_a_topic_and_do_not_see_each_other(
-    settings: ConnectionSettings, shelf: Shelf
+    settings: ConnectionSettings, shelf: StateTopic
 ) -> None:
-    other = Shelf(shelf.topic, "shop2")
+    other = StateTopic(shelf.topic, "shop2")
     first, second = store_of(settings, shelf), store_of(settings, other)
     with first.held(this_run("apply"), 0, nobody), second.held(this_run("apply"), 0, nobody):
         first.write(small(1, "first"))
@@ -133,7 +133,7 @@ def test_several_states_share_a_topic_and_do_not_see_each_other(
 
 
 def test_a_state_goes_to_the_topic_and_back_byte_by_byte(
-    settings: ConnectionSettings, shelf: Shelf, tmp_path: Path
+    settings: ConnectionSettings, shelf: StateTopic, tmp_path: Path
 ) -> None:
     file = FileStore(tmp_path / "kplan.json")
     document = encode_state(bulky(3), "0.9")
@@ -153,7 +153,7 @@ def test_a_state_goes_to_the_topic_and_back_byte_by_byte(
 
 
 def test_of_two_writers_the_older_one_is_shut_out(
-    settings: ConnectionSettings, shelf: Shelf
+    settings: ConnectionSettings, shelf: StateTopic
 ) -> None:
     """Fencing makes a stolen lock harmless: the run that lost it cannot write."""
     first, thief = store_of(settings, shelf), store_of(settings, shelf)
@@ -161,12 +161,12 @@ def test_of_two_writers_the_older_one_is_shut_out(
     holder = this_run("apply")
     with first.held(holder, 0, nobody):
         first.write(small(2))
-        with pytest.raises(StateLocked, match=holder.id):
+        with pytest.raises(StateLockedError, match=holder.id):
             thief.held(this_run("plan"), 0, nobody).__enter__()
         first.write(small(3))
         thief.force_unlock(holder.id)
         with thief.held(this_run("apply"), 0, nobody):
-            with pytest.raises(StateLocked, match="taken away from this run"):
+            with pytest.raises(StateLockedError, match="taken away from this run"):
                 first.write(small(4))
             assert thief.read() == small(3)
             thief.write(small(4, "thief"))
@@ -175,14 +175,14 @@ def test_of_two_writers_the_older_one_is_shut_out(
 
 
 def test_a_transaction_that_somebody_else_left_open_delays_a_reader_and_hides_nothing(
-    settings: ConnectionSettings, shelf: Shelf, broker: Sandbox
+    settings: ConnectionSettings, shelf: StateTopic, broker: Sandbox
 ) -> None:
     """Two states share a topic: what one of them commits counts although the other hangs."""
     store = store_of(settings, shelf)
     store.write(small(1))
-    with half_written(broker, Shelf(shelf.topic, "other")):
+    with half_written(broker, StateTopic(shelf.topic, "other")):
         store.write(small(2))
-        glanced = KafkaRecords(settings, shelf).glance() or {}
+        glanced = KafkaRecords(settings, shelf).peek() or {}
         assert "states/0000000002" not in glanced
         begun = time.monotonic()
         assert store_of(settings, shelf).read() == small(2)
@@ -193,7 +193,7 @@ def test_a_transaction_that_somebody_else_left_open_delays_a_reader_and_hides_no
 
 
 def test_a_run_killed_in_the_middle_of_a_write_leaves_the_state_before_it(
-    settings: ConnectionSettings, shelf: Shelf, broker: Sandbox
+    settings: ConnectionSettings, shelf: StateTopic, broker: Sandbox
 ) -> None:
     store = store_of(settings, shelf)
     store.write(small(1))
@@ -208,7 +208,7 @@ def test_a_run_killed_in_the_middle_of_a_write_leaves_the_state_before_it(
 
 
 def test_ten_kills_at_random_moments_leave_whole_states_only(
-    settings: ConnectionSettings, shelf: Shelf, broker: Sandbox
+    settings: ConnectionSettings, shelf: StateTopic, broker: Sandbox
 ) -> None:
     """Nothing that was acknowledged is lost, and nothing is half there."""
     acknowledged, store = 0, store_of(settings, shelf)
@@ -228,26 +228,26 @@ def test_ten_kills_at_random_moments_leave_whole_states_only(
             assert found.serial in {acknowledged, acknowledged + 1}
             assert found == bulky(found.serial)
             acknowledged = found.serial
-    assert [each.fault for each in store.history()] == [""] * len(store.history())
+    assert [each.read_error for each in store.history()] == [""] * len(store.history())
 
 
 def test_a_broker_that_is_killed_and_comes_back_keeps_the_state_and_the_lock(topic: str) -> None:
     with temporary_sandbox(SandboxSpec(heap_mb=512)) as sandbox:
         settings = settings_of(sandbox, "anonymous")
-        store = store_of(settings, Shelf(topic))
+        store = store_of(settings, StateTopic(topic))
         store.write(small(1))
         with store.held(this_run("apply"), 0, nobody):
             store.write(small(2))
             fault.kill(sandbox.folder, 1)
             fault.restart(sandbox.folder, 1)
             store.write(small(3))
-            assert store_of(settings, Shelf(topic)).lock_status().is_held
-        assert store_of(settings, Shelf(topic)).read() == small(3)
+            assert store_of(settings, StateTopic(topic)).lock_status().is_held
+        assert store_of(settings, StateTopic(topic)).read() == small(3)
         assert not store.lock_status().is_held
 
 
 @contextmanager
-def half_written(sandbox: Sandbox, shelf: Shelf) -> Iterator[None]:
+def half_written(sandbox: Sandbox, shelf: StateTopic) -> Iterator[None]:
     """Have a process that stops inside of a transaction, and is killed at the end."""
     writer = started(sandbox, shelf, "half")
     try:
@@ -260,7 +260,7 @@ def half_written(sandbox: Sandbox, shelf: Shelf) -> Iterator[None]:
         writer.communicate()
 
 
-def started(sandbox: Sandbox, shelf: Shelf, *how: str) -> "subprocess.Popen[str]":
+def started(sandbox: Sandbox, shelf: StateTopic, *how: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "tests.contract.state_writer", str(sandbox.folder)]
     return subprocess.Popen(
         [*command, shelf.topic, shelf.key, *how],
@@ -282,7 +282,9 @@ ALL_RIGHTS = {
 
 
 @contextmanager
-def granted(cluster: Cluster, shelf: Shelf, rights: Sequence[tuple[str, str]]) -> Iterator[None]:
+def granted(
+    cluster: Cluster, shelf: StateTopic, rights: Sequence[tuple[str, str]]
+) -> Iterator[None]:
     names = {"TOPIC": shelf.topic, "TRANSACTIONAL_ID": f"kplan-state-{shelf.key}"}
     bindings = [
         AclBinding(kind, names[kind], "LITERAL", "User:alice", "*", operation, "ALLOW")
@@ -308,7 +310,7 @@ def alice(sasl_broker: Sandbox) -> ConnectionSettings:
 def test_with_these_rights_a_state_is_kept(
     guarded: Cluster, alice: ConnectionSettings, topic: str
 ) -> None:
-    shelf = Shelf(topic, topic)
+    shelf = StateTopic(topic, topic)
     with granted(guarded, shelf, list(ALL_RIGHTS.values())):
         store = store_of(alice, shelf)
         eventually(lambda: store.write(small(1)))
@@ -329,7 +331,7 @@ def test_with_these_rights_a_state_is_kept(
 def test_a_right_that_is_missing_is_named(
     guarded: Cluster, alice: ConnectionSettings, topic: str, lacking: str, told: str
 ) -> None:
-    shelf = Shelf(topic, topic)
+    shelf = StateTopic(topic, topic)
     settings = settings_with(alice, request_s=10)
     made(guarded, NewTopic(topic, 1, 1, config={"cleanup.policy": "compact"}))
     rights = [each for name, each in ALL_RIGHTS.items() if name not in {lacking, "CREATE"}]
@@ -347,13 +349,13 @@ def test_without_the_right_to_create_the_topic_the_way_out_is_told(
     """Kafka does not tell a topic that is hidden from one that is not there."""
     del guarded
     with pytest.raises(StateError, match="User:alice may not read"):
-        store_of(alice, Shelf(topic)).write(small(1))
+        store_of(alice, StateTopic(topic)).write(small(1))
 
 
 def test_a_plan_without_lock_needs_no_right_to_write(
     guarded: Cluster, alice: ConnectionSettings, sasl_broker: Sandbox, topic: str
 ) -> None:
-    shelf = Shelf(topic, topic)
+    shelf = StateTopic(topic, topic)
     store_of(settings_of(sasl_broker, "admin"), shelf).write(small(1))
     with granted(guarded, shelf, [ALL_RIGHTS["READ"]]):
         store = store_of(alice, shelf)
@@ -372,7 +374,7 @@ def test_a_plan_without_lock_needs_no_right_to_write(
 )
 def test_a_topic_that_does_not_keep_a_state_is_refused(
     settings: ConnectionSettings,
-    shelf: Shelf,
+    shelf: StateTopic,
     cluster: Cluster,
     *,
     config: Mapping[str, str],
@@ -385,7 +387,7 @@ def test_a_topic_that_does_not_keep_a_state_is_refused(
 
 
 def test_a_topic_with_small_records_is_told(
-    settings: ConnectionSettings, shelf: Shelf, cluster: Cluster
+    settings: ConnectionSettings, shelf: StateTopic, cluster: Cluster
 ) -> None:
     config = {"cleanup.policy": "compact", "max.message.bytes": "1000"}
     made(cluster, NewTopic(shelf.topic, 1, 1, config=config))

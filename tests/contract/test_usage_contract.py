@@ -5,11 +5,11 @@ import time
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.request import NewTopic
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
-from kplan.model.errors import Unread
+from kplan.model.errors import UnreadableError
 from kplan.model.refusal import Refusal
 from kplan.sandbox.sandbox import Sandbox
 from tests.contract.clusters import committed, made
@@ -26,7 +26,7 @@ def used(cluster: Cluster, prefix: str, request: pytest.FixtureRequest) -> str:
     if isinstance(cluster, MemoryCluster):
         now = int(time.time() * 1000)
         groups = (GroupUse(f"{prefix}group", is_live=False, members=0, lag=3),)
-        cluster.use(topic, TopicUse({0: PartitionUse(0, RECORDS, now, 500, 1)}, groups))
+        cluster.set_topic_use(topic, TopicUse({0: PartitionUse(0, RECORDS, now, 500, 1)}, groups))
         return topic
     sandbox: Sandbox = request.getfixturevalue("broker")
     servers = {"bootstrap.servers": sandbox.bootstrap_servers}
@@ -84,7 +84,9 @@ def test_records_are_deleted_at_the_leader_of_each_partition(
     topic = f"{prefix}led"
     made(wide, NewTopic(topic, assignment=((1,), (2,), (3,))))
     if isinstance(wide, MemoryCluster):
-        wide.use(topic, TopicUse(dict.fromkeys(range(3), PartitionUse(0, RECORDS, 1, 500, 1)), ()))
+        wide.set_topic_use(
+            topic, TopicUse(dict.fromkeys(range(3), PartitionUse(0, RECORDS, 1, 500, 1)), ())
+        )
     else:
         sandbox: Sandbox = request.getfixturevalue("cluster3")
         producer = Producer({"bootstrap.servers": sandbox.bootstrap_servers})
@@ -103,6 +105,6 @@ def test_groups_are_named_and_without_the_right_they_are_unread(
     """Some groups are shown to whoever may not describe the cluster: that is no list of them."""
     assert used.startswith(prefix)
     assert f"{prefix}group" in cluster.group_names()
-    with pytest.raises(Unread, match="needs DESCRIBE on CLUSTER"):
+    with pytest.raises(UnreadableError, match="needs DESCRIBE on CLUSTER"):
         # ALTER implies DESCRIBE.
         lacking(("DESCRIBE", "CLUSTER"), ("ALTER", "CLUSTER")).group_names()

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.cluster.request import AclBinding, NewTopic
 from kplan.kafka.auth import ClientCredentials, Plain, ScramSha256, ScramSha512
 from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, Tls
 from kplan.kafka.wire.controller import ControllerCluster
 from kplan.kafka.wire.driver import WireCluster, preflight
-from kplan.model.errors import AuthError, Unreachable, Unread
+from kplan.model.errors import AuthError, UnreachableError, UnreadableError
 from kplan.model.refusal import Refusal
 from kplan.sandbox.sandbox import Sandbox
 from tests.contract.connections import settings_from, told
@@ -34,7 +34,7 @@ def test_our_principal_is_the_one_that_the_authorizer_sees(
         closing(WireCluster(settings_from(tls_broker.properties, tmp_path))) as admin,
         closing(WireCluster(alice)) as cluster,
     ):
-        with pytest.raises(Unread, match="needs DESCRIBE on CLUSTER"):
+        with pytest.raises(UnreadableError, match="needs DESCRIBE on CLUSTER"):
             cluster.acls()
         assert admin.create_acls([grant]) == {grant: None}
         try:
@@ -53,7 +53,7 @@ def test_the_authorizer_speaks_at_controllers_too(sasl_broker: Sandbox, tmp_path
         assert isinstance(refused, Refusal)
         assert refused.error == "CLUSTER_AUTHORIZATION_FAILED"
         assert "User:bob needs ALTER on CLUSTER" in refused.message
-        with pytest.raises(Unread, match="needs DESCRIBE on CLUSTER"):
+        with pytest.raises(UnreadableError, match="needs DESCRIBE on CLUSTER"):
             cluster.acls()
     assert isinstance(told(replace(direct, sasl=None)), AuthError)
 
@@ -68,7 +68,7 @@ def _eventually(cluster: WireCluster) -> frozenset[AclBinding]:
     for _ in range(100):
         try:
             return cluster.acls()
-        except Unread:
+        except UnreadableError:
             time.sleep(0.05)
     return cluster.acls()
 
@@ -79,7 +79,7 @@ def test_acls_of_a_cluster_without_authorizer_are_unread(
     """K4-51: the other kinds can be planned."""
     settings = settings_from(open_broker.properties, tmp_path)
     with closing(WireCluster(settings)) as cluster:
-        with pytest.raises(Unread, match="the cluster has no authorizer"):
+        with pytest.raises(UnreadableError, match="the cluster has no authorizer"):
             cluster.acls()
         assert isinstance(cluster.topics(), Mapping)
 
@@ -196,7 +196,7 @@ def test_a_refused_connection_is_told_and_the_next_server_asked(
 ) -> None:
     dead = Endpoint("127.0.0.1", free_port)
     error = told(ConnectionSettings((dead,)))
-    assert isinstance(error, Unreachable)
+    assert isinstance(error, UnreachableError)
     assert error.detail == f"{dead} refused the connection: nothing listens there."
     servers = (dead, *plaintext.bootstrap_servers)
     assert preflight(replace(plaintext, bootstrap_servers=servers)).cluster_id
@@ -221,5 +221,5 @@ def test_every_broker_is_asked_at_its_own_address(cluster3: Sandbox, tmp_path: P
         for each in brokers:
             assert cluster.acls(broker=each.id) == cluster.acls()
             assert cluster.topics(broker=each.id).keys() == cluster.topics().keys()
-        with pytest.raises(Unreachable, match="Broker 9 is not there"):
+        with pytest.raises(UnreachableError, match="Broker 9 is not there"):
             cluster.topics(broker=9)

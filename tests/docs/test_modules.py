@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.declarations.declaration import KnownKinds
 from kplan.config.declarations.module_folder import ModuleFolders
 from kplan.config.format.formatter import format_text
@@ -15,7 +15,7 @@ from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
 from tests.docs.tables import blocks, example_page, module_page
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(each.name for each in (ROOT / "modules").iterdir())
@@ -67,7 +67,7 @@ def test_the_use_that_a_page_shows_is_valid(name: str, tmp_path: Path) -> None:
 def test_an_example_applied_is_an_example_done(name: str, tmp_path: Path) -> None:
     for each in ("modules", f"examples/{name}"):
         shutil.copytree(ROOT / each, tmp_path / each)
-    site = Site(tmp_path / "examples" / name, MemoryCluster(1))
+    site = ProjectHarness(tmp_path / "examples" / name, MemoryCluster(1))
     before = site.plan().plan
     assert before.is_applyable
     assert before.diagnostics == ()

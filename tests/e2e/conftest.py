@@ -7,7 +7,7 @@ import pytest
 
 from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
-from tests.brokers import SandboxOf
+from tests.brokers import StartSandbox
 from tests.e2e.places import Place
 from tests.e2e.proxy import Proxy, proxied
 
@@ -47,7 +47,7 @@ def one_proxy() -> Iterator[Proxy]:
 
 
 @pytest.fixture(scope="module")
-def proxied_broker(one_proxy: Proxy, sandbox_of: SandboxOf) -> Proxy:
+def proxied_broker(one_proxy: Proxy, sandbox_of: StartSandbox) -> Proxy:
     """Run one node whose advertised address is the proxy's: all that kplan asks goes through it."""
     settings = {"advertised.listeners": f"CLIENT://{one_proxy.servers}"}
     sandbox = sandbox_of(SandboxSpec(server_properties=settings))

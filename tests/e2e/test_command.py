@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import ConfigAlteration, NewTopic
+from kplan.cluster.request import ConfigAlteration, NewTopic
 from tests.e2e.commands import KPLAN, environ, kplan, start
 from tests.e2e.places import Place, config_of, until
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
 from kplan.sandbox.sandbox import Sandbox, properties_file
 from tests.contract.clusters import connected, settings_of
 from tests.e2e.commands import Ran, kplan

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from kplan.cluster.specs import NewTopic, TopicRef
+from kplan.cluster.request import NewTopic, TopicRef
 from tests.e2e.commands import start
 from tests.e2e.places import Place, until
 from tests.e2e.proxy import (

@@ -12,7 +12,7 @@ import pytest
 from kplan.sandbox.lifecycle import prepare_runtime
 from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
-from tests.brokers import SandboxOf
+from tests.brokers import StartSandbox
 from tests.e2e.places import Place
 
 pytestmark = pytest.mark.broker
@@ -34,7 +34,7 @@ resource "kafka_topic" "t" {{
 
 
 @pytest.fixture(scope="module")
-def policed_broker(sandbox_of: SandboxOf, tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
+def policed_broker(sandbox_of: StartSandbox, tmp_path_factory: pytest.TempPathFactory) -> Sandbox:
     """Run one node with a CreateTopicPolicy and an AlterConfigPolicy, compiled here and now."""
     compiler = shutil.which("javac")
     if compiler is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from kplan.cluster.specs import NewTopic, TopicDescription, TopicRef
+from kplan.cluster.request import NewTopic, TopicDescription, TopicRef
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import DESCRIBE_CLUSTER

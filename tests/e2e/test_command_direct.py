@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.setting_specs import QuotaAlteration, QuotaEntity
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
+from kplan.cluster.settings import QuotaAlteration, QuotaEntity
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.connection import ConnectionSettings
 from kplan.kafka.settings.resolver import resolve_settings
-from kplan.model.errors import KplanError, Unsupported, WrongEndpoint
+from kplan.model.errors import KplanError, UnsupportedError, WrongEndpointError
 from kplan.model.refusal import Refusal
 from kplan.sandbox import fault
 from kplan.sandbox.lifecycle import temporary_sandbox
@@ -54,7 +54,7 @@ def told_soon(settings: ConnectionSettings) -> KplanError:
 def test_a_broker_asked_as_a_controller_is_told_at_once(broker: Sandbox, place: Place) -> None:
     """K919-04, K919-28: without a second try."""
     servers = broker.bootstrap_servers
-    assert isinstance(told_soon(asked(servers)), WrongEndpoint)
+    assert isinstance(told_soon(asked(servers)), WrongEndpointError)
     told = place.fails("plan", f"-bootstrap-controller={servers}")
     assert f"{servers} is a broker; a controller was expected" in told
     assert "MISMATCHED_ENDPOINT_TYPE" in told
@@ -65,7 +65,7 @@ def test_a_controller_asked_as_a_broker_is_told_at_once(broker: Sandbox, place: 
     place.env = {"KPLAN_BOOTSTRAP_SERVERS": broker.bootstrap_controllers}
     settings = resolve_settings(None, place.env, folder=Path()).settings
     assert settings is not None
-    assert isinstance(told_soon(settings), WrongEndpoint)
+    assert isinstance(told_soon(settings), WrongEndpointError)
     told = place.fails("plan")
     assert f"{broker.bootstrap_controllers} is a controller, not a broker" in told
     assert "-bootstrap-controller" in told
@@ -85,7 +85,7 @@ def test_an_old_metadata_version_is_told_at_once() -> None:
     old = SandboxSpec(metadata_version="3.6-IV2", heap_mb=512)
     with temporary_sandbox(old) as sandbox:
         failure = told_soon(asked(sandbox.bootstrap_controllers))
-        assert isinstance(failure, Unsupported)
+        assert isinstance(failure, UnsupportedError)
         assert "metadata.version (3.6) is too old to be asked directly" in failure.detail
         settings = resolve_settings(
             None, {"KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers}, folder=Path()
@@ -104,7 +104,9 @@ def test_a_combined_node_serves_both_ways_and_is_one_cluster(broker: Sandbox) ->
     direct = asked(broker.bootstrap_controllers)
     with closing(open_cluster(settings)) as one, closing(open_cluster(direct)) as other:
         assert one.describe().cluster_id == other.describe().cluster_id
-        assert one.quorum().leader == other.quorum().leader == other.describe().witnesses[0]
+        assert (
+            one.quorum().leader == other.quorum().leader == other.describe().verifying_node_ids[0]
+        )
         rights = other.rights([]).cluster
         assert rights is not None
         assert "ALTER" in rights
@@ -172,11 +174,11 @@ def _controllers_are_followed(shattered: Sandbox, place: Place, at: str) -> None
     """Kill the active controller between looking for it and asking it."""
     binding = AclBinding("TOPIC", "payments", "LITERAL", "User:late", "*", "READ", "ALLOW")
     with closing(open_cluster(asked(shattered.bootstrap_controllers))) as cluster:
-        (killed,) = cluster.describe().witnesses
+        (killed,) = cluster.describe().verifying_node_ids
         fault.kill(shattered.folder, killed)
         assert binding not in cluster.acls()  # another one is asked from now on
         assert cluster.create_acls([binding]) == {binding: None}
-        (active,) = cluster.describe().witnesses
+        (active,) = cluster.describe().verifying_node_ids
         assert active != killed
         assert binding in cluster.acls()
         quota = QuotaAlteration(QuotaEntity(user="late"), {"producer_byte_rate": 5.0})

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from kplan.cluster.specs import ConfigAlteration
+from kplan.cluster.request import ConfigAlteration
 from tests.e2e.commands import start
 from tests.e2e.places import Place, until
 

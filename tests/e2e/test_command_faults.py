@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.request import NewTopic
 from kplan.model.refusal import Refusal
 from kplan.sandbox import fault
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
-from tests.brokers import SandboxOf
+from tests.brokers import StartSandbox
 from tests.e2e.commands import kplan
 from tests.e2e.places import Place, until
 
@@ -139,7 +139,7 @@ def test_fewer_partitions_are_refused_and_nothing_is_recreated(place: Place) -> 
 
 
 def test_a_state_that_cannot_be_trusted_is_an_error_and_never_means_no_state(
-    place: Place, sandbox_of: SandboxOf
+    place: Place, sandbox_of: StartSandbox
 ) -> None:
     """Terraform takes an empty file for no state, and plans to create everything."""
     place.run("apply", "-auto-approve")

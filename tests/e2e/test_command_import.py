@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import AclBinding, NewTopic, TopicRef
+from kplan.cluster.request import AclBinding, NewTopic, TopicRef
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.sandbox.sandbox import Sandbox

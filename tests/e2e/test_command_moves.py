@@ -11,9 +11,9 @@ import pytest
 from confluent_kafka import Producer
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.setting_specs import ConfigResource, ConfigScope
-from kplan.cluster.specs import ConfigSource, TopicDescription
-from kplan.kinds.moving import RATES
+from kplan.cluster.request import ConfigSource, TopicDescription
+from kplan.cluster.settings import ConfigResource, ConfigScope
+from kplan.kinds.reassignment import THROTTLE_RATES
 from kplan.kinds.topic_value import THROTTLED_REPLICAS
 from kplan.model.refusal import Refusal
 from kplan.sandbox.sandbox import Sandbox
@@ -72,7 +72,7 @@ def throttles(cluster: Cluster, place: Place) -> set[str]:
         assert not isinstance(details, Refusal)
         found |= {
             key
-            for key in RATES
+            for key in THROTTLE_RATES
             if key in details and details[key].entry.source is ConfigSource.DYNAMIC_BROKER
         }
     return found
@@ -114,7 +114,7 @@ def test_a_move_that_is_killed_is_taken_up_and_no_throttle_is_left(moving: Place
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert cluster.reassignments()
-        assert throttles(cluster, moving) == {*THROTTLED_REPLICAS, *RATES}
+        assert throttles(cluster, moving) == {*THROTTLED_REPLICAS, *THROTTLE_RATES}
         status = json.loads(moving.run("reassign", "status", "-json"))
         assert len(status["tables"]["partitions"]["rows"]) == 3
         moving.run("apply", "-resume", "-throttle=100M")

@@ -8,7 +8,7 @@ import pytest
 
 from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec, Security
-from tests.brokers import SandboxOf
+from tests.brokers import StartSandbox
 from tests.e2e.places import Place
 
 pytestmark = pytest.mark.broker
@@ -39,7 +39,7 @@ resource "kafka_user_scram_credential" "app" {
 
 
 @pytest.fixture(scope="module")
-def older_broker(sandbox_of: SandboxOf) -> Sandbox:
+def older_broker(sandbox_of: StartSandbox) -> Sandbox:
     """Start Kafka 3.9 with the metadata of 3.4, and TLS without certificates of clients."""
     return sandbox_of(
         SandboxSpec(

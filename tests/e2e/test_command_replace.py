@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from kplan.cluster.specs import TopicDescription
+from kplan.cluster.request import TopicDescription
 from tests.e2e.places import Place
 
 pytestmark = pytest.mark.broker

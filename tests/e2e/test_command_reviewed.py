@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import AclBinding, ConfigAlteration
+from kplan.cluster.request import AclBinding, ConfigAlteration
 from tests.e2e.places import Place
 
 pytestmark = pytest.mark.broker

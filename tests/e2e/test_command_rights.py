@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import AclBinding, TopicRef
+from kplan.cluster.request import AclBinding, TopicRef
 from kplan.kafka.cluster import open_cluster
 from kplan.sandbox.sandbox import Sandbox, properties_file
 from tests.contract.clusters import settings_of

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import TopicRef
+from kplan.cluster.request import TopicRef
 from tests.e2e.commands import start
 from tests.e2e.places import Place, until
 

@@ -10,7 +10,7 @@ import pytest
 
 from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
-from tests.brokers import SandboxOf
+from tests.brokers import StartSandbox
 from tests.soak.estate import Estate
 from tests.soak.faults import (
     ONE,
@@ -98,7 +98,7 @@ def test_a_disk_that_fills_up_is_named_and_costs_nothing(
     ],
 )
 def test_an_apply_during_which_a_node_fails_reaches_the_goal_or_is_finished_by_the_next(
-    spec: SandboxSpec, strike: Strike, factor: int, sandbox_of: SandboxOf, estate_on: EstateOn
+    spec: SandboxSpec, strike: Strike, factor: int, sandbox_of: StartSandbox, estate_on: EstateOn
 ) -> None:
     """S17. Nobody else uses sandboxes of these shapes; their nodes are back at the end."""
     sandbox = sandbox_of(spec)

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from kplan.cluster.specs import NewPartitions, NewTopic, TopicRef
+from kplan.cluster.request import NewPartitions, NewTopic, TopicRef
 from kplan.sandbox.sandbox import Sandbox
 from tests.e2e.places import Place
 from tests.soak.large import mutation_quota

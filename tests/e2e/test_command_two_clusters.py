@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import ConfigAlteration
+from kplan.cluster.request import ConfigAlteration
 from kplan.model.refusal import Refusal
 from kplan.sandbox.sandbox import Sandbox
 from tests.e2e.places import Place, config_of, until

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import ConfigAlteration, TopicRef
+from kplan.cluster.request import ConfigAlteration, TopicRef
 from kplan.sandbox.sandbox import Sandbox
 from tests.e2e.actors import password
 from tests.e2e.places import CONFIGURATION, Place
-from tests.forge import Forge, serving
-from tests.runner import ROOT, Job
+from tests.github_server import GitHubServer, serve_github
+from tests.job_runner import ROOT, Job
 
 pytestmark = pytest.mark.broker
 STATE = """
@@ -24,8 +24,8 @@ Doing = Callable[..., Job]
 
 
 @pytest.fixture
-def forge() -> Iterator[Forge]:
-    with serving() as found:
+def forge() -> Iterator[GitHubServer]:
+    with serve_github() as found:
         yield found
 
 
@@ -58,7 +58,7 @@ def retain(place: Place, time_ms: str) -> None:
 
 
 @pytest.fixture
-def job(checkout: Place, forge: Forge, tmp_path: Path) -> Doing:
+def job(checkout: Place, forge: GitHubServer, tmp_path: Path) -> Doing:
     """Give what runs a workflow by its name, each time on a fresh runner."""
 
     def doing(name: str, code: int = 0) -> Job:
@@ -72,22 +72,22 @@ def job(checkout: Place, forge: Forge, tmp_path: Path) -> Doing:
 
 
 def test_a_change_goes_from_a_pull_request_to_the_cluster_and_its_drift_to_an_issue(
-    checkout: Place, forge: Forge, job: Doing
+    checkout: Place, forge: GitHubServer, job: Doing
 ) -> None:
     reviewed(checkout, forge, job)
     merged(checkout, job)
     watched(checkout, forge, job)
 
 
-def reviewed(checkout: Place, forge: Forge, job: Doing) -> None:
+def reviewed(checkout: Place, forge: GitHubServer, job: Doing) -> None:
     """Plan a mistake, then a change, then another: one comment, that of the last."""
     checkout.edit("default = 2", "default = 0")
     mistaken = job("plan", code=1)
     assert "::error" in mistaken.steps[0].out
-    assert (mistaken.uploaded, len(mistaken.steps)) == ([], 1)
+    assert (mistaken.artifacts, len(mistaken.steps)) == ([], 1)
     checkout.edit("default = 0", "default = 2")
     opened = job("plan")
-    assert opened.uploaded[0].read_text("utf-8").startswith("<!doctype html>")
+    assert opened.artifacts[0].read_text("utf-8").startswith("<!doctype html>")
     assert "3 to add" in opened.summary
     assert opened.steps[-1].outputs["to_add"] == "3"
     checkout.edit("default = 2", "default = 3")
@@ -106,7 +106,7 @@ def merged(checkout: Place, job: Doing) -> None:
     assert "No changes." in job("apply").steps[-1].out
 
 
-def watched(checkout: Place, forge: Forge, job: Doing) -> None:
+def watched(checkout: Place, forge: GitHubServer, job: Doing) -> None:
     """Open an issue at the first look at a drift, keep it at the second, close it after."""
     job("drift")
     assert forge.issues == []

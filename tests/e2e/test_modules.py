@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import AclBinding, TopicRef
+from kplan.cluster.request import AclBinding, TopicRef
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.kafka.cluster import open_cluster

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql.functions import expr
 
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
 from kplan.fleet.access import (
     REQUEST_COLUMNS,
     acl_rows,
@@ -75,7 +75,7 @@ def acl(
     pattern: str = "Literal",
     host: str = "*",
 ) -> Acl:
-    return KIND.normal(
+    return KIND.normalize(
         Acl(
             resource_name=name,
             resource_type="Topic",
@@ -194,7 +194,7 @@ def test_who_can_is_what_the_single_cluster_says(objects: Make) -> None:
     told = who_can(objects(rows), "READ", "TOPIC", "ab").collect()
     asked = ("READ", ("TOPIC", "ab"))
     expected = {
-        (name, each.principal, each.host, each.because.startswith("not from there"))
+        (name, each.principal, each.host, each.reason.startswith("not from there"))
         for name, acls in held.items()
         for each in single_who_can(*asked, [binding(one) for one in acls], rules)
     }

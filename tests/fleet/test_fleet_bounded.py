@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
 from kplan.fleet.access import REQUEST_COLUMNS, matching_acls
 from kplan.fleet.audit_topic import OFFSET_SCHEMA
@@ -27,11 +27,11 @@ from kplan.fleet.tables import RUN_SCHEMA
 from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change
-from kplan.model.tables import Figures
+from kplan.model.table import Figures
 from kplan.workflow import fleet, fleet_access, fleet_audit, fleet_report
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from tests.fleet.spark_target import CONNECT, SparkTarget
-from tests.sites import Quiet
+from tests.project_harness import SilentProgress
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -146,7 +146,7 @@ def ports() -> FleetPorts:
         lambda _: (MemoryCluster, ()),
         lambda *_: None,
         lambda _: {},
-        Quiet(),
+        SilentProgress(),
         lambda: datetime(2026, 11, 16, tzinfo=UTC) + timedelta(days=next(days)),
     )
 

@@ -15,14 +15,14 @@ import pytest
 from confluent_kafka import Producer
 from pyarrow.dataset import dataset
 
-from kplan.cluster.specs import ConfigAlteration, NewTopic
+from kplan.cluster.request import ConfigAlteration, NewTopic
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.settings.connection import ConnectionSettings
 from kplan.sandbox.runtime import node_folder
 from kplan.sandbox.sandbox import Sandbox, properties_file
 from kplan.sandbox.spec import SandboxSpec, Security
-from tests.brokers import SandboxOf
+from tests.brokers import StartSandbox
 from tests.contract.clusters import settings_of
 from tests.e2e.actors import Actor, Refused
 from tests.e2e.commands import Ran, kplan
@@ -170,7 +170,7 @@ class FleetAtWork:
 
 
 @pytest.fixture(scope="module")
-def audited(sandbox_of: SandboxOf) -> Sandbox:
+def audited(sandbox_of: StartSandbox) -> Sandbox:
     """Start a node with SASL whose authorizer tells what it allows as well."""
     return sandbox_of(SandboxSpec(security=Security.SASL, logs_allowed=True))
 

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic
 from kplan.fleet.audit import parse_lines
 from kplan.fleet.audit_file import list_log_files, read_lines
 from kplan.fleet.data_source import read_clusters
 from kplan.fleet.reader import SnapshotSource
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store
-from kplan.model.errors import AuthError, FleetError, Unreachable
+from kplan.model.errors import AuthError, FleetError, UnreachableError
 from tests.fleet.spark_target import STANDALONE, SparkTarget
 from tests.unit.state.state_faults import small_disk
 
@@ -58,7 +58,7 @@ def executor_killed_once(marker: str) -> MemoryCluster:
 
 
 def down() -> MemoryCluster:
-    raise Unreachable("nobody answers")
+    raise UnreachableError("nobody answers")
 
 
 def locked() -> MemoryCluster:

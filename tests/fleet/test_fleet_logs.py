@@ -12,8 +12,8 @@ from kplan.config.fleet_file import FleetCluster
 from kplan.fleet.audit import parse_lines, usage_since
 from kplan.fleet.audit_file import list_log_files, new_log_files, read_lines
 from kplan.fleet.store import Store, UnreadableLog
+from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import FleetError
-from kplan.model.source import SourceRange
 from kplan.workflow.fleet_audit import _ingest_files
 from tests.fleet.test_fleet_store import FORMS
 

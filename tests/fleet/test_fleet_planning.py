@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.fleet import inventory, output
@@ -27,11 +27,11 @@ from kplan.fleet.snapshot import Row, write_snapshot
 from kplan.kinds import KINDS
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
-from kplan.model.errors import Unreachable
+from kplan.model.diagnostic import SourceRange
+from kplan.model.errors import UnreachableError
 from kplan.model.resource import Identity, Resource
-from kplan.model.source import SourceRange
 from kplan.model.state import State
-from kplan.model.tables import Figures
+from kplan.model.table import Figures
 from kplan.plan.request import PlanRequest
 from kplan.report.views import figures_json
 from tests.fleet.spark_target import SparkTarget
@@ -52,7 +52,7 @@ def memory(*names: str) -> MemoryCluster:
 
 
 def refused() -> MemoryCluster:
-    raise Unreachable("nobody answers")
+    raise UnreachableError("nobody answers")
 
 
 def wants(name: str) -> PlanRequest:

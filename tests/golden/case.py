@@ -20,17 +20,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.setting_specs import (
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import AclBinding, NewTopic
+from kplan.cluster.settings import (
     ConfigResource,
+    ConfigResourceAlteration,
     ConfigScope,
     QuotaAlteration,
     QuotaEntity,
-    ResourceAlteration,
     ScramAlteration,
     ScramUser,
 )
-from kplan.cluster.specs import AclBinding, NewTopic
 from kplan.config.inputs import Inputs
 from kplan.kinds import KINDS
 from kplan.kinds.schema import from_document
@@ -38,11 +38,11 @@ from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import ConfigError
 from kplan.model.plan import Plan
-from kplan.model.state import OutputValue, Owned, State
+from kplan.model.state import OutputValue, OwnedObject, State
 from kplan.state.file import write_state
 from kplan.workflow.plan import plan
 from kplan.workflow.project import PlanOptions, Ports, Project
-from tests.applying import FakeClock
+from tests.apply_harness import FakeClock
 from tests.values import CLUSTER_ID, LINEAGE
 
 CASES = Path(__file__).parent / "cases"
@@ -86,7 +86,7 @@ def told(case: Path, scratch: Path) -> Told:
         made = plan(project, options, ports)
     except ConfigError as invalid:
         return Told(None, invalid.diagnostics, invalid.sources, group_acls)
-    return Told(made.plan, made.plan.problems, made.configuration.sources, group_acls)
+    return Told(made.plan, made.plan.all_diagnostics, made.configuration.sources, group_acls)
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def _cluster(live: Mapping[str, Any]) -> MemoryCluster:
         [NewTopic(**_assigned(each)) for each in live.get("topics", ())],
         [AclBinding(**each) for each in live.get("acls", ())],
     )
-    cluster.settle(
+    cluster.seed_settings(
         [
             QuotaAlteration(QuotaEntity(**each["entity"]), each["set"])
             for each in live.get("quotas", ())
@@ -110,17 +110,17 @@ def _cluster(live: Mapping[str, Any]) -> MemoryCluster:
             for each in live.get("users", ())
         ],
         [
-            ResourceAlteration(ConfigResource(ConfigScope[scope], name), each["set"])
+            ConfigResourceAlteration(ConfigResource(ConfigScope[scope], name), each["set"])
             for each in live.get("configs", ())
             for scope, name in (each["resource"],)
         ],
     )
     for name in live.get("hidden", ()):
-        cluster.hide(name)
+        cluster.hide_topic(name)
     for operation, resource_type in live.get("denied", ()):
-        cluster.deny(operation, resource_type)
+        cluster.deny_operation(operation, resource_type)
     if not live.get("authorizer", True):
-        cluster.without_authorizer()
+        cluster.disable_authorizer()
     return cluster
 
 
@@ -133,15 +133,15 @@ def _assigned(topic: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _state(found: Mapping[str, Any], cluster: MemoryCluster) -> State:
-    ids = {name: each.topic_id for name, each in cluster.another_admin().topics().items()}  # type: ignore[union-attr] # nothing is refused to another admin
+    ids = {name: each.topic_id for name, each in cluster.connect_as().topics().items()}  # type: ignore[union-attr] # nothing is refused to another admin
     kinds = {kind.name: kind for kind in KINDS}
-    owned: dict[Address, Owned] = {}
+    owned: dict[Address, OwnedObject] = {}
     for each in found.get("owned", ()):
         address = Address.parse(each["address"])
         kind = kinds[address.kind]
         value = from_document(kind.schema, each["value"])
         uid = each.get("uid", "")
-        owned[address] = Owned(
+        owned[address] = OwnedObject(
             address,
             kind.identify(value),
             value,

@@ -7,11 +7,11 @@ from unicodedata import is_normalized
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import AclBinding, NewTopic
 from kplan.config.format.formatter import format_text
 from kplan.workflow.import_all import import_all
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 TOPICS = st.dictionaries(
@@ -40,7 +40,7 @@ def test_an_imported_cluster_needs_no_change(
     topics: dict[str, tuple[int, dict[str, str]]], acls: frozenset[AclBinding]
 ) -> None:
     with TemporaryDirectory() as folder:
-        site = Site(Path(folder), MemoryCluster())
+        site = ProjectHarness(Path(folder), MemoryCluster())
         site.cluster.seed([NewTopic(name, n, 1, config=c) for name, (n, c) in topics.items()], acls)
         found = import_all(site.project, site.folder / "c.tf", "", site.ports)
         assert len(found.owned) + len(found.left_out) == len(topics) + len(acls)

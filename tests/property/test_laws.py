@@ -6,13 +6,13 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.kinds.acl import Acl
 from kplan.kinds.topic_value import Topic
 from kplan.model.plan import Action, Plan
 from kplan.model.resource import Resource
-from tests.applying import Bench
-from tests.values import acl, new_topic, plan_of, read_all, resource, state, topic
+from tests.apply_harness import ApplyHarness
+from tests.values import acl, make_plan, new_topic, read_cluster, resource, state, topic
 
 NAMES = st.sampled_from("abcdef")
 CONFIGS = st.dictionaries(
@@ -61,10 +61,10 @@ def growing(first: tuple[Resource, ...], then: tuple[Resource, ...]) -> tuple[Re
     )
 
 
-def on_cluster(seeded: dict[str, Topic]) -> Bench:
+def on_cluster(seeded: dict[str, Topic]) -> ApplyHarness:
     cluster = MemoryCluster()
     cluster.seed([new_topic(each) for each in seeded.values()])
-    return Bench(cluster, state())
+    return ApplyHarness(cluster, state())
 
 
 @given(first=configurations(), then=configurations())
@@ -131,17 +131,17 @@ def test_the_bytes_of_a_plan_do_not_depend_on_the_order_of_its_input(
     on.apply(on.plan(first))
     shuffled = list(then)
     random.Random(seed).shuffle(shuffled)
-    live = read_all(on.cluster, then, on.state)
-    assert repr(plan_of(then, on.state, live)) == repr(plan_of(shuffled, on.state, live))
+    live = read_cluster(on.cluster, then, on.state)
+    assert repr(make_plan(then, on.state, live)) == repr(make_plan(shuffled, on.state, live))
 
 
 FAULTS: tuple[Callable[[MemoryCluster], None], ...] = (
     lambda cluster: cluster.time_out(carried_out=True, call="create_topics"),
     lambda cluster: cluster.time_out(carried_out=False, call="create_acls"),
-    lambda cluster: cluster.leave_out(call="create_topics"),
+    lambda cluster: cluster.omit_items(call="create_topics"),
     lambda cluster: cluster.refuse("NOT_CONTROLLER", times=1, call="delete_acls"),
     lambda cluster: cluster.throttle(500, allowed=1, times=2),
-    lambda cluster: cluster.lag(3),
+    lambda cluster: cluster.delay_reads(3),
 )
 
 
@@ -162,7 +162,7 @@ def test_a_cluster_that_stumbles_is_still_brought_to_the_goal(
     for fault in faults:
         fault(on.cluster)
     on.apply(plan)
-    on.cluster.heal()
+    on.cluster.clear_faults()
     assert on.plan(goal).batches == ()
 
 

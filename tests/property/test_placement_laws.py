@@ -6,20 +6,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kplan.cluster.specs import Assignment
+from kplan.cluster.request import Assignment
 from kplan.kinds.placement import (
     BALANCED_LEADERS,
     IN_RACK,
     RACK_AWARE,
-    Burden,
-    Unplaceable,
-    Wish,
-    placed,
+    BrokerLoad,
+    PlacementError,
+    PlacementRequest,
+    place_replicas,
 )
 from kplan.model.snapshot import Broker
 
 STRATEGIES = st.sampled_from(["", RACK_AWARE, BALANCED_LEADERS])
-Case = tuple[Wish, list[Broker], Assignment]
+Case = tuple[PlacementRequest, list[Broker], Assignment]
 
 
 def cluster(*racks: str) -> list[Broker]:
@@ -38,7 +38,7 @@ def cases(draw: st.DrawFn) -> Case:
     old = draw(st.integers(1, len(ids)))
     current = tuple(tuple(draw(st.permutations(ids))[:old]) for _ in range(had))
     return (
-        Wish(draw(st.sampled_from("tuvw")), partitions, factor, draw(STRATEGIES)),
+        PlacementRequest(draw(st.sampled_from("tuvw")), partitions, factor, draw(STRATEGIES)),
         brokers,
         current,
     )
@@ -64,7 +64,7 @@ def leaders(found: Assignment) -> Counter[int]:
 @given(case=cases())
 def test_every_partition_has_its_replicas_on_different_brokers_that_are_there(case: Case) -> None:
     wish, brokers, current = case
-    found = placed(wish, brokers, current)
+    found = place_replicas(wish, brokers, current)
     assert len(found) == wish.partitions
     assert all(len(set(row)) == len(row) == wish.factor for row in found)
     assert {each for row in found for each in row} <= {each.id for each in brokers}
@@ -76,16 +76,18 @@ def test_placing_what_was_placed_moves_nothing_and_any_order_of_brokers_is_the_s
 ) -> None:
     """S09: deterministic across plan and apply."""
     wish, brokers, current = case
-    found = placed(wish, brokers, current)
-    assert placed(wish, brokers, found) == found
-    assert placed(wish, brokers[::-1], current) == found
+    found = place_replicas(wish, brokers, current)
+    assert place_replicas(wish, brokers, found) == found
+    assert place_replicas(wish, brokers[::-1], current) == found
 
 
 @given(case=cases())
 def test_a_change_of_the_factor_alone_adds_or_takes_only_what_it_must(case: Case) -> None:
     """K4o-11: RF up keeps every replica, RF down adds none; the preferred leader stays."""
     wish, brokers, current = case
-    found = placed(Wish(wish.topic, len(current), wish.factor), brokers, current)
+    found = place_replicas(
+        PlacementRequest(wish.topic, len(current), wish.factor), brokers, current
+    )
     for old, new in zip(current, found, strict=True):
         assert set(old) <= set(new) or set(new) <= set(old)
         assert new[0] == old[0]
@@ -94,7 +96,9 @@ def test_a_change_of_the_factor_alone_adds_or_takes_only_what_it_must(case: Case
 @given(case=cases())
 def test_rack_aware_uses_as_many_racks_as_there_are(case: Case) -> None:
     wish, brokers, current = case
-    found = placed(Wish(wish.topic, wish.partitions, wish.factor, RACK_AWARE), brokers, current)
+    found = place_replicas(
+        PlacementRequest(wish.topic, wish.partitions, wish.factor, RACK_AWARE), brokers, current
+    )
     racks = {each.id: each.rack or f"{each.id}" for each in brokers}
     for row in found:
         assert len({racks[each] for each in row}) == min(wish.factor, len(set(racks.values())))
@@ -103,8 +107,8 @@ def test_rack_aware_uses_as_many_racks_as_there_are(case: Case) -> None:
 @given(case=cases())
 def test_balanced_leaders_lets_every_broker_lead_equally_many(case: Case) -> None:
     wish, brokers, current = case
-    wanted = Wish(wish.topic, wish.partitions, wish.factor, BALANCED_LEADERS)
-    assert spread(leaders(placed(wanted, brokers, current)), brokers) <= 1
+    wanted = PlacementRequest(wish.topic, wish.partitions, wish.factor, BALANCED_LEADERS)
+    assert spread(leaders(place_replicas(wanted, brokers, current)), brokers) <= 1
 
 
 @given(
@@ -117,7 +121,9 @@ def test_new_topics_spread_replicas_and_leaders_evenly(
     racks: int, each: int, factor: int, partitions: int
 ) -> None:
     brokers = cluster(*[name for name in "abcd"[:racks] for _ in range(each)])
-    found = placed(Wish("t", partitions, min(factor, len(brokers)), RACK_AWARE), brokers)
+    found = place_replicas(
+        PlacementRequest("t", partitions, min(factor, len(brokers)), RACK_AWARE), brokers
+    )
     assert spread(loads(found), brokers) <= 1
     assert spread(leaders(found), brokers) <= 1
 
@@ -129,9 +135,9 @@ def test_new_brokers_get_their_share_and_nothing_else_moves(
     old: int, new: int, factor: int, size: int
 ) -> None:
     """Minimal movement: exactly what the new ones hold was moved."""
-    before = placed(Wish("t", size, factor, RACK_AWARE), cluster(*[""] * old))
+    before = place_replicas(PlacementRequest("t", size, factor, RACK_AWARE), cluster(*[""] * old))
     brokers = cluster(*[""] * (old + new))
-    after = placed(Wish("t", size, factor, RACK_AWARE), brokers, before)
+    after = place_replicas(PlacementRequest("t", size, factor, RACK_AWARE), brokers, before)
     assert spread(loads(after), brokers) <= 1
     taken = sum(loads(after)[each.id] for each in brokers[old:])
     assert moved(before, after) == taken
@@ -147,19 +153,23 @@ def test_in_rack_keeps_each_partition_in_one_rack_and_racks_lead_equally_many(
     racks: int, each: int, size: int, factor: int
 ) -> None:
     brokers = cluster(*[name for name in "abc"[:racks] for _ in range(each)])
-    found = placed(Wish("t", size, factor, IN_RACK), brokers)
+    found = place_replicas(PlacementRequest("t", size, factor, IN_RACK), brokers)
     rack = {broker.id: broker.rack for broker in brokers}
     assert all(len({rack[each] for each in row}) == 1 for row in found)
     per_rack = Counter(rack[row[0]] for row in found)
     assert max(per_rack.values()) - min(per_rack[name] for name in set(rack.values())) <= 1
-    assert placed(Wish("t", size, factor, IN_RACK), brokers, found) == found
+    assert place_replicas(PlacementRequest("t", size, factor, IN_RACK), brokers, found) == found
 
 
 def test_what_a_broker_that_is_down_holds_stays_there() -> None:
     """A broker that is away for a moment is not emptied."""
     current = ((1, 2, 3), (2, 3, 1), (3, 1, 2))
-    assert placed(Wish("t", 3, 3, ""), cluster("a", "b", "c"), current) == current
-    found = placed(Wish("t", 2, 2, RACK_AWARE), cluster("a", "b"), ((1, 3), (3, 2)))
+    assert (
+        place_replicas(PlacementRequest("t", 3, 3, ""), cluster("a", "b", "c"), current) == current
+    )
+    found = place_replicas(
+        PlacementRequest("t", 2, 2, RACK_AWARE), cluster("a", "b"), ((1, 3), (3, 2))
+    )
     assert [set(row) for row in found] == [{1, 3}, {2, 3}]
 
 
@@ -167,36 +177,41 @@ def test_what_a_broker_that_is_down_holds_stays_there() -> None:
 def test_a_topic_that_has_its_replicas_is_left_alone_while_a_broker_is_down(strategy: str) -> None:
     """Nothing to do must not become an error in an outage."""
     brokers = cluster(*("aaa" if strategy == IN_RACK else "abc"))
-    current = placed(Wish("t", 6, 3, strategy), brokers)
-    assert placed(Wish("t", 6, 3, strategy), brokers[:2], current) == current
+    current = place_replicas(PlacementRequest("t", 6, 3, strategy), brokers)
+    assert place_replicas(PlacementRequest("t", 6, 3, strategy), brokers[:2], current) == current
 
 
 def test_fewer_replicas_take_away_that_of_a_broker_that_is_down() -> None:
     """What is in sync is worth more."""
-    assert placed(Wish("t", 1, 2), cluster("a", "b", "c")[::2], ((1, 2, 3),)) == ((1, 3),)
+    assert place_replicas(
+        PlacementRequest("t", 1, 2), cluster("a", "b", "c")[::2], ((1, 2, 3),)
+    ) == ((1, 3),)
 
 
 def test_different_topics_begin_at_different_brokers() -> None:
     """Or one broker would lead every topic of one partition."""
     brokers = cluster(*"abc")
     first = Counter(
-        placed(Wish(f"t{each}", 1, 1, RACK_AWARE), brokers)[0][0] for each in range(300)
+        place_replicas(PlacementRequest(f"t{each}", 1, 1, RACK_AWARE), brokers)[0][0]
+        for each in range(300)
     )
     assert min(first.values()) > 60
 
 
 @pytest.mark.parametrize(("strategy", "factor"), [("", 4), (RACK_AWARE, 4), (IN_RACK, 2)])
 def test_too_few_brokers_are_told(strategy: str, factor: int) -> None:
-    with pytest.raises(Unplaceable, match=f"{factor} replicas are wanted"):
-        placed(Wish("t", 1, factor, strategy), cluster(*"abc"))
+    with pytest.raises(PlacementError, match=f"{factor} replicas are needed"):
+        place_replicas(PlacementRequest("t", 1, factor, strategy), cluster(*"abc"))
 
 
-def placed_one_by_one(wishes: list[Wish], brokers: list[Broker]) -> dict[str, Assignment]:
+def placed_one_by_one(
+    wishes: list[PlacementRequest], brokers: list[Broker]
+) -> dict[str, Assignment]:
     """Place topics in the order of their names, each beside those before it."""
-    burden, found = Burden(), {}
+    burden, found = BrokerLoad(), {}
     for wish in sorted(wishes, key=lambda each: each.topic):
-        found[wish.topic] = placed(wish, brokers, (), burden)
-        burden.take(found[wish.topic])
+        found[wish.topic] = place_replicas(wish, brokers, (), burden)
+        burden.add(found[wish.topic])
     return found
 
 
@@ -212,7 +227,8 @@ def test_many_topics_of_one_partition_are_led_by_all_brokers_alike(
     """S09: even over topics as a whole, not only within each."""
     brokers = cluster(*racks)
     wishes = [
-        Wish(f"topic-{number}", 1, min(factor, len(brokers)), strategy) for number in range(count)
+        PlacementRequest(f"topic-{number}", 1, min(factor, len(brokers)), strategy)
+        for number in range(count)
     ]
     found = placed_one_by_one(wishes, brokers)
     led = Counter(rows[0][0] for rows in found.values())
@@ -232,7 +248,7 @@ def test_topics_of_any_size_spread_their_leaders_together(
     """S09: what is left over in each topic does not pile up on the same brokers."""
     nodes = cluster(*[""] * brokers)
     wishes = [
-        Wish(f"topic-{number}", size, min(factor, brokers), BALANCED_LEADERS)
+        PlacementRequest(f"topic-{number}", size, min(factor, brokers), BALANCED_LEADERS)
         for number, size in enumerate(sizes)
     ]
     found = placed_one_by_one(wishes, nodes)
@@ -246,6 +262,6 @@ def test_topics_of_any_size_spread_their_leaders_together(
 def test_other_topics_never_make_one_move_that_stands_well(case: Case, more: int) -> None:
     """Minimal movement comes first: what stands well stays, whatever else brokers have."""
     wish, brokers, current = case
-    found = placed(wish, brokers, current)
-    burden = Burden(Counter({brokers[0].id: more}), Counter({brokers[0].id: more}))
-    assert placed(wish, brokers, found, burden) == found
+    found = place_replicas(wish, brokers, current)
+    burden = BrokerLoad(Counter({brokers[0].id: more}), Counter({brokers[0].id: more}))
+    assert place_replicas(wish, brokers, found, burden) == found

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from kplan.cluster.setting_specs import QuotaAlteration, QuotaEntity
+from kplan.cluster.settings import QuotaAlteration, QuotaEntity
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.state.file import read_state

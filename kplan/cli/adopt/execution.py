@@ -10,7 +10,7 @@ from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import show_progress
 from kplan.cli.session import Session
 from kplan.model.errors import UsageError
-from kplan.model.state import Owned
+from kplan.model.state import OwnedObject
 from kplan.report import views
 from kplan.workflow.import_all import import_all
 from kplan.workflow.import_tfstate import import_tfstate
@@ -76,7 +76,7 @@ def run_import(
 
 
 def _show_result(
-    session: Session, owned: Iterable[Owned], why: list[str], ending: Iterable[str]
+    session: Session, owned: Iterable[OwnedObject], why: list[str], ending: Iterable[str]
 ) -> None:
     look = session.terminal.stdout_style
     notes = tuple(_left_out_lines(why))

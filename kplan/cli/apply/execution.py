@@ -19,7 +19,7 @@ from kplan.cli.report_option import prepare_reports
 from kplan.cli.session import Session
 from kplan.cli.signals import SignalInterrupt
 from kplan.cli.watcher import ApplyWatcher, StreamWatcher
-from kplan.model.errors import StalePlan, UsageError
+from kplan.model.errors import StalePlanError, UsageError
 from kplan.report import views
 from kplan.report.report import Report
 from kplan.report.reports import apply_report, plan_report
@@ -29,7 +29,7 @@ from kplan.workflow.execution import Applied, Hands
 from kplan.workflow.plan import Planned
 
 if TYPE_CHECKING:
-    from kplan.kinds.moving import MovePace
+    from kplan.kinds.reassignment import ReassignmentLimits
 
 _CHECKSUM = re.compile(r"[0-9a-f]{4}(-[0-9a-f]{4}){3}")
 ON_STALE_VALUES = ("abort", "skip", "replan")
@@ -57,7 +57,7 @@ class ApplyOptions:
     on_stale: str = ON_STALE_VALUES[0]
     expected_checksum: str | None = None
     waits: bool = True
-    move_limits: "MovePace | None" = None
+    move_limits: "ReassignmentLimits | None" = None
     deadline: str = ""
 
     @property
@@ -198,7 +198,7 @@ def _approve_plan(session: Session, wish: ApplyOptions, shown: Progress, made: P
     with shown.pause():
         _show_plan(session, wish, made)
     if wish.expected_checksum not in {None, made.plan.checksum}:
-        raise StalePlan(
+        raise StalePlanError(
             f"The plan has the checksum {made.plan.checksum}, and {wish.expected_checksum} "
             "was expected: something changed since that plan was reviewed.",
             "Review the plan above, and expect its checksum.",
@@ -206,12 +206,12 @@ def _approve_plan(session: Session, wish: ApplyOptions, shown: Progress, made: P
     if wish.expected_checksum is not None or wish.auto_approve:
         return True
     if wish.plan_file and not (wish.inputs.input and session.terminal.can_ask):
-        raise StalePlan(
+        raise StalePlanError(
             "The plan made anew is another one, and there is nobody to approve it.",
             "Review the plan above, and save it; or give -auto-approve.",
         )
     given = wish.planning.acknowledge_data_loss
-    lost = [each for each in made.plan.granted if each.is_recreated]
+    lost = [each for each in made.plan.allowed_changes if each.is_recreated]
     names = [str(each.identity) for each in lost if str(each.address) not in given]
     question = approval.DESTROY_QUESTION if wish.is_destroy else approval.APPLY_QUESTION
     return approval.ask_names(session, shown, names) and approval.ask_approval(

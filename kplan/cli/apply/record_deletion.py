@@ -9,8 +9,8 @@ from kplan.cli.options import InputOptions, OutputOptions, StateOptions
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.session import Session
 from kplan.model.errors import UsageError
-from kplan.model.outcome import Status
-from kplan.model.record_deletion import CutOutcome, DeletionPlan
+from kplan.model.outcome import OutcomeStatus
+from kplan.model.record_deletion import PartitionDeletionOutcome, RecordDeletionPlan
 from kplan.report.documents.record_deletion import (
     deletion_data,
     deletion_outcome_document,
@@ -58,11 +58,11 @@ def run_record_deletion(session: Session, wish: RecordDeletionOptions) -> int:
         approval.check_can_approve(session, auto_approve=False, may_ask=wish.inputs.input)
     with show_progress(session.terminal) as shown:
 
-        def approve(plan: DeletionPlan) -> bool:
+        def approve(plan: RecordDeletionPlan) -> bool:
             _show_plan(session, shown, wish, plan)
             if wish.dry_run or not wish.needs_approval:
                 return not wish.dry_run
-            return not plan.granted or approval.ask_approval(session, shown, QUESTION)
+            return not plan.allowed or approval.ask_approval(session, shown, QUESTION)
 
         ports = wiring.build_ports(session, "records delete", wish.states, shown)
         project = wiring.build_project(session, wish.states, wish.inputs)
@@ -76,7 +76,7 @@ def run_record_deletion(session: Session, wish: RecordDeletionOptions) -> int:
 
 
 def _show_plan(
-    session: Session, shown: Progress, wish: RecordDeletionOptions, plan: DeletionPlan
+    session: Session, shown: Progress, wish: RecordDeletionOptions, plan: RecordDeletionPlan
 ) -> None:
     if not wish.output.json:
         with shown.pause():
@@ -92,17 +92,17 @@ def _exit_code(wish: RecordDeletionOptions, done: Deleted) -> ExitCode:
         return ExitCode.ERROR  # somebody looked at it and did not say yes
     if done.plan.refusals:
         return ExitCode.REFUSED if detailed else ExitCode.ERROR
-    return ExitCode.CHANGES if detailed and done.plan.granted else ExitCode.DONE
+    return ExitCode.CHANGES if detailed and done.plan.allowed else ExitCode.DONE
 
 
-def _outcomes_exit(outcomes: Sequence[CutOutcome], *, detailed: bool) -> ExitCode:
+def _outcomes_exit(outcomes: Sequence[PartitionDeletionOutcome], *, detailed: bool) -> ExitCode:
     met = {each.status for each in outcomes}
-    if met <= {Status.APPLIED}:
+    if met <= {OutcomeStatus.APPLIED}:
         return ExitCode.DONE
     if not detailed:
         return ExitCode.ERROR
-    if Status.UNKNOWN in met:
+    if OutcomeStatus.UNKNOWN in met:
         return ExitCode.UNKNOWN
-    gone = any(each.status is Status.APPLIED and each.cut.records for each in outcomes)
+    gone = any(each.status is OutcomeStatus.APPLIED and each.deletion.records for each in outcomes)
     refusals = [each.refusal for each in outcomes if each.refusal is not None]
     return ExitCode.PARTIAL if gone else refusals_exit(refusals)

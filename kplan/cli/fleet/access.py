@@ -16,7 +16,7 @@ from kplan.cli.verb import verb
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
-    from kplan.model.tables import Figures
+    from kplan.model.table import Figures
     from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 
 

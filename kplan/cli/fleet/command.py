@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # help needs none of these
     from kplan.cluster.port import Cluster
     from kplan.config.fleet_file import FleetCluster
     from kplan.model.diagnostic import Diagnostic
-    from kplan.model.tables import Figures
+    from kplan.model.table import Figures
     from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 
 

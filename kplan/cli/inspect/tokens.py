@@ -67,11 +67,11 @@ def create(
     With the id as user name and the secret as password clients log in by SCRAM, with
     tokenauth=true. The secret is written to stdout and nowhere else.
     """
-    from kplan.cluster.delegation import TokenOrder  # noqa: PLC0415 - help needs none of these
+    from kplan.cluster.settings import TokenRequest  # noqa: PLC0415 - help needs none of these
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
     from kplan.workflow.delegation import token_created, token_facts  # noqa: PLC0415
 
-    order = TokenOrder(owner, tuple(renewer or ()), _duration_ms("-lifetime", lifetime))
+    order = TokenRequest(owner, tuple(renewer or ()), _duration_ms("-lifetime", lifetime))
     made = token_facts(
         query_cluster(session, inputs, ask.provider, partial(token_created, order=order))
     )

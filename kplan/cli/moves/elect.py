@@ -12,7 +12,7 @@ from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
 if TYPE_CHECKING:
-    from kplan.cluster.reassignments import Election
+    from kplan.cluster.topology import ElectionType
     from kplan.cluster.usage import TopicPartition
 
 QUESTION = """
@@ -43,11 +43,11 @@ def preferred(
     Nothing is lost by it. What came of each partition is told, and who leads it now.
     """
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415 - help needs none of these
-    from kplan.cluster.reassignments import Election  # noqa: PLC0415
+    from kplan.cluster.topology import ElectionType  # noqa: PLC0415
     from kplan.workflow.move_figures import leaders_elected  # noqa: PLC0415
 
-    keys = _selected_partitions(session, inputs, ask, (file, all_), Election.PREFERRED)
-    question = partial(leaders_elected, partitions=keys, election=Election.PREFERRED)
+    keys = _selected_partitions(session, inputs, ask, (file, all_), ElectionType.PREFERRED)
+    question = partial(leaders_elected, partitions=keys, election=ElectionType.PREFERRED)
     return show_tables(session, ask, query_cluster(session, inputs, ask.provider, question))
 
 
@@ -76,7 +76,7 @@ def unclean(  # noqa: PLR0913 - each is an option, and two of them guard
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415
     from kplan.cli.progress import show_progress  # noqa: PLC0415
-    from kplan.cluster.reassignments import Election  # noqa: PLC0415
+    from kplan.cluster.topology import ElectionType  # noqa: PLC0415
     from kplan.model.errors import UsageError  # noqa: PLC0415
     from kplan.workflow.move_figures import leaders_elected  # noqa: PLC0415
 
@@ -86,13 +86,13 @@ def unclean(  # noqa: PLR0913 - each is an option, and two of them guard
             hint="Bring a broker back that was in sync; or say so: -allow-unclean",
         )
     approval.check_can_approve(session, auto_approve=auto_approve, may_ask=inputs.input)
-    keys = _selected_partitions(session, inputs, ask, (file, all_), Election.UNCLEAN)
+    keys = _selected_partitions(session, inputs, ask, (file, all_), ElectionType.UNCLEAN)
     if keys and not auto_approve:
         session.terminal.write_stderr("\n".join(f"{name}:{number}" for name, number in keys[:100]))
         with show_progress(session.terminal) as on_screen:
             if not approval.ask_approval(session, on_screen, QUESTION):
                 return ExitCode.ERROR
-    question = partial(leaders_elected, partitions=keys, election=Election.UNCLEAN)
+    question = partial(leaders_elected, partitions=keys, election=ElectionType.UNCLEAN)
     return show_tables(session, ask, query_cluster(session, inputs, ask.provider, question))
 
 
@@ -101,7 +101,7 @@ def _selected_partitions(
     inputs: InputOptions,
     ask: QueryOptions,
     which: tuple[str, bool],
-    election: "Election",
+    election: "ElectionType",
 ) -> "tuple[TopicPartition, ...]":
     """Name the partitions: of the file, or all that need the election. Raises UsageError."""
     from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs none of these

@@ -12,7 +12,7 @@ from kplan.cli.session import Session
 from kplan.cli.watcher import ApplyWatcher
 from kplan.config.load import Configuration
 from kplan.model.plan import Plan
-from kplan.model.tables import Figures
+from kplan.model.table import Figures
 from kplan.report import views
 from kplan.workflow.move_figures import FAILED
 from kplan.workflow.reassigning import Wanted, reassign
@@ -59,7 +59,7 @@ def run_reassignment(session: Session, wish: ReassignmentOptions) -> int:
         return exit_code.outcomes_exit(done.plan, done.outcomes, detailed=False)
     if done.plan.batches and not done.plan.has_errors:
         return ExitCode.DONE if wish.dry_run else ExitCode.ERROR
-    if done.plan.problems:
+    if done.plan.all_diagnostics:
         _show_plan(session, done.plan, done.configuration)
         return ExitCode.ERROR
     session.terminal.write_stdout("Replicas stand there already.\n")
@@ -68,7 +68,7 @@ def run_reassignment(session: Session, wish: ReassignmentOptions) -> int:
 
 def _show_plan(session: Session, plan: Plan, configuration: Configuration) -> None:
     session.terminal.write_stdout(views.plan_text(plan, session.terminal.stdout_style))
-    show_diagnostics(plan.problems, session.terminal, sources=configuration.sources)
+    show_diagnostics(plan.all_diagnostics, session.terminal, sources=configuration.sources)
 
 
 def show_tables(session: Session, ask: QueryOptions, found: Figures) -> int:

@@ -55,7 +55,7 @@ def list_(session: Session, paths: PolicyPathOptions, inputs: InputOptions) -> i
     project = wiring.build_project(session, StateOptions(), inputs)
     today = datetime.now(UTC).date()
     with policy_list(project, PolicyOptions(paths=tuple(paths.policy))) as found:
-        heads = [each.head for each in sort_policies(found.policies)]
+        heads = [each.header for each in sort_policies(found.policies)]
     if paths.json:
         session.terminal.write_stdout(language.policy_list_json(heads, today))
     else:
@@ -79,7 +79,7 @@ def test(
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.test.runner import TestRunner  # noqa: PLC0415
-    from kplan.model.testing import Grade, worst  # noqa: PLC0415
+    from kplan.model.test_result import RunStatus, overall_status  # noqa: PLC0415
     from kplan.report.language import result_junit  # noqa: PLC0415
     from kplan.workflow.policy_testing import policy_suite  # noqa: PLC0415
     from kplan.workflow.project import PolicyOptions  # noqa: PLC0415
@@ -93,4 +93,4 @@ def test(
     if cases.junit_xml:
         report = result_junit(results, suite.sources)
         Path(cases.junit_xml).write_text(report, encoding="utf-8")
-    return ExitCode.DONE if worst(results) is Grade.PASS else ExitCode.ERROR
+    return ExitCode.DONE if overall_status(results) is RunStatus.PASS else ExitCode.ERROR

@@ -17,7 +17,7 @@ from kplan.cli.run import run_line
 from kplan.cli.session import Session
 from kplan.cli.watcher import SandboxWatcher
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import ConfigAlteration
+from kplan.cluster.request import ConfigAlteration
 from kplan.sandbox import lifecycle
 from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec

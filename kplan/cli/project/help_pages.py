@@ -260,13 +260,13 @@ def explain_code(code: str) -> str:
         UsageError: there is no such code.
 
     """
-    from kplan.cluster.errors import ERRORS, kafka_error  # noqa: PLC0415 - only this page needs it
+    from kplan.cluster.errors import ERRORS, find_error  # noqa: PLC0415 - only this page needs it
     from kplan.report.documents.errors import errors_text  # noqa: PLC0415
 
     pages = code_pages()
     wanted = code.upper()
     if wanted in ERRORS:
-        return errors_text([kafka_error(wanted)])
+        return errors_text([find_error(wanted)])
     if wanted not in pages:
         raise UsageError(f"There is no code {code}.", "See `kplan help codes`.")
     return "\n\n".join(_code_sections(pages[wanted])) + "\n"

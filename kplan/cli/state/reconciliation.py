@@ -8,7 +8,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.session import Session
-from kplan.model.standing import Standing
+from kplan.model.state import ObjectStatus
 from kplan.report import views
 from kplan.report.documents.units import counted
 from kplan.workflow.rebuild import Proposal, rebuild
@@ -25,8 +25,8 @@ def verification_text(session: Session, found: Verified, *, is_json: bool) -> st
 
 def verification_exit(found: Verified) -> ExitCode:
     """Tell whether all is as last applied; what was seen to differ counts before what was not."""
-    standings = set(found.standings.values()) - {Standing.AS_APPLIED}
-    if any(each.is_known for each in standings):
+    standings = set(found.standings.values()) - {ObjectStatus.AS_APPLIED}
+    if any(each.is_readable for each in standings):
         return ExitCode.CHANGES
     return ExitCode.ERROR if standings else ExitCode.DONE
 

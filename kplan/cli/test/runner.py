@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.terminal import Terminal
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.testing import RunResult, worst
+from kplan.model.test_result import RunResult, overall_status
 from kplan.report import language, views
 
 
@@ -80,7 +80,7 @@ class TestRunner:
         return tuple(results)
 
     def _show_file(self, path: str, results: Sequence[RunResult] | None) -> None:
-        grade = None if results is None else worst(results)
+        grade = None if results is None else overall_status(results)
         if self.is_json:
             self.terminal.write_stdout(language.result_file_json(path, grade, timestamp()))
         else:

@@ -50,7 +50,7 @@ def test(session: Session, tests: TestOptions, inputs: InputOptions) -> int:
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.test.runner import TestRunner  # noqa: PLC0415
-    from kplan.model.testing import Grade, worst  # noqa: PLC0415
+    from kplan.model.test_result import RunStatus, overall_status  # noqa: PLC0415
     from kplan.report.language import result_junit  # noqa: PLC0415
     from kplan.workflow.testing import suite  # noqa: PLC0415
 
@@ -64,4 +64,4 @@ def test(session: Session, tests: TestOptions, inputs: InputOptions) -> int:
     if tests.junit_xml:
         report = result_junit(results, found.sources)
         Path(tests.junit_xml).write_text(report, encoding="utf-8")
-    return ExitCode.DONE if worst(results) is Grade.PASS else ExitCode.ERROR
+    return ExitCode.DONE if overall_status(results) is RunStatus.PASS else ExitCode.ERROR

@@ -20,8 +20,7 @@ from kplan.config.declarations.body_schema import (
 from kplan.config.diagnostic import error, suggestion, warning
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
-from kplan.model.diagnostic import Diagnostic
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange
 
 _NAME = re.compile(r"[^\W\d][\w-]*").fullmatch
 

@@ -11,8 +11,7 @@ from kplan.config.syntax.jsonsyntax import parse_json
 from kplan.config.syntax.mould import Moulds
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
-from kplan.model.diagnostic import Diagnostic
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange
 
 _SUFFIXES = (".tf", ".hcl", ".tf.json")
 _OTHER_SUFFIXES = (

@@ -9,8 +9,7 @@ from kplan.config.evaluation.scope import REFERENCE_ROOTS
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.config.syntax.tree import Reference
-from kplan.model.diagnostic import Diagnostic
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange
 
 
 def module_argument_problems(

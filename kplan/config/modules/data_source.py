@@ -10,8 +10,8 @@ from dataclasses import asdict
 from functools import partial
 from typing import Protocol
 
-from kplan.cluster.names import is_internal
-from kplan.cluster.specs import ClusterDescription
+from kplan.cluster.request import ClusterDescription
+from kplan.cluster.topic import is_internal_topic
 from kplan.config.declarations.body_schema import ACL_FILTERS
 from kplan.config.declarations.declaration import Declaration
 from kplan.config.diagnostic import EvaluationError, OperandError, error, suggestion
@@ -26,10 +26,10 @@ from kplan.config.values.jsonvalue import from_json_value
 from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.value import STRING, Value
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import document
+from kplan.kinds.schema import to_document
 from kplan.model.address import instance_key
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Live, Reading
+from kplan.model.snapshot import KindSnapshot, LiveObject
 
 TOPIC, ACL = "kafka_topic", "kafka_acl"
 
@@ -48,7 +48,7 @@ class DataSourceReader(Protocol):
         """Say what the cluster is."""
         ...
 
-    def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> Reading:
+    def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
         """Read objects in full, by name; None stands for all there are."""
         ...
 
@@ -190,7 +190,9 @@ class DataNode(Deferred):
         found = reader.read(provider, TOPIC, None).objects
         kind = self._kinds[TOPIC]
         return tuple(
-            _topic_entry(kind, name, found[name]) for name in sorted(found) if not is_internal(name)
+            _topic_entry(kind, name, found[name])
+            for name in sorted(found)
+            if not is_internal_topic(name)
         )
 
     def _acls(self, asked: DataQuery, reader: DataSourceReader) -> Value:
@@ -200,7 +202,7 @@ class DataNode(Deferred):
         return tuple(
             object_attributes(kind, name, found[name].value)
             for name in sorted(found)
-            if _matches(document(found[name].value), filters)
+            if _matches(to_document(found[name].value), filters)
         )
 
     # ---- as references see it
@@ -278,7 +280,7 @@ def _get_attribute(value: dict[str, Value], name: str, kind: str, subject: Spot)
     raise EvaluationError([error("KP144", subject.range(), told, hint=suggestion(name, value))])
 
 
-def _topic_entry(kind: ResourceKind, name: Identity, live: Live) -> Value:
+def _topic_entry(kind: ResourceKind, name: Identity, live: LiveObject) -> Value:
     """Write a topic as the provider's list of topics does."""
     seen = object_attributes(kind, name, live.value)
     return {

@@ -90,7 +90,7 @@ def decode_resource(
 
     """
     values, sensitive, rules = _evaluate_arguments(plan, address, scope)
-    value = plan.kind.normal(plan.kind.schema(**values))
+    value = plan.kind.normalize(plan.kind.schema(**values))
     told = [_kind_diagnostic(each, plan, address) for each in plan.kind.check(value)]
     if any(each.is_error for each in told):
         raise EvaluationError(told)

@@ -12,7 +12,7 @@ from kplan.config.modules.connection import Connections
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.modules.result_cache import ResultCache, ResultName, SizeCounter
 from kplan.kinds.base import ResourceKind
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import SourceRange
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,7 @@ from kplan.config.declarations.module_folder import join_path
 from kplan.config.declarations.reference import module_argument_problems, undeclared_references
 from kplan.config.diagnostic import EvaluationError, error, warning
 from kplan.config.evaluation.evaluate import evaluate
-from kplan.config.evaluation.scope import (
-    ModuleNames,
-    NoNames,
-    ReferenceValue,
-    Repetition,
-    Scope,
-)
+from kplan.config.evaluation.scope import ModuleNames, NoNames, ReferenceValue, Repetition, Scope
 from kplan.config.modules.condition import (
     ASSERTION,
     OUTPUT_PRECONDITION,

@@ -18,7 +18,7 @@ from kplan.config.values.value import (
     TupleType,
     Type,
 )
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import SourceRange
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from kplan.config.modules.module import Module
 from kplan.config.modules.result_cache import ResultCache
 from kplan.config.values.jsonvalue import to_json_value
 from kplan.config.values.sensitive import bare, has_sensitive
-from kplan.model.diagnostic import Diagnostic, has_errors
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange, has_errors
 
 _META_ARGUMENTS = frozenset({"alias", "for_each"})
 

@@ -20,7 +20,7 @@ from kplan.config.values.jsonvalue import Json, from_json_value
 from kplan.config.values.sensitive import mark
 from kplan.config.values.value import TMap, Value
 from kplan.kinds.base import ResourceKind
-from kplan.kinds.schema import document
+from kplan.kinds.schema import to_document
 from kplan.model.address import Address, instance_key
 from kplan.model.resource import Identity, Path, Resource
 
@@ -123,7 +123,7 @@ class ResourceNode(Deferred):
         resource = self.instance(None)
         for each in kind_fields(self._plan.kind):
             if each.name == name:
-                return _attribute_value(each, document(resource.value), resource.sensitive)
+                return _attribute_value(each, to_document(resource.value), resource.sensitive)
         value = self._value(None)
         if name not in value:
             told = f'A {self.kind} has no attribute "{name}".'
@@ -172,7 +172,7 @@ def object_attributes(
 ) -> dict[str, Value]:
     """Attributes with the defaults filled in, marked where they were; `id` is the identity."""
     found: dict[str, Value] = {"id": str(identity)}
-    plain = document(value)
+    plain = to_document(value)
     found.update(
         (each.name, _attribute_value(each, plain, sensitive)) for each in kind_fields(kind)
     )

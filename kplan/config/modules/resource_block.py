@@ -15,9 +15,8 @@ from kplan.config.syntax.source import Origin
 from kplan.config.values.value import Type
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import schema_fields
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.resource import Lifecycle, Path
-from kplan.model.source import SourceRange
 
 META_ARGUMENTS = ("count", "for_each", "depends_on", "provider")
 _MISPLACED_HINTS = (
@@ -63,7 +62,7 @@ def _schema_fields(key: Hashable) -> tuple[Field, ...]:
             each.name,
             parse_type_name(each.attribute.type),
             each.is_required,
-            each.attribute.replaces,
+            each.attribute.forces_replacement,
             float in (hints[each.name], *get_args(hints[each.name])),
             each.attribute.type == "string",
             each.attribute.type == "map(string)",

@@ -7,8 +7,7 @@ from typing import Generic, NamedTuple, TypeVar, cast
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.values.sensitive import unmark
 from kplan.config.values.value import Value
-from kplan.model.diagnostic import Diagnostic
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from kplan.config.values.describe import describe
 from kplan.config.values.sensitive import mark, mark_ephemeral, unmark
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import ANY, Type, Value, is_null
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import SourceRange
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,7 @@ from kplan.config.syntax.source import Origin, Source
 from kplan.config.syntax.walk import calls
 from kplan.config.values.jsonvalue import Json, from_json_value, json_loads
 from kplan.config.values.text import clean_text
-from kplan.model.diagnostic import Diagnostic
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange
 
 ENVIRONMENT_PREFIXES = ("TF_VAR_", "KPLAN_VAR_")
 

@@ -27,9 +27,8 @@ from kplan.config.values.sensitive import bare
 from kplan.config.values.value import STRING, ListType, ObjectType, Type, Value, is_null, is_number
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import schema_fields
-from kplan.model.diagnostic import Diagnostic
-from kplan.model.policy import Effect, Level, Operation, PolicyHead, Waiver
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange
+from kplan.model.policy import Level, Operation, PolicyHeader, RuleEffect, Waiver
 
 KindsByName = Mapping[str, ResourceKind]
 
@@ -54,7 +53,7 @@ def policy_problems(declared: ModuleDeclarations, kinds: KindsByName) -> Iterato
 def _problems(
     found: Declaration, declared: ModuleDeclarations, kinds: KindsByName
 ) -> Iterator[Diagnostic]:
-    rules = [each for each in found.block.blocks if each.type in set(Effect)]
+    rules = [each for each in found.block.blocks if each.type in set(RuleEffect)]
     if not rules:
         told = "A policy has at least one deny, warn or advise block; this one decides nothing."
         yield error("KP137", found.declared_at, told)
@@ -168,7 +167,7 @@ def evaluate_policy(
         raise read.argument_error(
             "on", '"on" names no operation, so the policy would never be asked.'
         )
-    head = PolicyHead(
+    head = PolicyHeader(
         found.name,
         frozenset(Operation(each) for each in operations),
         frozenset(read.choices("kind", sorted(kinds), "a kind")),
@@ -180,7 +179,7 @@ def evaluate_policy(
         str(read.value("description", STRING, "a string") or ""),
     )
     when = found.arguments.get("when")
-    rules = tuple(_parse_rule(each) for each in found.block.blocks if each.type in set(Effect))
+    rules = tuple(_parse_rule(each) for each in found.block.blocks if each.type in set(RuleEffect))
     return HclPolicy(head, rules, scope, converted, None if when is None else when.value)
 
 
@@ -189,7 +188,7 @@ def _parse_rule(block: ast.Block) -> PolicyRule:
     if not {"condition", "message"} <= arguments.keys():
         raise EvaluationError  # told when the text was checked
     return PolicyRule(
-        Effect(block.type), arguments["condition"], arguments["message"], arguments.get("fix")
+        RuleEffect(block.type), arguments["condition"], arguments["message"], arguments.get("fix")
     )
 
 

@@ -20,7 +20,7 @@ from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import bare
 from kplan.config.values.value import Value, is_null
 from kplan.kinds.base import ResourceKind
-from kplan.model.diagnostic import Diagnostic, in_order
+from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.model.policy import Policy
 
 POLICY_MODES = ("item", "all")
@@ -124,4 +124,4 @@ def load_policy_folder(folder: Path, kinds: Sequence[ResourceKind], shown: str) 
             first = next(iter(module.declarations.resources.values()))
             told = "A folder of policies declares no resources; they would never be planned."
             ledger.report([error("KP137", first.declared_at, told)])
-    return PolicyFolder(found, in_order(ledger.diagnostics), root.sources)
+    return PolicyFolder(found, sort_diagnostics(ledger.diagnostics), root.sources)

@@ -14,7 +14,7 @@ from kplan.config.values.jsonvalue import Json, from_json_value
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import STRING, Value, is_null
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.policy import Effect, Finding, PolicyHead, Question, Unknowable
+from kplan.model.policy import Finding, PolicyHeader, Question, RuleEffect, UnknownFactError
 from kplan.model.resource import Path
 
 CLUSTER = "cluster"
@@ -81,7 +81,7 @@ class FactNames:
             told = f'"cluster" has no attribute "{name}".'
             hint = suggestion(name, known) or f"There is {', '.join(known)}."
             raise EvaluationError([error("KP144", subject.range(), told, hint=hint)]) from None
-        except Unknowable as why:
+        except UnknownFactError as why:
             raise EvaluationError(
                 [error("KP147", subject.range(), str(why))], is_final=True
             ) from None
@@ -136,7 +136,7 @@ def _mark_path(value: Value, path: Path) -> Value:
 class PolicyRule:
     """One `deny`, `warn` or `advise` block."""
 
-    effect: Effect
+    effect: RuleEffect
     condition: ast.Node
     message: ast.Node
     fix: ast.Node | None = None
@@ -149,13 +149,13 @@ class HclPolicy:
     What has no value is a finding that denies: silence of a policy is no consent.
     """
 
-    head: PolicyHead
+    header: PolicyHeader
     rules: tuple[PolicyRule, ...]
     scope: Scope
     cache: FactCache
     when: ast.Node | None = None
 
-    def findings(self, question: Question) -> Iterator[Finding]:
+    def evaluate(self, question: Question) -> Iterator[Finding]:
         """Judge one operation."""
         names = FactNames(question, self.scope.names, self.cache)
         scope = replace(self.scope, names=names, variables=self.cache.facts(question))
@@ -214,7 +214,7 @@ def _failure_finding(failure: EvaluationError, scope: Scope, node: ast.Node | No
     at = scope.origin.range(node.start, node.end) if node is not None else None
     why = "; ".join(f"{each.summary}: {each.detail}" for each in told) or _NO_VALUE_DETAIL
     return Finding(
-        Effect.DENY,
+        RuleEffect.DENY,
         f"the policy has no answer. {why}",
         first.hint if first else "",
         (first.subject if first else None) or at,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import SourceRange
 
 
 class Source:

@@ -19,8 +19,7 @@ from kplan.config.testing.reference import (
     reference_name,
     variable_problems,
 )
-from kplan.model.diagnostic import Diagnostic, in_order
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
 
 TEST_FILE_SUFFIX = ".kptest.hcl"
 
@@ -93,7 +92,7 @@ def read_test_file(path: Path, name: str, declared: ModuleDeclarations) -> HclTe
     script.diagnostics.extend(parsed.diagnostics)
     for item in parsed.items:
         _add_item(script, item, declared)
-    script.diagnostics = list(in_order(script.diagnostics))
+    script.diagnostics = list(sort_diagnostics(script.diagnostics))
     return script
 
 

@@ -23,9 +23,8 @@ from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import bare
 from kplan.config.values.value import is_null
-from kplan.model.diagnostic import Diagnostic
+from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.policy import Operation
-from kplan.model.source import SourceRange
 
 POLICY_TEST_SUFFIX = ".policytest.hcl"
 EXPECTATIONS = ("pass", "deny", "warn", "advise", "advisory", "waived")

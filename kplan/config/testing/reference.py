@@ -9,8 +9,7 @@ from kplan.config.diagnostic import error, suggestion, warning
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.model.address import Address, instance_key
-from kplan.model.diagnostic import Diagnostic
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange
 
 _CONDITION_CODES = {"KP172": "var", "KP198": "output", "KP199": "check"}
 """Failed conditions by the sort of object whose they are; those of resources have an address."""
@@ -102,7 +101,7 @@ def _failed_names(diagnostic: Diagnostic, declared: ModuleDeclarations) -> Itera
     """Name the object that a problem speaks of: an instance of a resource, and its block."""
     if diagnostic.address is not None and diagnostic.is_error:
         yield str(diagnostic.address)
-        yield diagnostic.address.block
+        yield diagnostic.address.block_address
     sort = _CONDITION_CODES.get(diagnostic.code)
     if sort is not None and diagnostic.subject is not None:
         blocks = {

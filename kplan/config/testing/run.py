@@ -28,7 +28,7 @@ from kplan.config.values.jsonvalue import Json, from_json_value
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import Value
 from kplan.kinds.base import ResourceKind
-from kplan.model.diagnostic import Diagnostic, in_order
+from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.model.resource import Resource
 
 OutputValues = Mapping[str, Value]
@@ -76,7 +76,7 @@ class PreparedRun:
                 if block.type == "assert"
                 for told in _check_assertion(block, scope)
             ]
-        return in_order(found)
+        return sort_diagnostics(found)
 
 
 def prepare_run(
@@ -111,7 +111,7 @@ def prepare_run(
     root = outer.fresh_copy(own)
     found = evaluate_configuration(root, inputs, kinds)
     # What the values of the run refer to has been worked out apart, with those of the file only.
-    told = in_order([*found.diagnostics, *outer.context.results.diagnostics])
+    told = sort_diagnostics([*found.diagnostics, *outer.context.results.diagnostics])
     return PreparedRun(run, root, replace(found, diagnostics=told), earlier)
 
 

@@ -26,7 +26,7 @@ from kplan.kafka.settings.source import (
     RawSettings,
     read_raw_settings,
 )
-from kplan.model.diagnostic import Diagnostic, has_errors, in_order
+from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 
 CONTROLLERS_OPTION = "-bootstrap-controller"
 
@@ -126,7 +126,7 @@ def resolve_settings(
         bootstrap_controllers=direct,
         allows_direct=allowed is not None and found.read_flag(allowed[1]),
     )
-    diagnostics = in_order(found.diagnostics)
+    diagnostics = sort_diagnostics(found.diagnostics)
     return ResolvedSettings(None if has_errors(diagnostics) else settings, diagnostics)
 
 

@@ -22,8 +22,7 @@ from kplan.kafka.settings.key import (
     VARIABLE_SETTINGS,
     Setting,
 )
-from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 
 
 class ProviderBlock(Protocol):

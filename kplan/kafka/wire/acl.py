@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from kplan.cluster.rights import missing_right
-from kplan.cluster.specs import AclBinding, Verdict
+from kplan.cluster.authorization import missing_operation_message
+from kplan.cluster.request import AclBinding, ItemResult
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.error import broker_refusal, invalid_refusal, verdict
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import Message
-from kplan.model.errors import Unread
+from kplan.model.errors import UnreadableError
 from kplan.model.refusal import Refusal
 
 RESOURCE_TYPES = {
@@ -80,18 +80,18 @@ def read_acls(gateway: Gateway, at: Endpoint | None, principal: str) -> frozense
     )
 
 
-def _read_error(code: int, message: str | None, principal: str) -> Unread:
+def _read_error(code: int, message: str | None, principal: str) -> UnreadableError:
     if code == _CLUSTER_AUTHORIZATION_FAILED:
-        return Unread(
-            f"ACLs cannot be read. {missing_right(principal, 'acls')}",
+        return UnreadableError(
+            f"ACLs cannot be read. {missing_operation_message(principal, 'acls')}",
             hint="Grant DESCRIBE on the cluster to the principal kplan runs as.",
         )
     if code == _SECURITY_DISABLED:
-        return Unread(
+        return UnreadableError(
             "ACLs cannot be read: the cluster has no authorizer.",
             hint="Set authorizer.class.name on brokers and controllers.",
         )
-    return Unread(f"ACLs cannot be read: {broker_refusal(code, message)}.")
+    return UnreadableError(f"ACLs cannot be read: {broker_refusal(code, message)}.")
 
 
 def _protocol_word(words: Mapping[int, str], number: int) -> str:
@@ -99,7 +99,9 @@ def _protocol_word(words: Mapping[int, str], number: int) -> str:
     return words.get(number, f"UNKNOWN_{number}")
 
 
-def create_acls(gateway: Gateway, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+def create_acls(
+    gateway: Gateway, bindings: Sequence[AclBinding]
+) -> Mapping[AclBinding, ItemResult]:
     """Add ACLs. Answers come in the order of the request, without names (CreateAclsResponse)."""
     verdicts, sendable = _split_sendable(bindings)
     if not sendable:
@@ -115,7 +117,9 @@ def create_acls(gateway: Gateway, bindings: Sequence[AclBinding]) -> Mapping[Acl
     }
 
 
-def delete_acls(gateway: Gateway, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+def delete_acls(
+    gateway: Gateway, bindings: Sequence[AclBinding]
+) -> Mapping[AclBinding, ItemResult]:
     """Delete exactly these ACLs, each by a filter with all seven parts."""
     verdicts, sendable = _split_sendable(bindings)
     if not sendable:
@@ -131,7 +135,7 @@ def delete_acls(gateway: Gateway, bindings: Sequence[AclBinding]) -> Mapping[Acl
     }
 
 
-def _delete_verdict(result: Message, throttle_ms: int) -> Verdict:
+def _delete_verdict(result: Message, throttle_ms: int) -> ItemResult:
     for each in (result, *result.matching_acls):
         if each.error_code:
             return broker_refusal(each.error_code, each.error_message, throttle_ms=throttle_ms)
@@ -140,10 +144,10 @@ def _delete_verdict(result: Message, throttle_ms: int) -> Verdict:
 
 def _split_sendable(
     bindings: Sequence[AclBinding],
-) -> tuple[dict[AclBinding, Verdict], list[AclBinding]]:
+) -> tuple[dict[AclBinding, ItemResult], list[AclBinding]]:
     """Refuse what has no number in the protocol, so that it cannot spoil the batch (-1 for all)."""
     faults = {binding: _fault(binding) for binding in bindings}
-    refusals: dict[AclBinding, Verdict] = {
+    refusals: dict[AclBinding, ItemResult] = {
         binding: invalid_refusal(fault) for binding, fault in faults.items() if fault
     }
     return refusals, [binding for binding, fault in faults.items() if not fault]

@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Iterable
 
-from kplan.cluster.specs import Rights
+from kplan.cluster.request import AuthorizedOperations
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
 from kplan.kafka.wire.error import broker_refusal
 from kplan.kafka.wire.gateway import CONTROLLER_ENDPOINTS, Gateway
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.transport import Deadline
-from kplan.model.errors import ClusterError, Unsupported
+from kplan.model.errors import ClusterError, UnsupportedError
 from kplan.model.snapshot import Broker
 
 ClusterNodes = tuple[str, tuple[Broker, ...], str]
@@ -56,7 +56,7 @@ def _describe_controllers(node: Connection, deadline: Deadline) -> tuple[Cluster
     request = messages.DESCRIBE_CLUSTER.request(endpoint_type=CONTROLLER_ENDPOINTS)
     answer = node.ask(messages.DESCRIBE_CLUSTER, request, deadline)
     if answer.error_code in _UNSUPPORTED_CODES:
-        raise Unsupported(
+        raise UnsupportedError(
             f"{node.endpoint} is a controller of a cluster whose metadata.version "
             f"({_node_release(node) or 'unknown'}) is too old to be asked directly: "
             f"{broker_refusal(answer.error_code, answer.error_message)}",
@@ -118,7 +118,7 @@ _FIRST_VERSION_WITH_BITS = 8
 """The first version of Metadata that tells the bits."""
 
 
-def read_rights(gateway: Gateway, topics: Collection[str]) -> Rights:
+def read_rights(gateway: Gateway, topics: Collection[str]) -> AuthorizedOperations:
     """Ask what we may do on the cluster and on these topics, as far as we see them.
 
     Raises:
@@ -129,13 +129,15 @@ def read_rights(gateway: Gateway, topics: Collection[str]) -> Rights:
     return gateway.read(lambda node, deadline: _read_node_rights(node, deadline, topics))
 
 
-def _read_node_rights(node: Connection, deadline: Deadline, topics: Collection[str]) -> Rights:
+def _read_node_rights(
+    node: Connection, deadline: Deadline, topics: Collection[str]
+) -> AuthorizedOperations:
     if messages.METADATA.key not in node.versions or messages.DESCRIBE_CLUSTER.key not in (
         node.versions
     ):
-        return Rights()
+        return AuthorizedOperations()
     if node.versions[messages.METADATA.key][1] < _FIRST_VERSION_WITH_BITS:
-        return Rights()
+        return AuthorizedOperations()
     request = messages.DESCRIBE_CLUSTER.request(include_cluster_authorized_operations=True)
     cluster = node.ask(messages.DESCRIBE_CLUSTER, request, deadline)
     bits = None if cluster.error_code else cluster.authorized_operations
@@ -151,17 +153,17 @@ def _read_node_rights(node: Connection, deadline: Deadline, topics: Collection[s
             if not each.error_code and (bits_of := each.authorized_operations) is not None:
                 on_topics[each.name] = operation_names(bits_of)
     # No bit at all is the answer to those who may not describe the cluster: it tells nothing.
-    return Rights(operation_names(bits) if bits else None, on_topics)
+    return AuthorizedOperations(operation_names(bits) if bits else None, on_topics)
 
 
-def read_controller_rights(gateway: Gateway) -> Rights:
+def read_controller_rights(gateway: Gateway) -> AuthorizedOperations:
     """Ask controllers what we may do on the cluster; topics they leave out. Raises as `rights`."""
     request = messages.DESCRIBE_CLUSTER.request(
         include_cluster_authorized_operations=True, endpoint_type=CONTROLLER_ENDPOINTS
     )
     answer = gateway.ask(messages.DESCRIBE_CLUSTER, request)
     bits = None if answer.error_code else answer.authorized_operations
-    return Rights(operation_names(bits) if bits else None)
+    return AuthorizedOperations(operation_names(bits) if bits else None)
 
 
 def operation_names(bits: Collection[int]) -> frozenset[str]:

@@ -20,7 +20,7 @@ from kplan.kafka.wire.transport import (
     tls_error,
     wrap_tls,
 )
-from kplan.model.errors import AuthError, Unsupported, WrongEndpoint
+from kplan.model.errors import AuthError, UnsupportedError, WrongEndpointError
 
 _HEADER_BYTES = 4
 
@@ -51,7 +51,7 @@ class Connection:
         agreed = min(newest, api.newest)
         if agreed < max(oldest, api.oldest):
             offered = f"offers versions {oldest} to {newest}" if newest >= 0 else "lacks it"
-            raise Unsupported(
+            raise UnsupportedError(
                 f"kplan needs {api.name} in a version of {api.oldest} to {api.newest}; "
                 f"{self.endpoint} {offered}.",
                 hint="kplan works with Kafka 2.4 and later; see: kplan cluster versions",
@@ -239,14 +239,14 @@ def _check_node_type(connection: Connection, *, is_direct: bool) -> None:
     """Tell brokers and KRaft controllers apart by what only brokers serve (KIP-919)."""
     is_broker = messages.METADATA.key in connection.versions
     if is_broker and is_direct:
-        raise WrongEndpoint(
+        raise WrongEndpointError(
             f"{connection.endpoint} is a broker; a controller was expected "
             "(MISMATCHED_ENDPOINT_TYPE).",
             hint="Give addresses of controllers, those of the listeners in "
             "controller.listener.names; or ask brokers with bootstrap_servers.",
         )
     if not is_broker and not is_direct:
-        raise WrongEndpoint(
+        raise WrongEndpointError(
             f"{connection.endpoint} is a controller, not a broker.",
             hint="Give addresses of brokers in bootstrap_servers. Where none is up: "
             "-bootstrap-controller, or bootstrap_controllers.",

@@ -4,22 +4,28 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 
 from kplan.cluster.errors import CLIENT_INVALID, client_refusal
-from kplan.cluster.setting_specs import (
+from kplan.cluster.request import (
+    AuthorizedOperations,
+    ClusterDescription,
+    ControllerAccess,
+    ItemResult,
+    TopicDescription,
+)
+from kplan.cluster.settings import (
     ConfigDetail,
     ConfigResource,
+    ConfigResourceAlteration,
     ConfigScope,
-    Lack,
+    MissingApi,
     QuotaEntity,
-    ResourceAlteration,
     ScramUser,
 )
-from kplan.cluster.specs import ClusterDescription, Direct, Rights, TopicDescription, Verdict
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import cluster, resource_config, version
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.gateway import ELECTION_TIMEOUT_S, RETRY_PAUSE_S
 from kplan.kafka.wire.transport import Deadline
-from kplan.model.errors import ClusterError, Unlisted, Unread
+from kplan.model.errors import ClusterError, NotListableError, UnreadableError
 from kplan.model.refusal import Refusal
 
 CONTROLLER_CHANGES: Mapping[str, str] = {
@@ -47,7 +53,7 @@ CONTROLLER_READS: Mapping[str, str] = {
     "configs": "all but those of a single broker",
     "versions": "as brokers do",
     "quorum": "as brokers do; the one that leads tells it",
-    "lacks": "what is not among the changes above",
+    "missing_apis": "what is not among the changes above",
 }
 """Methods that read, with what controllers tell."""
 
@@ -105,10 +111,10 @@ class ControllerCluster(WireCluster):
             )
         self._addresses = {each.id: Endpoint(each.host, each.port) for each in nodes}
         self._gateway.add_endpoints(self._addresses.values(), self._addresses.get(active))
-        direct = Direct(nodes, active, self._settings.allows_direct, CHANGEABLE)
+        direct = ControllerAccess(nodes, active, self._settings.allows_direct, CHANGEABLE)
         return ClusterDescription(cluster_id, (), self._settings.principal, release, direct)
 
-    def rights(self, topics: Collection[str]) -> Rights:  # noqa: ARG002 - not told by controllers
+    def rights(self, topics: Collection[str]) -> AuthorizedOperations:  # noqa: ARG002 - not told by controllers
         """Tell what we may do on the cluster."""
         return cluster.read_controller_rights(self._gateway)
 
@@ -117,7 +123,7 @@ class ControllerCluster(WireCluster):
     ) -> Mapping[str, TopicDescription | Refusal]:
         """Tell which of the named topics are there; their layout is not told."""
         if names is None:
-            raise Unlisted("A controller does not list topics.", hint=_BROKERS_HINT)
+            raise NotListableError("A controller does not list topics.", hint=_BROKERS_HINT)
         return {
             name: each if isinstance(each, Refusal) else TopicDescription(name, "", ())
             for name, each in self.topic_configs(names, broker=broker).items()
@@ -125,11 +131,13 @@ class ControllerCluster(WireCluster):
 
     def quotas(self, *, broker: int | None = None) -> Mapping[QuotaEntity, Mapping[str, float]]:  # noqa: ARG002
         """Refuse: controllers take quotas, and do not tell which there are (K919-16)."""
-        raise Unread("A controller does not tell the quotas.", hint=_BROKERS_HINT)
+        raise UnreadableError("A controller does not tell the quotas.", hint=_BROKERS_HINT)
 
     def scram_users(self, *, broker: int | None = None) -> Mapping[ScramUser, int]:  # noqa: ARG002
         """Refuse: they offer DescribeUserScramCredentials, and answer -1 (measured on 4.3)."""
-        raise Unread("A controller does not tell the SCRAM credentials.", hint=_BROKERS_HINT)
+        raise UnreadableError(
+            "A controller does not tell the SCRAM credentials.", hint=_BROKERS_HINT
+        )
 
     def configs(
         self, resources: Collection[ConfigResource], *, broker: int | None = None
@@ -144,21 +152,21 @@ class ControllerCluster(WireCluster):
         return {**dict.fromkeys(foreign, untold), **told}
 
     def alter_configs(
-        self, specs: Sequence[ResourceAlteration], *, validate_only: bool = False
-    ) -> Mapping[ConfigResource, Verdict]:
+        self, specs: Sequence[ConfigResourceAlteration], *, validate_only: bool = False
+    ) -> Mapping[ConfigResource, ItemResult]:
         """Set and reset keys, all through the active controller."""
         found = resource_config.alter_configs(
             self._gateway, specs, lambda _: None, validate_only=validate_only
         )
         return self._name_missing_rights("alter_configs", found)
 
-    def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
+    def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
         """Tell which of these methods are not served directly (K919-12)."""
         left_out = {
             name: _broker_only_lack(name)
             for name in sorted(set(methods) - CONTROLLER_CHANGES.keys())
         }
-        return {**super().lacks(set(methods) & CONTROLLER_CHANGES.keys()), **left_out}
+        return {**super().missing_apis(set(methods) & CONTROLLER_CHANGES.keys()), **left_out}
 
     def _known_addresses(self) -> Mapping[int, Endpoint]:
         if not self._addresses:
@@ -166,11 +174,11 @@ class ControllerCluster(WireCluster):
         return self._addresses
 
 
-def _broker_only_lack(method: str) -> Lack:
+def _broker_only_lack(method: str) -> MissingApi:
     api = version.METHOD_APIS.get(method)
     why = BROKER_ONLY.get(method, "it is not served")
     reason = f"This takes a broker: {why}. Asked directly, controllers change {CHANGEABLE}"
-    return Lack(api.name if api else method, (0, 0), None, reason)
+    return MissingApi(api.name if api else method, (0, 0), None, reason)
 
 
 def _is_single_broker(resource: ConfigResource) -> bool:

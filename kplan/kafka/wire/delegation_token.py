@@ -1,7 +1,7 @@
 """Delegation tokens: list, create, renew and expire (KIP-48, KIP-373)."""
 
-from kplan.cluster.delegation import DelegationToken, TokenOrder
-from kplan.cluster.errors import remedy
+from kplan.cluster.errors import remedy_for
+from kplan.cluster.settings import DelegationToken, TokenRequest
 from kplan.kafka.wire.error import broker_refusal, unread_error
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import (
@@ -12,7 +12,7 @@ from kplan.kafka.wire.messages import (
     Api,
     Message,
 )
-from kplan.model.errors import Unread
+from kplan.model.errors import UnreadableError
 from kplan.model.refusal import Refusal
 
 
@@ -26,11 +26,13 @@ def list_tokens(gateway: Gateway) -> tuple[DelegationToken, ...]:
     answer = gateway.ask(DESCRIBE_TOKENS, DESCRIBE_TOKENS.request(owners=None))
     if answer.error_code:
         failure = unread_error("Delegation tokens", answer.error_code, None)
-        raise Unread(failure.detail, hint=remedy(broker_refusal(answer.error_code, None)))
+        raise UnreadableError(
+            failure.detail, hint=remedy_for(broker_refusal(answer.error_code, None))
+        )
     return tuple(sorted(map(_delegation_token, answer.tokens), key=lambda token: token.id))
 
 
-def create_token(gateway: Gateway, order: TokenOrder) -> DelegationToken | Refusal:
+def create_token(gateway: Gateway, order: TokenRequest) -> DelegationToken | Refusal:
     """Make a token; the answer holds its secret."""
     part = CREATE_TOKEN.request.CreatableRenewers
     sort, name = _split_principal(order.owner) if order.owner else (None, None)

@@ -12,7 +12,7 @@ from kplan.kafka.wire.transport import (
     tls_error,
     wrap_tls,
 )
-from kplan.model.errors import AuthError, Unreachable, Unsupported
+from kplan.model.errors import AuthError, UnreachableError, UnsupportedError
 
 _PROBE_TIMEOUT_S = 1.0
 
@@ -23,7 +23,7 @@ def diagnose_opening(
     context: ssl.SSLContext | None,
     failure: ConnectionLost,
     deadline: Deadline,
-) -> AuthError | Unreachable:
+) -> AuthError | UnreachableError:
     """Explain a connection that broke before versions were exchanged or the login was done."""
     probe = deadline.within(_PROBE_TIMEOUT_S)
     if context is None and _speaks_tls(endpoint, failure, probe):
@@ -39,12 +39,12 @@ def diagnose_opening(
     if context is not None and (rejection := _tls_rejection(endpoint, context, probe)):
         return rejection
     if isinstance(failure, NotKafkaProtocol):
-        return Unreachable(
+        return UnreachableError(
             f"{endpoint} does not speak Kafka's protocol: what it sent begins with "
             f"{failure.seen!r}.",
             hint="Check the port.",
         )
-    return Unreachable(
+    return UnreachableError(
         f"{endpoint} accepted the connection, but {failure}.",
         hint="Check that this port belongs to a Kafka broker.",
     )
@@ -63,7 +63,7 @@ def diagnose_request(
             offered = offered_mechanisms(connection, deadline)
         finally:
             connection.close()
-    except (ConnectionLost, Unreachable, AuthError, Unsupported):
+    except (ConnectionLost, UnreachableError, AuthError, UnsupportedError):
         return None
     if not offered:
         return None
@@ -84,7 +84,7 @@ def _speaks_tls(endpoint: Endpoint, failure: ConnectionLost, probe: Deadline) ->
         wrap_tls(open_socket(endpoint, probe), context, endpoint, probe).close()
     except AuthError:
         return True
-    except (ConnectionLost, Unreachable):
+    except (ConnectionLost, UnreachableError):
         return False
     return True
 
@@ -92,7 +92,7 @@ def _speaks_tls(endpoint: Endpoint, failure: ConnectionLost, probe: Deadline) ->
 def _speaks_plaintext(endpoint: Endpoint, settings: ConnectionSettings, probe: Deadline) -> bool:
     try:
         open_without_login(endpoint, settings.client_id, None, probe).close()
-    except (ConnectionLost, Unreachable):
+    except (ConnectionLost, UnreachableError):
         return False
     return True
 
@@ -108,6 +108,6 @@ def _tls_rejection(
     except ssl.SSLError as failure:
         told = tls_error(endpoint, failure)
         return told if isinstance(told, AuthError) else None
-    except (OSError, ConnectionLost, Unreachable, AuthError):
+    except (OSError, ConnectionLost, UnreachableError, AuthError):
         return None
     return None

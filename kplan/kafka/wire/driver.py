@@ -3,38 +3,37 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
 
-from kplan.cluster.delegation import DelegationToken, TokenOrder
-from kplan.cluster.groups import GroupDescription, ListedGroup
-from kplan.cluster.quorum import Quorum, Voter
-from kplan.cluster.reassignments import Election, Moving, Targets
-from kplan.cluster.rights import Answer, Item, named
-from kplan.cluster.setting_specs import (
-    ConfigDetail,
-    ConfigResource,
-    ConfigScope,
-    FeatureUpdate,
-    Lack,
-    NodeVersions,
-    QuotaAlteration,
-    QuotaEntity,
-    ResourceAlteration,
-    ScramAlteration,
-    ScramUser,
-)
-from kplan.cluster.specs import (
+from kplan.cluster.authorization import ItemT, ResponseT, name_missing_operations
+from kplan.cluster.request import (
     AclBinding,
+    AuthorizedOperations,
     ClusterDescription,
     ConfigAlteration,
     ConfigEntry,
+    ItemResult,
     NewPartitions,
     NewTopic,
-    Rights,
     TopicDescription,
     TopicPreview,
     TopicRef,
-    Verdict,
 )
-from kplan.cluster.usage import TopicPartition, TopicUse
+from kplan.cluster.settings import (
+    ConfigDetail,
+    ConfigResource,
+    ConfigResourceAlteration,
+    ConfigScope,
+    DelegationToken,
+    FeatureUpdate,
+    MissingApi,
+    NodeVersions,
+    QuotaAlteration,
+    QuotaEntity,
+    ScramAlteration,
+    ScramUser,
+    TokenRequest,
+)
+from kplan.cluster.topology import ElectionType, Quorum, Reassignment, TargetReplicas, Voter
+from kplan.cluster.usage import GroupDescription, GroupListing, TopicPartition, TopicUse
 from kplan.kafka.settings.connection import ConnectionSettings, Endpoint
 from kplan.kafka.token import TokenCache
 from kplan.kafka.wire import (
@@ -49,7 +48,7 @@ from kplan.kafka.wire import (
     version,
 )
 from kplan.kafka.wire.gateway import Gateway
-from kplan.model.errors import Unreachable
+from kplan.model.errors import UnreachableError
 from kplan.model.refusal import Refusal
 
 
@@ -90,7 +89,7 @@ class WireCluster:
         self._gateway.add_endpoints(self._addresses.values())
         return ClusterDescription(cluster_id, live, self.principal, release)
 
-    def rights(self, topics: Collection[str]) -> Rights:
+    def rights(self, topics: Collection[str]) -> AuthorizedOperations:
         """Tell what we may do on the cluster and on these topics."""
         return cluster.read_rights(self._gateway, topics)
 
@@ -117,7 +116,7 @@ class WireCluster:
         found = topic.preview_topics(self._gateway, specs) if specs else {}
         return self._name_missing_rights("preview_topics", found)
 
-    def expect_writes(self) -> None:
+    def prepare_writes(self) -> None:
         """Do nothing: the connections are open already."""
 
     def may_have_mutation_quota(self) -> bool:
@@ -126,14 +125,14 @@ class WireCluster:
 
     def create_topics(
         self, specs: Sequence[NewTopic], *, is_strict: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Create topics; if `is_strict`, those above a quota are refused and not delayed."""
         found = topic.create_topics(self._gateway, specs, is_strict=is_strict) if specs else {}
         return self._name_missing_rights("create_topics", found)
 
     def create_partitions(
         self, specs: Sequence[NewPartitions], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Grow topics."""
         if not specs:
             return {}
@@ -142,23 +141,23 @@ class WireCluster:
 
     def alter_topic_configs(
         self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Set and reset single config keys."""
         if not specs:
             return {}
         found = topic.alter_topic_configs(self._gateway, specs, validate_only=validate_only)
         return self._name_missing_rights("alter_topic_configs", found)
 
-    def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
+    def delete_topics(self, refs: Sequence[TopicRef]) -> Mapping[str, ItemResult]:
         """Delete topics, by topic id where one is given."""
         found = topic.delete_topics(self._gateway, refs) if refs else {}
         return self._name_missing_rights("delete_topics", found)
 
-    def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+    def create_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, ItemResult]:
         """Add ACLs."""
         return self._name_missing_rights("create_acls", acl.create_acls(self._gateway, bindings))
 
-    def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, Verdict]:
+    def delete_acls(self, bindings: Sequence[AclBinding]) -> Mapping[AclBinding, ItemResult]:
         """Delete exactly these ACLs."""
         return self._name_missing_rights("delete_acls", acl.delete_acls(self._gateway, bindings))
 
@@ -168,7 +167,7 @@ class WireCluster:
 
     def alter_quotas(
         self, specs: Sequence[QuotaAlteration], *, validate_only: bool = False
-    ) -> Mapping[QuotaEntity, Verdict]:
+    ) -> Mapping[QuotaEntity, ItemResult]:
         """Set and remove single quotas."""
         if not specs:
             return {}
@@ -179,7 +178,7 @@ class WireCluster:
         """List the iterations of all SCRAM credentials; raises Unread."""
         return scram.read_scram_users(self._gateway, self._address(broker))
 
-    def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, Verdict]:
+    def alter_scram_users(self, specs: Sequence[ScramAlteration]) -> Mapping[ScramUser, ItemResult]:
         """Set and delete SCRAM credentials."""
         found = scram.alter_scram_users(self._gateway, specs)
         return self._name_missing_rights("alter_scram_users", found)
@@ -196,8 +195,8 @@ class WireCluster:
         return self._name_missing_rights("configs", found)
 
     def alter_configs(
-        self, specs: Sequence[ResourceAlteration], *, validate_only: bool = False
-    ) -> Mapping[ConfigResource, Verdict]:
+        self, specs: Sequence[ConfigResourceAlteration], *, validate_only: bool = False
+    ) -> Mapping[ConfigResource, ItemResult]:
         """Set and reset single config keys of them."""
         found = resource_config.alter_configs(
             self._gateway, specs, self._address, validate_only=validate_only
@@ -210,7 +209,7 @@ class WireCluster:
 
     def update_features(
         self, updates: Sequence[FeatureUpdate], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         """Bring features of the cluster to levels."""
         found = version.update_features(self._gateway, updates, validate_only=validate_only)
         return self._name_missing_rights("update_features", found)
@@ -227,7 +226,7 @@ class WireCluster:
 
         return usage.read_group_names(self._gateway, self.principal)
 
-    def groups(self) -> Mapping[int, tuple[ListedGroup, ...] | Refusal]:
+    def groups(self) -> Mapping[int, tuple[GroupListing, ...] | Refusal]:
         """List the groups that each broker coordinates; else why not."""
         from kplan.kafka.wire import group  # noqa: PLC0415 - as above
 
@@ -251,13 +250,13 @@ class WireCluster:
 
     def reassignments(
         self, partitions: Collection[TopicPartition] | None = None
-    ) -> Mapping[TopicPartition, Moving]:
+    ) -> Mapping[TopicPartition, Reassignment]:
         """List the partitions whose replicas are being moved; raises Unread."""
         from kplan.kafka.wire import reassignment  # noqa: PLC0415 - few commands ask
 
         return reassignment.list_reassignments(self._gateway, partitions)
 
-    def reassign(self, targets: Targets) -> Mapping[TopicPartition, Verdict]:
+    def reassign(self, targets: TargetReplicas) -> Mapping[TopicPartition, ItemResult]:
         """Begin to move replicas, or go back."""
         from kplan.kafka.wire import reassignment  # noqa: PLC0415 - as above
 
@@ -272,8 +271,8 @@ class WireCluster:
         return reassignment.read_replica_sizes(self._gateway, topics) if topics else {}
 
     def elect_leaders(
-        self, partitions: Collection[TopicPartition] | None, election: Election
-    ) -> Mapping[TopicPartition, Verdict]:
+        self, partitions: Collection[TopicPartition] | None, election: ElectionType
+    ) -> Mapping[TopicPartition, ItemResult]:
         """Elect leaders."""
         from kplan.kafka.wire import reassignment  # noqa: PLC0415 - as above
 
@@ -288,21 +287,21 @@ class WireCluster:
 
         return quorum.read_quorum(self._gateway)
 
-    def unregister_broker(self, broker: int) -> Verdict:
+    def unregister_broker(self, broker: int) -> ItemResult:
         """Take a broker out of the cluster."""
         from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
 
         found = {str(broker): quorum.unregister_broker(self._gateway, broker)}
         return self._name_missing_rights("unregister_broker", found)[str(broker)]
 
-    def add_voter(self, voter: Voter) -> Verdict:
+    def add_voter(self, voter: Voter) -> ItemResult:
         """Let a controller that follows vote."""
         from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
 
         found = {voter.id: quorum.add_voter(self._gateway, voter)}
         return self._name_missing_rights("add_voter", found)[voter.id]
 
-    def remove_voter(self, voter: int, directory: str) -> Verdict:
+    def remove_voter(self, voter: int, directory: str) -> ItemResult:
         """Let a controller vote no more."""
         from kplan.kafka.wire import quorum  # noqa: PLC0415 - as above
 
@@ -315,7 +314,7 @@ class WireCluster:
 
         return delegation_token.list_tokens(self._gateway)
 
-    def create_token(self, order: TokenOrder) -> DelegationToken | Refusal:
+    def create_token(self, order: TokenRequest) -> DelegationToken | Refusal:
         """Make a token."""
         from kplan.kafka.wire import delegation_token  # noqa: PLC0415 - as above
 
@@ -334,7 +333,7 @@ class WireCluster:
 
         return delegation_token.expire_token(self._gateway, hmac, span_ms)
 
-    def lacks(self, methods: Collection[str]) -> Mapping[str, Lack]:
+    def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
         """Tell which of these methods the cluster cannot serve."""
         return version.unsupported_methods(self._gateway, methods) if methods else {}
 
@@ -343,9 +342,9 @@ class WireCluster:
         self._gateway.close()
 
     def _name_missing_rights(
-        self, method: str, answers: Mapping[Item, Answer]
-    ) -> Mapping[Item, Answer | Refusal]:
-        return named(method, answers, self.principal)
+        self, method: str, answers: Mapping[ItemT, ResponseT]
+    ) -> Mapping[ItemT, ResponseT | Refusal]:
+        return name_missing_operations(method, answers, self.principal)
 
     def _address(self, broker: int | None) -> Endpoint | None:
         """Find where a broker listens; asked anew where it is not known yet."""
@@ -354,5 +353,5 @@ class WireCluster:
         if broker not in self._addresses:
             self.describe()
         if broker not in self._addresses:
-            raise Unreachable(f"Broker {broker} is not there.")
+            raise UnreachableError(f"Broker {broker} is not there.")
         return self._addresses[broker]

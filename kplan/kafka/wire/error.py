@@ -1,9 +1,9 @@
 """Error codes in responses, as refusals."""
 
 from kplan.cluster.errors import client_refusal, refusal
-from kplan.cluster.specs import Verdict
+from kplan.cluster.request import ItemResult
 from kplan.kafka.wire import messages
-from kplan.model.errors import Unread
+from kplan.model.errors import UnreadableError
 from kplan.model.refusal import Refusal
 
 
@@ -18,14 +18,14 @@ def broker_refusal(code: int, message: str | None, *, throttle_ms: int = 0) -> R
     return refusal(code, message, name=messages.error_name(code), throttle_ms=throttle_ms)
 
 
-def verdict(code: int, message: str | None, *, throttle_ms: int = 0) -> Verdict:
+def verdict(code: int, message: str | None, *, throttle_ms: int = 0) -> ItemResult:
     """Make the verdict for an error code; 0 is success."""
     return broker_refusal(code, message, throttle_ms=throttle_ms) if code else None
 
 
-def unread_error(what: str, code: int, message: str | None) -> Unread:
+def unread_error(what: str, code: int, message: str | None) -> UnreadableError:
     """Make the error of a list that was refused as a whole: never an empty one."""
-    return Unread(f"{what} cannot be read: {broker_refusal(code, message)}")
+    return UnreadableError(f"{what} cannot be read: {broker_refusal(code, message)}")
 
 
 def invalid_refusal(what: str) -> Refusal:

@@ -13,7 +13,7 @@ from kplan.kafka.wire.diagnosis import diagnose_request
 from kplan.kafka.wire.messages import Api, Message
 from kplan.kafka.wire.pool import ConnectionPool
 from kplan.kafka.wire.transport import ConnectionLost, Deadline, RequestTimeout
-from kplan.model.errors import Unreachable, Unsupported
+from kplan.model.errors import UnreachableError, UnsupportedError
 from kplan.model.refusal import Refusal
 
 BROKER_ENDPOINTS, CONTROLLER_ENDPOINTS = 1, 2
@@ -109,11 +109,11 @@ class Gateway:
 
         """
         deadline = Deadline.after(self._settings.timeouts.request_s)
-        failures: list[Unreachable] = []
+        failures: list[UnreachableError] = []
         for endpoint in [at] if at else self._candidates():
             try:
                 answer = self._ask_node(question, endpoint, deadline)
-            except Unreachable as failure:
+            except UnreachableError as failure:
                 failures.append(failure)
             else:
                 if at is None:
@@ -154,7 +154,7 @@ class Gateway:
         """Turn to the node that is said to be the active controller."""
         try:
             said = self.controller()
-        except (Unreachable, Unsupported):
+        except (UnreachableError, UnsupportedError):
             return
         self._preferred = said or self._preferred
 
@@ -171,12 +171,12 @@ class Gateway:
     ) -> Answer | Refusal:
         timeouts = self._settings.timeouts
         deadline = Deadline.after(timeouts.request_s + timeouts.grace_s)
-        failures: list[Unreachable] = []
+        failures: list[UnreachableError] = []
         for endpoint in [at] if at else self._candidates():
             try:
                 with self._pool.lease(endpoint, deadline) as node:
                     answer = question(node, deadline)
-            except Unreachable as failure:
+            except UnreachableError as failure:
                 failures.append(failure)
             except ConnectionLost as failure:
                 return client_refusal(failure.error, f"{endpoint}: {failure}.")
@@ -218,11 +218,11 @@ class Gateway:
                 with self._pool.lease(endpoint, deadline) as node:
                     return question(node, deadline)
             except RequestTimeout as failure:
-                raise Unreachable(f"{endpoint}: {failure}.") from failure
+                raise UnreachableError(f"{endpoint}: {failure}.") from failure
             except ConnectionLost as failure:
                 if is_last:
                     why = diagnose_request(endpoint, self._settings, self._pool.context)
-                    raise why or Unreachable(f"{endpoint}: {failure}.") from failure
+                    raise why or UnreachableError(f"{endpoint}: {failure}.") from failure
         raise AssertionError  # the loop returns or raises
 
     def _candidates(self) -> tuple[Endpoint, ...]:
@@ -230,8 +230,8 @@ class Gateway:
         return tuple(dict.fromkeys((*home, *self._bootstrap, *self._learned)))
 
 
-def _unreachable_error(failures: list[Unreachable]) -> Unreachable:
+def _unreachable_error(failures: list[UnreachableError]) -> UnreachableError:
     """Put the failures of all nodes into one."""
     details = dict.fromkeys(each.detail for each in failures)
     hints = dict.fromkeys(each.hint for each in failures if each.hint)
-    return Unreachable(" ".join(details), hint=" ".join(hints))
+    return UnreachableError(" ".join(details), hint=" ".join(hints))

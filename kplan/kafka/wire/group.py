@@ -9,8 +9,7 @@ from dataclasses import replace
 from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment  # noqa: TID253
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
-from kplan.cluster.groups import GroupDescription, GroupMember, ListedGroup
-from kplan.cluster.usage import TopicPartition
+from kplan.cluster.usage import GroupDescription, GroupListing, GroupMember, TopicPartition
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.error import broker_refusal
@@ -44,7 +43,7 @@ def parse_assignment(data: bytes) -> tuple[TopicPartition, ...]:
     return tuple(sorted((each.topic, number) for each in held for number in each.partitions))
 
 
-BrokerGroups = Mapping[int, tuple[ListedGroup, ...] | Refusal]
+BrokerGroups = Mapping[int, tuple[GroupListing, ...] | Refusal]
 
 _OFFSETS_TOPIC = "__consumer_offsets"
 _BROKER_NOT_AVAILABLE, _GROUP_ID_NOT_FOUND = 8, 69
@@ -88,7 +87,7 @@ def _list_by_broker(gateway: Gateway, live: Mapping[int, Endpoint]) -> BrokerGro
         return dict(zip(live, told, strict=True))
 
 
-def _list_at(gateway: Gateway, at: Endpoint) -> tuple[ListedGroup, ...] | Refusal:
+def _list_at(gateway: Gateway, at: Endpoint) -> tuple[GroupListing, ...] | Refusal:
     api = messages.LIST_GROUPS
     try:
         answer = gateway.ask(api, api.request(states_filter=[], types_filter=[]), at=at)
@@ -99,9 +98,9 @@ def _list_at(gateway: Gateway, at: Endpoint) -> tuple[ListedGroup, ...] | Refusa
     return tuple(sorted(_listed_group(each) for each in answer.groups))
 
 
-def _listed_group(listed: Message) -> ListedGroup:
+def _listed_group(listed: Message) -> GroupListing:
     kind = (getattr(listed, "group_type", "") or "").lower()  # brokers spell it "Classic"
-    return ListedGroup(listed.group_id, kind, listed.protocol_type, listed.group_state)
+    return GroupListing(listed.group_id, kind, listed.protocol_type, listed.group_state)
 
 
 def describe_groups(
@@ -140,7 +139,7 @@ def _absent_refusal(listed: BrokerGroups) -> Refusal:
 
 
 def _describe_at(
-    gateway: Gateway, number: int, at: Endpoint, listed: Sequence[ListedGroup]
+    gateway: Gateway, number: int, at: Endpoint, listed: Sequence[GroupListing]
 ) -> dict[str, GroupDescription | Refusal]:
     """Ask the coordinator of groups about their members and offsets."""
     found: dict[str, GroupDescription | Refusal] = {
@@ -252,20 +251,20 @@ def _read_committed(
             why = f"offsets: {broker_refusal(each.error_code, None)}"
             found[each.group_id] = replace(held, unread=(*held.unread, why))
         else:
-            found[each.group_id] = replace(held, committed=committed_offsets(each))
+            found[each.group_id] = replace(held, committed_offsets=committed_offsets(each))
 
 
 def _add_end_offsets(gateway: Gateway, found: _GroupResults) -> _GroupResults:
     """Add where the partitions end that the groups have read from."""
     described = {name: each for name, each in found.items() if isinstance(each, GroupDescription)}
-    topics = {topic for each in described.values() for topic, _ in each.committed}
+    topics = {topic for each in described.values() for topic, _ in each.committed_offsets}
     if not topics:
         return found
     ends, problems = _read_end_offsets(gateway, topics)
     whole: _GroupResults = {
         name: replace(
             each,
-            ends={at: ends[at] for at in each.committed if at in ends},
+            end_offsets={at: ends[at] for at in each.committed_offsets if at in ends},
             unread=(*each.unread, *_group_problems(each, problems)),
         )
         for name, each in described.items()
@@ -274,7 +273,7 @@ def _add_end_offsets(gateway: Gateway, found: _GroupResults) -> _GroupResults:
 
 
 def _group_problems(group: GroupDescription, problems: Mapping[str, set[str]]) -> list[str]:
-    topics = {topic for topic, _ in group.committed}
+    topics = {topic for topic, _ in group.committed_offsets}
     return sorted(f"{topic}: {why}" for topic in topics for why in problems.get(topic, ()))
 
 

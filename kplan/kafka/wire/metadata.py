@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from kplan.cluster.specs import TopicDescription
+from kplan.cluster.request import TopicDescription
 from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages

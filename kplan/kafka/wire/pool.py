@@ -13,7 +13,7 @@ from kplan.kafka.token import TokenCache
 from kplan.kafka.wire.connection import Connection, open_connection
 from kplan.kafka.wire.diagnosis import diagnose_opening
 from kplan.kafka.wire.transport import ConnectionLost, Deadline, tls_context
-from kplan.model.errors import Unreachable
+from kplan.model.errors import UnreachableError
 
 
 class ConnectionPool:
@@ -77,7 +77,7 @@ class ConnectionPool:
                 self._leased.add(connection)
                 return connection
         connection.close()
-        raise Unreachable("The connections were closed.")
+        raise UnreachableError("The connections were closed.")
 
     def _give_back(self, connection: Connection) -> None:
         connection.idle_until_s = time.monotonic() + self._settings.sockets.idle_s

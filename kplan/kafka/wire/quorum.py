@@ -4,8 +4,8 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from kplan.cluster.quorum import Follower, Quorum, Voter
-from kplan.cluster.specs import Verdict
+from kplan.cluster.request import ItemResult
+from kplan.cluster.topology import Quorum, QuorumReplica, Voter
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.error import broker_refusal, invalid_refusal, unread_error, verdict
@@ -19,7 +19,7 @@ from kplan.kafka.wire.messages import (
     Message,
 )
 from kplan.kafka.wire.transport import Deadline
-from kplan.model.errors import ClusterError, Unreachable, Unread
+from kplan.model.errors import ClusterError, UnreachableError, UnreadableError
 from kplan.model.refusal import Refusal
 
 _METADATA_TOPIC = "__cluster_metadata"
@@ -47,7 +47,7 @@ def _ask_leader(gateway: Gateway) -> tuple[Message, Message]:
     deadline = Deadline.after(ELECTION_TIMEOUT_S)
     found = _ask_quorum(gateway, None)
     while found[1].error_code in _NOT_LEADER_CODES and deadline.has_time_left:
-        with suppress(Unreachable):  # the leader that was, which is down
+        with suppress(UnreachableError):  # the leader that was, which is down
             found = _ask_quorum(gateway, gateway.controller())
         if found[1].error_code in _NOT_LEADER_CODES:
             time.sleep(RETRY_PAUSE_S)
@@ -63,7 +63,7 @@ def _ask_quorum(gateway: Gateway, at: Endpoint | None) -> tuple[Message, Message
     answer = gateway.ask(DESCRIBE_QUORUM, request, at=at)
     if answer.error_code:
         failure = unread_error("The quorum", answer.error_code, answer.error_message)
-        raise Unread(failure.detail, hint=_RIGHT_HINT)
+        raise UnreadableError(failure.detail, hint=_RIGHT_HINT)
     return answer, answer.topics[0].partitions[0]
 
 
@@ -88,9 +88,9 @@ def _decode_quorum(answer: Message, partition: Message) -> Quorum:
     )
 
 
-def _followers(replicas: Sequence[Message], end: int, now_ms: int) -> tuple[Follower, ...]:
+def _followers(replicas: Sequence[Message], end: int, now_ms: int) -> tuple[QuorumReplica, ...]:
     return tuple(
-        Follower(
+        QuorumReplica(
             each.replica_id,
             each.log_end_offset,
             max(0, end - each.log_end_offset),
@@ -106,12 +106,12 @@ def _elapsed_ms(at_ms: int, now_ms: int) -> int | None:
     return max(0, now_ms - at_ms) if min(at_ms, now_ms) > 0 else None
 
 
-def unregister_broker(gateway: Gateway, broker: int) -> Verdict:
+def unregister_broker(gateway: Gateway, broker: int) -> ItemResult:
     """Take a broker out of the cluster; the answer is that of the active controller."""
     return _send_change(gateway, UNREGISTER_BROKER, UNREGISTER_BROKER.request(broker_id=broker))
 
 
-def add_voter(gateway: Gateway, voter: Voter) -> Verdict:
+def add_voter(gateway: Gateway, voter: Voter) -> ItemResult:
     """Let a controller vote; the answer comes once the voters have agreed on it."""
     try:
         directory = messages.parse_uuid(voter.directory)
@@ -128,7 +128,7 @@ def add_voter(gateway: Gateway, voter: Voter) -> Verdict:
     return _send_change(gateway, ADD_VOTER, request)
 
 
-def remove_voter(gateway: Gateway, voter: int, directory: str) -> Verdict:
+def remove_voter(gateway: Gateway, voter: int, directory: str) -> ItemResult:
     """Let a controller vote no more; the answer comes once the others have agreed on it."""
     try:
         found = messages.parse_uuid(directory)
@@ -138,7 +138,7 @@ def remove_voter(gateway: Gateway, voter: int, directory: str) -> Verdict:
     return _send_change(gateway, REMOVE_VOTER, request)
 
 
-def _send_change(gateway: Gateway, api: Api, request: Message) -> Verdict:
+def _send_change(gateway: Gateway, api: Api, request: Message) -> ItemResult:
     answer = gateway.send(api, request)
     if isinstance(answer, Refusal):
         return answer

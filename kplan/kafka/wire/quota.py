@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kplan.cluster.setting_specs import QuotaAlteration, QuotaEntity
-from kplan.cluster.specs import Verdict
+from kplan.cluster.request import ItemResult
+from kplan.cluster.settings import QuotaAlteration, QuotaEntity
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.error import unread_error, verdict
@@ -28,7 +28,7 @@ def read_quotas(gateway: Gateway, at: Endpoint | None) -> Mapping[QuotaEntity, M
 
 def alter_quotas(
     gateway: Gateway, specs: Sequence[QuotaAlteration], *, validate_only: bool
-) -> Mapping[QuotaEntity, Verdict]:
+) -> Mapping[QuotaEntity, ItemResult]:
     """Set and remove quotas in one request."""
     request = messages.ALTER_QUOTAS.request(
         entries=[_quota_entry(spec) for spec in specs], validate_only=validate_only

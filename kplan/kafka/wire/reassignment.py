@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from kplan.cluster.reassignments import Election, Moving, Targets
-from kplan.cluster.specs import Verdict
+from kplan.cluster.request import ItemResult
+from kplan.cluster.topology import ElectionType, Reassignment, TargetReplicas
 from kplan.cluster.usage import TopicPartition
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import cluster
@@ -14,13 +14,13 @@ from kplan.kafka.wire.error import unread_error, verdict
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import DESCRIBE_LOG_DIRS, Message
 from kplan.kafka.wire.metadata import read_topics as described
-from kplan.model.errors import Unreachable
+from kplan.model.errors import UnreachableError
 from kplan.model.refusal import Refusal
 
 
 def list_reassignments(
     gateway: Gateway, partitions: Collection[TopicPartition] | None
-) -> Mapping[TopicPartition, Moving]:
+) -> Mapping[TopicPartition, Reassignment]:
     """List what is being moved; raises Unread."""
     if partitions is not None and not partitions:
         return {}
@@ -35,7 +35,7 @@ def list_reassignments(
     if answer.error_code:
         raise unread_error("Reassignments", answer.error_code, answer.error_message)
     return {
-        (topic.name, each.partition_index): Moving(
+        (topic.name, each.partition_index): Reassignment(
             tuple(each.replicas), tuple(each.adding_replicas), tuple(each.removing_replicas)
         )
         for topic in sorted(answer.topics, key=lambda topic: str(topic.name))
@@ -43,7 +43,7 @@ def list_reassignments(
     }
 
 
-def reassign(gateway: Gateway, targets: Targets) -> Mapping[TopicPartition, Verdict]:
+def reassign(gateway: Gateway, targets: TargetReplicas) -> Mapping[TopicPartition, ItemResult]:
     """Begin to move replicas in one request."""
     part = apis.ALTER_REASSIGNMENTS.request.ReassignableTopic
     topics = [
@@ -77,8 +77,8 @@ def reassign(gateway: Gateway, targets: Targets) -> Mapping[TopicPartition, Verd
 
 
 def elect_leaders(
-    gateway: Gateway, partitions: Collection[TopicPartition] | None, election: Election
-) -> Mapping[TopicPartition, Verdict]:
+    gateway: Gateway, partitions: Collection[TopicPartition] | None, election: ElectionType
+) -> Mapping[TopicPartition, ItemResult]:
     """Elect leaders in one request."""
     part = apis.ELECT_LEADERS.request.TopicPartitions
     wanted = None
@@ -116,7 +116,7 @@ def read_replica_sizes(
     def told(at: Endpoint) -> Message | None:
         try:
             return gateway.ask(DESCRIBE_LOG_DIRS, DESCRIBE_LOG_DIRS.request(topics=wanted), at=at)
-        except Unreachable:
+        except UnreachableError:
             return None
 
     with ThreadPoolExecutor(max(1, len(live)), thread_name_prefix="sizes") as threads:

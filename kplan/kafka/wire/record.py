@@ -19,7 +19,7 @@ from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import Api, MalformedResponse, Message, define_api
 from kplan.kafka.wire.metadata import PartitionLeaders, find_leaders
 from kplan.kafka.wire.transport import Deadline, RequestTimeout
-from kplan.model.errors import ClusterError, StateError, Unreachable
+from kplan.model.errors import ClusterError, StateError, UnreachableError
 from kplan.model.refusal import Refusal
 
 # Leaf modules, imported by what reads a state from the cluster.
@@ -230,7 +230,7 @@ class TopicTable:
     ) -> Message:
         try:
             return gateway.ask(api, request, at=at)
-        except Unreachable as failure:
+        except UnreachableError as failure:
             if self._topic_id is None:
                 raise
             raise _RetryLater(failure.detail) from failure  # it was there a moment ago
@@ -290,7 +290,7 @@ def delete_records(gateway: Gateway, before: Mapping[TopicPartition, int]) -> De
     """Delete the records before an offset of each partition; tells the first offset left."""
     try:
         led = find_leaders(gateway, {name for name, _ in before})
-    except Unreachable as failure:
+    except UnreachableError as failure:
         lost = client_refusal(CLIENT_DISCONNECTED, f"Nothing was sent. {failure.detail}")
         return dict.fromkeys(before, lost)
     found: dict[TopicPartition, int | Refusal] = {

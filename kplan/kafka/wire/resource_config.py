@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal
-from kplan.cluster.setting_specs import (
+from kplan.cluster.request import ItemResult
+from kplan.cluster.settings import (
     ConfigDetail,
     ConfigResource,
+    ConfigResourceAlteration,
     ConfigScope,
-    ResourceAlteration,
 )
-from kplan.cluster.specs import Verdict
-from kplan.cluster.topic_configs import ConfigType
+from kplan.cluster.topic import ConfigType
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.error import broker_refusal, unread_error, verdict
@@ -19,7 +19,7 @@ from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.topic import config_changes
 from kplan.kafka.wire.topic_config import config_entry
-from kplan.model.errors import Unreachable
+from kplan.model.errors import UnreachableError
 from kplan.model.refusal import Refusal
 
 _TYPES = {
@@ -74,7 +74,7 @@ def read_configs(
     for node, members in _resources_by_node(resources, broker).items():
         try:
             found.update(_describe_configs(gateway, members, address(node)))
-        except Unreachable as failure:
+        except UnreachableError as failure:
             if node is None or broker is not None:
                 raise
             found |= dict.fromkeys(members, client_refusal(CLIENT_DISCONNECTED, failure.detail))
@@ -127,19 +127,19 @@ def _config_detail(entry: Message) -> ConfigDetail:
 
 def alter_configs(
     gateway: Gateway,
-    specs: Sequence[ResourceAlteration],
+    specs: Sequence[ConfigResourceAlteration],
     address: AddressLookup,
     *,
     validate_only: bool,
-) -> Mapping[ConfigResource, Verdict]:
+) -> Mapping[ConfigResource, ItemResult]:
     """Set and reset keys, with one request for each node that is to be asked."""
     by_resource = {spec.resource: spec for spec in specs}
-    verdicts: dict[ConfigResource, Verdict] = {}
+    verdicts: dict[ConfigResource, ItemResult] = {}
     for node, members in _resources_by_node(by_resource, None).items():
         wanted = [by_resource[each] for each in members]
         try:
             at = address(node)
-        except Unreachable as failure:
+        except UnreachableError as failure:
             lost = client_refusal(CLIENT_DISCONNECTED, f"Nothing was sent. {failure.detail}")
             verdicts |= dict.fromkeys(members, lost)
         else:
@@ -149,11 +149,11 @@ def alter_configs(
 
 def _alter_configs(
     gateway: Gateway,
-    specs: Sequence[ResourceAlteration],
+    specs: Sequence[ConfigResourceAlteration],
     at: Endpoint | None,
     *,
     validate_only: bool,
-) -> Mapping[ConfigResource, Verdict]:
+) -> Mapping[ConfigResource, ItemResult]:
     request = messages.ALTER_CONFIGS.request(
         resources=[
             config_changes(spec.resource.scope, spec.resource.name, spec.set, spec.delete)

@@ -4,8 +4,8 @@ import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 
-from kplan.cluster.setting_specs import ScramAlteration, ScramUser
-from kplan.cluster.specs import Verdict
+from kplan.cluster.request import ItemResult
+from kplan.cluster.settings import ScramAlteration, ScramUser
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.error import invalid_refusal, unread_error, verdict
@@ -45,9 +45,9 @@ def read_scram_users(gateway: Gateway, at: Endpoint | None) -> Mapping[ScramUser
 
 def alter_scram_users(
     gateway: Gateway, specs: Sequence[ScramAlteration]
-) -> Mapping[ScramUser, Verdict]:
+) -> Mapping[ScramUser, ItemResult]:
     """Set and delete credentials. Kafka takes each user once in a request, so there may be two."""
-    verdicts: dict[ScramUser, Verdict] = {
+    verdicts: dict[ScramUser, ItemResult] = {
         spec.name: invalid_refusal(f"There is no mechanism {spec.name.mechanism}.")
         for spec in specs
         if spec.name.mechanism not in _NUMBERS
@@ -61,7 +61,7 @@ def alter_scram_users(
 
 def _alter_credentials(
     gateway: Gateway, specs: Sequence[ScramAlteration]
-) -> Mapping[ScramUser, Verdict]:
+) -> Mapping[ScramUser, ItemResult]:
     """Alter credentials of one mechanism in one request, which is answered by user."""
     request = messages.ALTER_SCRAM.request(
         deletions=[_deletion(spec.name) for spec in specs if spec.password is None],

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from uuid import UUID
 
-from kplan.cluster.specs import (
+from kplan.cluster.request import (
     ConfigAlteration,
+    ItemResult,
     NewPartitions,
     NewTopic,
     TopicPreview,
     TopicRef,
-    Verdict,
 )
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection
@@ -33,7 +33,7 @@ _BROKER_DEFAULT = -1
 
 def create_topics(
     gateway: Gateway, specs: Sequence[NewTopic], *, is_strict: bool = False
-) -> Mapping[str, Verdict]:
+) -> Mapping[str, ItemResult]:
     """Create topics in one request.
 
     What is over a quota on changes is then refused if `is_strict`, and delayed otherwise (KIP-599).
@@ -153,10 +153,10 @@ _SET, _DELETE = 0, 1
 
 def create_partitions(
     gateway: Gateway, specs: Sequence[NewPartitions], *, validate_only: bool
-) -> Mapping[str, Verdict]:
+) -> Mapping[str, ItemResult]:
     """Grow topics in one request (KIP-195)."""
     too_large = {spec.name for spec in specs if spec.total > messages.INT32_MAX}
-    verdicts: dict[str, Verdict] = {name: invalid_refusal(TOO_LARGE) for name in too_large}
+    verdicts: dict[str, ItemResult] = {name: invalid_refusal(TOO_LARGE) for name in too_large}
     sendable = [spec for spec in specs if spec.name not in too_large]
     if not sendable:
         return verdicts
@@ -187,7 +187,7 @@ def _partitions_request(spec: NewPartitions) -> Message:
 
 def alter_topic_configs(
     gateway: Gateway, specs: Sequence[ConfigAlteration], *, validate_only: bool
-) -> Mapping[str, Verdict]:
+) -> Mapping[str, ItemResult]:
     """Set and reset single keys in one request (KIP-339)."""
     request = messages.ALTER_CONFIGS.request(
         resources=[
@@ -224,7 +224,7 @@ def config_changes(
     )
 
 
-def delete_topics(gateway: Gateway, refs: Sequence[TopicRef]) -> Mapping[str, Verdict]:
+def delete_topics(gateway: Gateway, refs: Sequence[TopicRef]) -> Mapping[str, ItemResult]:
     """Delete topics in one request."""
     ids = {messages.parse_uuid(ref.topic_id): ref.name for ref in refs if ref.topic_id}
     by_name = [ref.name for ref in refs if not ref.topic_id]

@@ -7,7 +7,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import TypeVar
 
-from kplan.cluster.specs import ConfigEntry, ConfigSource, TopicPreview
+from kplan.cluster.request import ConfigEntry, ConfigSource, TopicPreview
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.connection import Connection

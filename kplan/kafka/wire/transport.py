@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_TIMED_OUT
 from kplan.kafka.settings.connection import Endpoint, Tls
-from kplan.model.errors import AuthError, Unreachable
+from kplan.model.errors import AuthError, UnreachableError
 
 MAX_FRAME_BYTES = 100_000_000
 """The largest frame taken, which is what Kafka's own clients and brokers take by default."""
@@ -99,7 +99,7 @@ def open_socket(endpoint: Endpoint, deadline: Deadline) -> socket.socket:
             raise
         else:
             return stream
-    raise Unreachable(refused, hint="Check host and port, and that the broker runs.")
+    raise UnreachableError(refused, hint="Check host and port, and that the broker runs.")
 
 
 def _connect_failure(endpoint: Endpoint, failure: OSError | RequestTimeout) -> str:
@@ -131,7 +131,7 @@ def _resolve_host(endpoint: Endpoint, deadline: Deadline) -> _Addresses:
     resolver.join(deadline.remaining_s())
     if failed or not found:
         why = "is not known" if failed else "could not be looked up in time"
-        raise Unreachable(
+        raise UnreachableError(
             f'The host name "{endpoint.host}" {why}.', hint="Check the spelling, and DNS."
         )
     return found

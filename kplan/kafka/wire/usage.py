@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
-from kplan.cluster.rights import missing_right
+from kplan.cluster.authorization import missing_operation_message
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicPartition, TopicUse
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages as apis
@@ -17,7 +17,7 @@ from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.metadata import find_leaders
 from kplan.kafka.wire.record import LIST_OFFSETS
-from kplan.model.errors import ClusterError, Unread
+from kplan.model.errors import ClusterError, UnreadableError
 
 T = TypeVar("T")
 
@@ -186,13 +186,15 @@ def _read_groups(
 def read_group_names(gateway: Gateway, principal: str) -> frozenset[str]:
     """Name the groups of every broker; raises Unread, Unreachable."""
     if "DESCRIBE" not in (read_rights(gateway, ()).cluster or frozenset()):
-        raise Unread(f"Groups cannot be read. {missing_right(principal, 'group_names')}")
+        raise UnreadableError(
+            f"Groups cannot be read. {missing_operation_message(principal, 'group_names')}"
+        )
     found = find_leaders(gateway, ()).brokers
     with ThreadPoolExecutor(max(1, len(found)), thread_name_prefix="groups") as threads:
         try:
             listed = list(threads.map(lambda at: _list_groups_at(gateway, at), found))
         except ClusterError as failure:
-            raise Unread(f"Groups cannot be read: {failure.detail}") from failure
+            raise UnreadableError(f"Groups cannot be read: {failure.detail}") from failure
     return frozenset(each.group_id for groups in listed for each in groups)
 
 

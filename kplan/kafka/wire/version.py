@@ -3,8 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from kplan.cluster.setting_specs import Downgrade, FeatureUpdate, Lack, NodeVersions
-from kplan.cluster.specs import Verdict
+from kplan.cluster.request import ItemResult
+from kplan.cluster.settings import Downgrade, FeatureUpdate, MissingApi, NodeVersions
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.cluster import kafka_release
@@ -50,14 +50,14 @@ def _ask_versions(node: Connection, deadline: Deadline) -> Message:
 
 def update_features(
     gateway: Gateway, updates: Sequence[FeatureUpdate], *, validate_only: bool
-) -> Mapping[str, Verdict]:
+) -> Mapping[str, ItemResult]:
     """Update features one by one: together they would succeed or fail as one (version 2)."""
     return {
         each.name: _update_feature(gateway, each, validate_only=validate_only) for each in updates
     }
 
 
-def _update_feature(gateway: Gateway, update: FeatureUpdate, *, validate_only: bool) -> Verdict:
+def _update_feature(gateway: Gateway, update: FeatureUpdate, *, validate_only: bool) -> ItemResult:
     part = messages.UPDATE_FEATURES.request.FeatureUpdateKey
     request = messages.UPDATE_FEATURES.request(
         timeout_ms=gateway.operation_timeout_ms,
@@ -116,15 +116,15 @@ refuse every item (KIP-900)."""
 _METADATA_VERSION = "metadata.version"
 
 
-def unsupported_methods(gateway: Gateway, methods: Collection[str]) -> Mapping[str, Lack]:
+def unsupported_methods(gateway: Gateway, methods: Collection[str]) -> Mapping[str, MissingApi]:
     """Hold what the methods take against what the node that is asked offers."""
     offered, features = gateway.read(lambda node, _: (node.versions, node.features))
-    found: dict[str, Lack] = {}
+    found: dict[str, MissingApi] = {}
     for name in sorted(methods):
         api = METHOD_APIS.get(name)
         if api is None:
             continue
-        lack = Lack(api.name, (api.oldest, api.newest), offered.get(api.key))
+        lack = MissingApi(api.name, (api.oldest, api.newest), offered.get(api.key))
         level, release = METHOD_LEVELS.get(name, (0, ""))
         if not _is_compatible(api, lack.offered):
             found[name] = lack

@@ -3,9 +3,15 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from kplan.model.access import AccessDiff, AccessShift, Effect, Holder, Holding
-from kplan.model.connection import connection_name
-from kplan.model.testing import Grade
+from kplan.model.impact import (
+    AccessChange,
+    AccessDiff,
+    AccessEffect,
+    AllowedPrincipal,
+    PrincipalPermission,
+)
+from kplan.model.resource import connection_name
+from kplan.model.test_result import RunStatus
 from kplan.report.case import Case, Finding, Level
 from kplan.report.data import Data
 from kplan.report.document import (
@@ -30,21 +36,21 @@ from kplan.report.gauge import Gauge
 
 _MAX_SHIFTS = 20
 _MAX_PATTERNS = 4
-_MARKS: Mapping[Effect, Mark] = {
-    Effect.LOSS: Mark.REMOVE,
-    Effect.GAIN: Mark.ADD,
-    Effect.GAP: Mark.ALARM,
-    Effect.EXPOSURE: Mark.ALARM,
+_MARKS: Mapping[AccessEffect, Mark] = {
+    AccessEffect.LOSS: Mark.REMOVE,
+    AccessEffect.GAIN: Mark.ADD,
+    AccessEffect.GAP: Mark.ALARM,
+    AccessEffect.EXPOSURE: Mark.ALARM,
 }
-_NAMES: Mapping[Effect, str] = {
-    Effect.LOSS: "lost",
-    Effect.GAIN: "gained",
-    Effect.GAP: "away for a moment",
-    Effect.EXPOSURE: "open for a moment",
+_NAMES: Mapping[AccessEffect, str] = {
+    AccessEffect.LOSS: "lost",
+    AccessEffect.GAIN: "gained",
+    AccessEffect.GAP: "away for a moment",
+    AccessEffect.EXPOSURE: "open for a moment",
 }
-_FINDINGS: Mapping[Effect, tuple[str, str]] = {
-    Effect.LOSS: ("KP2301", "A permission is lost"),
-    Effect.GAP: ("KP2303", "Access has a gap"),
+_FINDINGS: Mapping[AccessEffect, tuple[str, str]] = {
+    AccessEffect.LOSS: ("KP2301", "A permission is lost"),
+    AccessEffect.GAP: ("KP2303", "Access has a gap"),
 }
 _NOUNS: Mapping[str, str] = {
     "TOPIC": "topic",
@@ -70,9 +76,9 @@ def access_blocks(diff: AccessDiff | None) -> Iterator[Block]:
     yield Rows((*shown, *unknown), title=title)
 
 
-def shift_line(shift: AccessShift) -> Line:
+def shift_line(shift: AccessChange) -> Line:
     """Say one shift as a sentence."""
-    tone = Tone.DANGER if shift.effect is Effect.LOSS else Tone.PLAIN
+    tone = Tone.DANGER if shift.effect is AccessEffect.LOSS else Tone.PLAIN
     host = "" if shift.host == "*" else f" from {shift.host}"
     return line(
         strong(who(shift.principal)),
@@ -94,7 +100,7 @@ def _names(patterns: Sequence[str]) -> str:
     return ", ".join(patterns[:_MAX_PATTERNS]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def _existing(shift: AccessShift) -> str:
+def _existing(shift: AccessChange) -> str:
     noun = _NOUNS.get(shift.resource_type)
     if noun is None:
         return ""
@@ -103,7 +109,7 @@ def _existing(shift: AccessShift) -> str:
     return f"  ({counted(shift.existing, f'live {noun}')})"
 
 
-def _is_wide(shift: AccessShift) -> bool:
+def _is_wide(shift: AccessChange) -> bool:
     return any(each.endswith("*") for each in shift.patterns)
 
 
@@ -138,7 +144,10 @@ UNKNOWN_SUPER_USERS = (
 
 
 def holders_document(
-    operation: str, resource: tuple[str, str], holders: Sequence[Holder], unknown: Sequence[str]
+    operation: str,
+    resource: tuple[str, str],
+    holders: Sequence[AllowedPrincipal],
+    unknown: Sequence[str],
 ) -> Document:
     """List who may do something, with the ACL that says so; `unknown` is what is not known."""
     on = f"{operation} on {' '.join(resource)}"
@@ -146,7 +155,7 @@ def holders_document(
     if not holders:
         return Document((*notes, Totals((line(f"Nobody may {on}."),))), ANSWER)
     rows = tuple(
-        TableRow((line(strong(who(each.principal))), _from(each.host), line(each.because)))
+        TableRow((line(strong(who(each.principal))), _from(each.host), line(each.reason)))
         for each in holders
     )
     title = (Row(line(strong(f"Who may {on}:")), column=0),)
@@ -163,7 +172,10 @@ def _from(host: str) -> Line:
 
 
 def holders_data(
-    operation: str, resource: tuple[str, str], holders: Sequence[Holder], unknown: Sequence[str]
+    operation: str,
+    resource: tuple[str, str],
+    holders: Sequence[AllowedPrincipal],
+    unknown: Sequence[str],
 ) -> Data:
     """Write who may do something."""
     return {
@@ -171,7 +183,7 @@ def holders_data(
         "resource_type": resource[0],
         "resource_name": resource[1],
         "holders": [
-            {"principal": each.principal, "host": each.host, "because": each.because}
+            {"principal": each.principal, "host": each.host, "because": each.reason}
             for each in holders
         ],
         "unknown": list(unknown),
@@ -179,7 +191,7 @@ def holders_data(
 
 
 def holdings_document(
-    principal: str, found: Sequence[Holding], unknown: Sequence[str], *, is_super: bool
+    principal: str, found: Sequence[PrincipalPermission], unknown: Sequence[str], *, is_super: bool
 ) -> Document:
     """List what somebody may do, by pattern; `unknown` is what is not known."""
     if is_super:
@@ -204,13 +216,13 @@ def holdings_document(
     return Document((table, *notes), ANSWER)
 
 
-def _live(each: Holding) -> str:
+def _live(each: PrincipalPermission) -> str:
     noun = _NOUNS.get(each.resource_type)
     return "" if each.existing is None or noun is None else counted(each.existing, f"live {noun}")
 
 
 def holdings_data(
-    principal: str, found: Sequence[Holding], unknown: Sequence[str], *, is_super: bool
+    principal: str, found: Sequence[PrincipalPermission], unknown: Sequence[str], *, is_super: bool
 ) -> Data:
     """Write what somebody may do."""
     return {
@@ -236,26 +248,26 @@ def access_document(diff: AccessDiff | None) -> Document:
     if diff is None:
         return Document((Paragraph("No ACL changes."),), title)
     counts = Counter(each.effect for each in diff.shifts)
-    sums = ", ".join(f"{counts[each]} {_NAMES[each]}" for each in Effect)
+    sums = ", ".join(f"{counts[each]} {_NAMES[each]}" for each in AccessEffect)
     return Document((*access_blocks(diff), Totals((line(f"{sums}."),))), title)
 
 
 def access_cases(diff: AccessDiff | None) -> tuple[Case, ...]:
     """Make a case of each shift; to take a right away is no failure by itself."""
     found = [_case(each) for each in (diff.shifts if diff else ())]
-    return tuple(found) or (Case("Nobody gains or loses anything", "access", Grade.PASS),)
+    return tuple(found) or (Case("Nobody gains or loses anything", "access", RunStatus.PASS),)
 
 
-def _case(shift: AccessShift) -> Case:
+def _case(shift: AccessChange) -> Case:
     said = "".join(each.text for each in shift_line(shift))
     known = _FINDINGS.get(shift.effect)
     findings = (Finding(known[0], Level.WARNING, known[1], said),) if known else ()
-    return Case(said, "access", Grade.PASS, shift.effect.value, findings)
+    return Case(said, "access", RunStatus.PASS, shift.effect.value, findings)
 
 
 def access_gauges(diff: AccessDiff | None, cluster_id: str) -> Iterator[Gauge]:
     """Count shifts by their effect; none is a 0 and not an absence."""
     counts = Counter(each.effect for each in (diff.shifts if diff else ()))
-    for each in Effect:
+    for each in AccessEffect:
         labels = {"cluster": cluster_id, "effect": each.name.lower()}
         yield Gauge("kplan_plan_access_shifts", "Rights that shift.", counts[each], labels)

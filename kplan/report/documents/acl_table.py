@@ -6,8 +6,8 @@ from dataclasses import replace
 from itertools import groupby
 
 from kplan.kinds.acl import Acl
-from kplan.model.connection import connection_name
 from kplan.model.plan import Action, Change
+from kplan.model.resource import connection_name
 from kplan.report.document import Item, Line, Row, Table, TableRow, faint, line, strong
 from kplan.report.documents.changes import comments, item, mark_of, remarks
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, cast
 
-from kplan.kinds.secrecy import HIDDEN
+from kplan.kinds.secret import HIDDEN_VALUE
 from kplan.report.document import Line, Mark, Row, Span, Tone, faint, line
 from kplan.report.documents.notation import hcl, quoted
 from kplan.report.documents.units import counted, meaning
@@ -22,7 +22,7 @@ class Verbatim:
         return self.words
 
 
-SENSITIVE: Final = HIDDEN
+SENSITIVE: Final = HIDDEN_VALUE
 KNOWN_LATER: Final = Verbatim("(known after apply)")
 
 

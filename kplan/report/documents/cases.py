@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason, Risk
-from kplan.model.testing import Grade
+from kplan.model.test_result import RunStatus
 from kplan.report.case import NOTHING, Case, Finding, Level
 from kplan.report.document import Document, Rows
 from kplan.report.documents.acl_table import acl_item, is_acl
@@ -15,11 +15,11 @@ from kplan.report.documents.findings import CONFIGURATION, of_risks, problem_cas
 from kplan.report.documents.outcomes import failure_rows, outcome_words, way_out
 
 PLAN, CLUSTER = "plan", "cluster"
-_GRADES: Mapping[Status, Grade] = {
-    Status.APPLIED: Grade.PASS,
-    Status.FAILED: Grade.FAIL,
-    Status.UNKNOWN: Grade.ERROR,
-    Status.SKIPPED: Grade.SKIP,
+_GRADES: Mapping[OutcomeStatus, RunStatus] = {
+    OutcomeStatus.APPLIED: RunStatus.PASS,
+    OutcomeStatus.FAILED: RunStatus.FAIL,
+    OutcomeStatus.UNKNOWN: RunStatus.ERROR,
+    OutcomeStatus.SKIPPED: RunStatus.SKIP,
 }
 _DRIFTS: Mapping[Reason, tuple[str, str]] = {
     Reason.DELETED_OUTSIDE: ("KP2502", "Deleted outside of kplan"),
@@ -32,8 +32,8 @@ _CHANGED = ("KP2501", "Changed outside of kplan")
 def plan_cases(plan: Plan, sources: Mapping[str, str]) -> tuple[Case, ...]:
     """Make a case of each change and of each problem; only a problem is a failure."""
     told = [each for each in plan.changes if each.action is not Action.NO_OP]
-    found = [*problem_cases(plan.problems, sources, PLAN), *map(_planned, told)]
-    return tuple(found) or (Case("No changes", PLAN, Grade.PASS),)
+    found = [*problem_cases(plan.all_diagnostics, sources, PLAN), *map(_planned, told)]
+    return tuple(found) or (Case("No changes", PLAN, RunStatus.PASS),)
 
 
 def validation_cases(
@@ -41,7 +41,7 @@ def validation_cases(
 ) -> tuple[Case, ...]:
     """Make a case of each problem."""
     found = tuple(problem_cases(diagnostics, sources))
-    return found or (Case("No problems", CONFIGURATION, Grade.PASS),)
+    return found or (Case("No problems", CONFIGURATION, RunStatus.PASS),)
 
 
 def _planned(change: Change) -> Case:
@@ -50,7 +50,7 @@ def _planned(change: Change) -> Case:
     return Case(
         str(change.address),
         change.kind,
-        Grade.PASS,
+        RunStatus.PASS,
         change.action.value,
         tuple(of_risks(change)),
         story=story,
@@ -59,12 +59,12 @@ def _planned(change: Change) -> Case:
 
 def outcome_cases(outcomes: Sequence[Outcome]) -> tuple[Case, ...]:
     """Make a case of each outcome: refused is a failure, unknown an error."""
-    return tuple(map(_outcome, outcomes)) or (Case("Nothing to do", PLAN, Grade.PASS),)
+    return tuple(map(_outcome, outcomes)) or (Case("Nothing to do", PLAN, RunStatus.PASS),)
 
 
 def _outcome(outcome: Outcome) -> Case:
     change, said = outcome.change, "".join(each.text for each in outcome_words(outcome))
-    has_failed = outcome.status in {Status.FAILED, Status.UNKNOWN}
+    has_failed = outcome.status in {OutcomeStatus.FAILED, OutcomeStatus.UNKNOWN}
     return Case(
         str(change.address),
         change.kind,
@@ -78,7 +78,7 @@ def _outcome(outcome: Outcome) -> Case:
 
 def _refused(outcome: Outcome) -> Iterator[Finding]:
     change, refused = outcome.change, outcome.refusal
-    if outcome.status in {Status.FAILED, Status.UNKNOWN}:
+    if outcome.status in {OutcomeStatus.FAILED, OutcomeStatus.UNKNOWN}:
         yield Finding(
             refused.error if refused else _NO_ANSWER,
             Level.ERROR,
@@ -96,11 +96,11 @@ def drift_cases(changes: Sequence[Change], coverage: Coverage) -> tuple[Case, ..
     found = [
         *map(_drifted, changes),
         *(
-            Case(name, CLUSTER, Grade.ERROR, f"could not be read: {reason}")
+            Case(name, CLUSTER, RunStatus.ERROR, f"could not be read: {reason}")
             for name, reason in sorted(dark.items())
         ),
     ]
-    return tuple(found) or (Case("No drift", CLUSTER, Grade.PASS),)
+    return tuple(found) or (Case("No drift", CLUSTER, RunStatus.PASS),)
 
 
 def _drifted(change: Change) -> Case:
@@ -111,4 +111,4 @@ def _drifted(change: Change) -> Case:
         code, Level.WARNING, summary, text, place=change.declared_at, address=str(change.address)
     )
     story = Document((Rows(tuple(drift_rows(change))),))
-    return Case(str(change.address), change.kind, Grade.FAIL, summary, (finding,), story=story)
+    return Case(str(change.address), change.kind, RunStatus.FAIL, summary, (finding,), story=story)

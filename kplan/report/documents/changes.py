@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import assert_never
 
-from kplan.kinds.schema import document, schema_fields
-from kplan.model.connection import connection_name
+from kplan.kinds.schema import schema_fields, to_document
 from kplan.model.plan import Action, AttributeChange, Change, Reason, Risk
-from kplan.model.resource import Path
+from kplan.model.resource import Path, connection_name
 from kplan.report.document import Item, Line, Mark, Row, Span, Tone, faint, line, strong
 from kplan.report.documents.body import (
     ABSENT,
@@ -124,7 +123,7 @@ def _whole(change: Change) -> Iterator[Entry]:
     """List what comes or goes; attributes that were left out stay out."""
     is_new = change.before is None
     value = change.after if is_new else change.before
-    for name, each in document(value).items():
+    for name, each in to_document(value).items():
         if each not in (None, {}):
             shown = hide(each, (name,), change.sensitive)
             before, after = (ABSENT, shown) if is_new else (shown, ABSENT)
@@ -144,7 +143,7 @@ def hide(value: object, path: Path, sensitive: frozenset[Path], side: str = "") 
 
 def _changed(change: Change) -> Iterator[Row]:
     """Write what differs, the attributes that name the object, and how much is left out."""
-    before, after = document(change.before), document(change.after)
+    before, after = to_document(change.before), to_document(change.after)
     by_name: dict[str, list[AttributeChange]] = {}
     for each in change.attributes:
         by_name.setdefault(each.path[0], []).append(each)
@@ -154,7 +153,7 @@ def _changed(change: Change) -> Iterator[Row]:
         old, new = before[field.name], after[field.name]
         if field.name in by_name:
             entries.append(_entry(by_name[field.name], old, new, change.sensitive))
-        elif field.attribute.replaces:
+        elif field.attribute.forces_replacement:
             entries.append(Entry(field.name, new, new, field.name))
         elif new not in (None, {}):
             hidden += 1

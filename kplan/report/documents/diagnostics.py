@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from kplan.model.address import Address
-from kplan.model.diagnostic import Diagnostic, Severity, in_order
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange, sort_diagnostics
 from kplan.report.document import Document, Excerpt, Problem, Tone
 from kplan.report.source_text import SourceText
 
@@ -19,7 +18,7 @@ def diagnostics_document(diagnostics: Iterable[Diagnostic], sources: Mapping[str
 def problems(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> Iterator[Problem]:
     """Give the problems in order of display, each once."""
     texts = {name: SourceText(text) for name, text in sources.items()}
-    for each in in_order(diagnostics):
+    for each in sort_diagnostics(diagnostics):
         word, tone = _WORDS[each.severity]
         yield Problem(
             tone,

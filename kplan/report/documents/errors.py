@@ -17,7 +17,7 @@ def _lines(row: KafkaError) -> Iterator[str]:
     yield row.meaning
     yield f"What kplan does: {row.handling}."
     yield f"Retriable: {'yes' if row.is_retriable else 'no'}."
-    if row.size_may_be_why:
+    if row.may_mean_size_limit:
         yield "Where its message speaks of the size of the request: send in smaller requests."
     if row.remedy:
         yield f"Way out: {row.remedy}"
@@ -33,7 +33,7 @@ def errors_data(rows: Sequence[KafkaError]) -> Data:
                 "meaning": each.meaning,
                 "handling": str(each.handling),
                 "retriable": each.is_retriable,
-                "size_may_be_why": each.size_may_be_why,
+                "size_may_be_why": each.may_mean_size_limit,
                 "remedy": each.remedy,
             }
             for each in rows

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from kplan.model.tables import Cell, Figures, FigureTable
+from kplan.model.table import Cell, Figures, FigureTable
 from kplan.report.data import Data
 from kplan.report.document import (
     Block,
@@ -67,7 +67,7 @@ def _table(table: FigureTable) -> Table:
         ),
         tuple(table.columns[at] for at in shown),
         title=(Row(line(strong(table.name)), column=0),),
-        foot=foot if table.is_cut else (),
+        foot=foot if table.is_truncated else (),
         numbers=frozenset(place for place, at in enumerate(shown) if at in numbers),
     )
 
@@ -126,7 +126,7 @@ def figures_data(found: Figures) -> Data:
         "notes": list(found.notes),
         "tables": {
             each.name: {
-                "is_cut": each.is_cut,
+                "is_cut": each.is_truncated,
                 "rows": [dict(zip(each.columns, row, strict=True)) for row in each.rows],
             }
             for each in found.tables

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from kplan.model.diagnostic import Diagnostic, in_order
+from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.model.plan import Change, Risk
-from kplan.model.testing import Grade
+from kplan.model.test_result import RunStatus
 from kplan.report.case import Case, Finding, Level
 from kplan.report.documents.diagnostics import diagnostics_document
 
@@ -52,11 +52,11 @@ def problem_cases(
     diagnostics: Iterable[Diagnostic], sources: Mapping[str, str], group: str = CONFIGURATION
 ) -> Iterator[Case]:
     """Make a case of each problem; a warning is no failure. `sources` maps file to its text."""
-    for each in in_order(diagnostics):
+    for each in sort_diagnostics(diagnostics):
         yield Case(
             str(each.subject or each.address or each.summary),
             group,
-            Grade.FAIL if each.is_error else Grade.PASS,
+            RunStatus.FAIL if each.is_error else RunStatus.PASS,
             headline((each,)),
             (of_diagnostic(each),),
             story=diagnostics_document([each], sources),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kplan.model.plan import Risk
-from kplan.model.tables import NOBODY, Cell, Figures, FigureTable
+from kplan.model.table import NO_OWNER, Cell, Figures, FigureTable
 from kplan.report.document import (
     Block,
     Document,
@@ -200,7 +200,7 @@ def _by_owner(found: Found) -> tuple[Counter[str], Counter[str]]:
     """Count by cluster the objects that a configuration owns, and the others."""
     own, foreign = Counter[str](), Counter[str]()
     for row in found.get("owners", _NONE):
-        counts = foreign if row["owner"] == NOBODY else own
+        counts = foreign if row["owner"] == NO_OWNER else own
         counts[str(row["group"])] += sum(
             _number(row[name]) for name in ("topics", "acls", "others")
         )
@@ -284,13 +284,13 @@ def _listed(table: FigureTable) -> Table:
         TableRow(tuple(line(_text(table.columns[at], row[at])) for at in shown))
         for row in _in_order(table)
     )
-    count = f"{len(table.rows):,}{' or more' if table.is_cut else ''}"
+    count = f"{len(table.rows):,}{' or more' if table.is_truncated else ''}"
     foot = (Row(line(faint("There are more rows; -limit shows them."))),)
     return Table(
         tuple(rows),
         tuple(_NAMES.get(name, name.replace("_", " ")) for name in names),
         title=(Row(line(strong(_title(table)), faint(f" {count}")), column=0),),
-        foot=foot if table.is_cut else (),
+        foot=foot if table.is_truncated else (),
         numbers=frozenset(place for place, at in enumerate(shown) if at in numbers),
     )
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason
 from kplan.report.documents.drift import Coverage
 from kplan.report.gauge import Gauge
@@ -48,9 +48,9 @@ def outcome_gauges(cluster_id: str, outcomes: Sequence[Outcome], at: str) -> tup
                 statuses.count(each),
                 {"cluster": cluster_id, "status": each.value},
             )
-            for each in Status
+            for each in OutcomeStatus
         ),
-        *run_gauges("apply", at, is_whole=set(statuses) <= {Status.APPLIED}),
+        *run_gauges("apply", at, is_whole=set(statuses) <= {OutcomeStatus.APPLIED}),
     )
 
 

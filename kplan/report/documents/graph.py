@@ -18,13 +18,13 @@ class Cluster:
 
 def clusters(graph: Graph) -> Cluster:
     """Sort the nodes by module; the root module has no name."""
-    ordered = sorted(graph.nodes, key=lambda each: each.home)
+    ordered = sorted(graph.nodes, key=lambda each: each.enclosing_module)
     return _cluster((), ordered)
 
 
 def _cluster(home: tuple[str, ...], nodes: Sequence[Node]) -> Cluster:
     depth = len(home)
-    own = tuple(each for each in nodes if len(each.home) == depth)
-    deeper = groupby(nodes[len(own) :], key=lambda each: each.home[depth])
+    own = tuple(each for each in nodes if len(each.enclosing_module) == depth)
+    deeper = groupby(nodes[len(own) :], key=lambda each: each.enclosing_module[depth])
     inner = tuple(_cluster((*home, step), list(held)) for step, held in deeper)
     return Cluster(".".join(f"module.{step}" for step in home), own, inner)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from kplan.model.impact import Impact
 from kplan.model.plan import Action, Change, Plan, Risk
-from kplan.model.testing import Grade
+from kplan.model.test_result import RunStatus
 from kplan.report.case import Case
 from kplan.report.data import Data
 from kplan.report.document import (
@@ -113,14 +113,14 @@ def impact_cases(plan: Plan) -> tuple[Case, ...]:
         Case(
             str(change.address),
             GROUP,
-            Grade.PASS,
+            RunStatus.PASS,
             change.risk.value,
             tuple(of_risks(change)),
             story=Document((Table((_row(change, impact),), _COLUMNS),)),
         )
         for change, impact in _found(plan)
     ]
-    return tuple(found) or (Case("Nothing is destroyed", GROUP, Grade.PASS),)
+    return tuple(found) or (Case("Nothing is destroyed", GROUP, RunStatus.PASS),)
 
 
 def impact_gauges(plan: Plan) -> Iterator[Gauge]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from kplan.cluster.errors import ERRORS, Handling, handling
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Reason
 from kplan.model.refusal import Refusal
 from kplan.report.document import (
@@ -28,11 +28,11 @@ from kplan.report.documents.units import counted
 
 MAX_FAILURES = 20
 _MAX_DONE = 100
-_STATUSES: Mapping[Status, tuple[str, Tone]] = {
-    Status.APPLIED: ("ok", Tone.ADD),
-    Status.FAILED: ("failed", Tone.ERROR),
-    Status.UNKNOWN: ("unknown", Tone.WARNING),
-    Status.SKIPPED: ("not attempted", Tone.FAINT),
+_STATUSES: Mapping[OutcomeStatus, tuple[str, Tone]] = {
+    OutcomeStatus.APPLIED: ("ok", Tone.ADD),
+    OutcomeStatus.FAILED: ("failed", Tone.ERROR),
+    OutcomeStatus.UNKNOWN: ("unknown", Tone.WARNING),
+    OutcomeStatus.SKIPPED: ("not attempted", Tone.FAINT),
 }
 _ACTIONS = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
 _LOSSES: Mapping[Action, int] = {Action.DELETE: 0, Action.REPLACE: 1}
@@ -74,8 +74,10 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
 
     `imported` counts objects that import blocks took over without a request.
     """
-    bad = [each for each in outcomes if each.status in {Status.FAILED, Status.UNKNOWN}]
-    done = [each for each in outcomes if each.status is Status.APPLIED]
+    bad = [
+        each for each in outcomes if each.status in {OutcomeStatus.FAILED, OutcomeStatus.UNKNOWN}
+    ]
+    done = [each for each in outcomes if each.status is OutcomeStatus.APPLIED]
     blocks: list[Block] = [_counts(outcomes)] if outcomes else []
     if bad:
         blocks.append(_failures(bad))
@@ -111,7 +113,9 @@ def _counts(outcomes: Sequence[Outcome]) -> Table:
     )
 
 
-def _numbers(outcomes: Sequence[Outcome], status: Status, used: Sequence[Action]) -> Iterator[Line]:
+def _numbers(
+    outcomes: Sequence[Outcome], status: OutcomeStatus, used: Sequence[Action]
+) -> Iterator[Line]:
     these = [each.change.action for each in outcomes if each.status is status]
     for action in used:
         yield line(f"{these.count(action):>8,}")
@@ -140,7 +144,7 @@ def failure_rows(each: Outcome) -> Iterator[Row]:
         told = f"  ({passing}, {sends}, {each.elapsed_ms:,} ms)"
         yield Row(line(str(refused), faint(told)), column=6)
         yield Row(line(f"hint: {way_out(refused)}"), column=6)
-    elif each.status is Status.UNKNOWN:
+    elif each.status is OutcomeStatus.UNKNOWN:
         yield Row(line("No answer came, and the cluster could not be asked."), column=6)
     if each.note:
         yield Row(line(faint(each.note)), column=6)
@@ -148,7 +152,7 @@ def failure_rows(each: Outcome) -> Iterator[Row]:
 
 def done_rows(outcomes: Sequence[Outcome]) -> Iterator[Rows]:
     """Name what was done, what is gone first; for those who did not see it happen."""
-    done = [each for each in outcomes if each.status is Status.APPLIED]
+    done = [each for each in outcomes if each.status is OutcomeStatus.APPLIED]
     done.sort(key=lambda each: _LOSSES.get(each.change.action, len(_LOSSES)))
     rows = [Row(outcome_words(each), MARKS[each.change.action]) for each in done[:_MAX_DONE]]
     if (more := len(done) - _MAX_DONE) > 0:
@@ -185,17 +189,19 @@ def outcome_words(outcome: Outcome) -> Line:
     """Say on one line what became of a change, as soon as that is known."""
     address, action = outcome.change.address, outcome.change.action
     word, tone = _STATUSES[outcome.status]
-    if outcome.status is Status.APPLIED:
+    if outcome.status is OutcomeStatus.APPLIED:
         word = _DONE[action]
     said = (
-        f": {outcome.refusal}" if outcome.refusal and outcome.status is not Status.APPLIED else ""
+        f": {outcome.refusal}"
+        if outcome.refusal and outcome.status is not OutcomeStatus.APPLIED
+        else ""
     )
     note = f" ({outcome.note})" if outcome.note else ""
     return line(f"{address}: ", Span(word, tone), f"{said}{note}", faint(_took(outcome)))
 
 
 def _took(outcome: Outcome) -> str:
-    if outcome.status is Status.SKIPPED:
+    if outcome.status is OutcomeStatus.SKIPPED:
         return ""
     sends = f", {outcome.attempts} attempts" if outcome.attempts > 1 else ""
     return f" [{outcome.elapsed_ms:,} ms{sends}]"

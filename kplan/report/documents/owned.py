@@ -2,30 +2,32 @@
 
 from collections.abc import Mapping, Sequence
 
-from kplan.kinds.schema import document
-from kplan.model.connection import connection_name
+from kplan.kinds.schema import to_document
 from kplan.model.errors import UsageError
-from kplan.model.state import OutputValue, Owned, State
+from kplan.model.resource import connection_name
+from kplan.model.state import OutputValue, OwnedObject, State
 from kplan.report.data import Data, as_data
 from kplan.report.document import Document, Row, Rows, faint, line, strong
 from kplan.report.documents.notation import hcl, hcl_lines, quoted
 from kplan.report.documents.terraform import TERRAFORM_VERSION, attributes, place, values
 
 
-def owned_list(owned: Sequence[Owned]) -> Document:
+def owned_list(owned: Sequence[OwnedObject]) -> Document:
     """List the addresses, one a line."""
     rows = tuple(Row(line(str(each.address)), column=0) for each in owned)
     return Document((Rows(rows),) if rows else ())
 
 
-def owned_objects(owned: Sequence[Owned]) -> Document:
+def owned_objects(owned: Sequence[OwnedObject]) -> Document:
     """Show objects as they were last applied, in HCL."""
     return Document(tuple(_object(each) for each in owned))
 
 
-def _object(owned: Owned) -> Rows:
+def _object(owned: OwnedObject) -> Rows:
     address = owned.address
-    found = {name: each for name, each in document(owned.value).items() if each not in (None, {})}
+    found = {
+        name: each for name, each in to_document(owned.value).items() if each not in (None, {})
+    }
     found["id"] = str(owned.identity)
     width = max(len(name) for name in found)
     lines = [f"resource {quoted(address.kind)} {quoted(address.name)} {{"]
@@ -37,7 +39,7 @@ def _object(owned: Owned) -> Rows:
     return Rows(tuple(rows), title=line(strong(f"# {address}:")))
 
 
-def _facts(owned: Owned) -> list[str]:
+def _facts(owned: OwnedObject) -> list[str]:
     """Say what is known beyond the attributes."""
     return [
         *([f"on {connection_name(owned.provider)}"] if owned.provider else []),
@@ -48,7 +50,7 @@ def _facts(owned: Owned) -> list[str]:
     ]
 
 
-def owned_data(owned: Sequence[Owned]) -> Data:
+def owned_data(owned: Sequence[OwnedObject]) -> Data:
     """Write objects under the provider's attribute names."""
     return [_data(each) for each in owned]
 
@@ -60,7 +62,7 @@ def state_data(state: State) -> Data:
     return {**found, "values": values(placed, outputs_data(state.outputs))}
 
 
-def _data(owned: Owned) -> dict[str, Data]:
+def _data(owned: OwnedObject) -> dict[str, Data]:
     return {
         **place(owned.address),
         "schema_version": 0,

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from kplan.model.connection import connection_name
-from kplan.model.plan import Action, BrokerMove, Change, OutputChange, Plan, Reason, Risk
+from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan, Reason, Risk
+from kplan.model.resource import connection_name
 from kplan.report.document import (
     Block,
     Document,
@@ -159,8 +159,8 @@ def _summary(plan: Plan) -> Iterator[Block]:
 
 def _verdict(plan: Plan) -> Line:
     """Say what is to be done, or that nothing is, in the very words tools look for."""
-    if plan.imported or any(change.action is not Action.NO_OP for change in plan.changes):
-        imported = f" {plan.imported} to import," if plan.imported else ""
+    if plan.import_count or any(change.action is not Action.NO_OP for change in plan.changes):
+        imported = f" {plan.import_count} to import," if plan.import_count else ""
         replaced = plan.count(Action.REPLACE)
         added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
         changed = plan.count(Action.UPDATE)
@@ -183,9 +183,9 @@ def _ours(plan: Plan) -> Line:
 
 
 def _facts(plan: Plan) -> Iterator[str | Span]:
-    if refused := len(plan.refused):
+    if refused := len(plan.refused_keys):
         yield Span(f"{refused:,} refused by policy", Tone.DANGER)
-    plan = replace(plan, changes=plan.granted)
+    plan = replace(plan, changes=plan.allowed_changes)
     risks = [
         f"{count:,} {risk.value}"
         for risk in (Risk.DANGEROUS, Risk.REVIEW, Risk.UNKNOWN)
@@ -216,7 +216,7 @@ def _found_out(plan: Plan) -> Iterator[str]:
         yield f"broker dry run: {accepted:,} of {asked:,} accepted"
 
 
-def moved(moves: Sequence[BrokerMove]) -> str:
+def moved(moves: Sequence[BrokerTransfer]) -> str:
     """Say how much is copied in all, and what that means for each broker."""
     if any(each.gains is None for each in moves):
         return f"moves UNKNOWN bytes over {counted(len(moves), 'broker')}"
@@ -265,7 +265,7 @@ def _output(each: OutputChange) -> Entry:
 
 
 def _notes(plan: Plan) -> Iterator[Block]:
-    touched = plan.imported or any(each.action is not Action.NO_OP for each in plan.changes)
+    touched = plan.import_count or any(each.action is not Action.NO_OP for each in plan.changes)
     if plan.has_changes and not touched and not plan.has_errors:
         yield Paragraph(
             "You can apply this plan to save these new output values to the state, without "

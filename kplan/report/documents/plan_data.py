@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from kplan.model.connection import connection_name
 from kplan.model.impact import Impact
-from kplan.model.plan import Action, BrokerMove, Change, OutputChange, Plan, Reason
-from kplan.model.resource import Path
+from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan, Reason
+from kplan.model.resource import Path, connection_name
 from kplan.report.data import Data, as_data
 from kplan.report.documents.access import access_data
 from kplan.report.documents.body import SENSITIVE
@@ -29,7 +28,9 @@ _ADOPTED = frozenset({Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED})
 
 def plan_data(plan: Plan) -> Mapping[str, Data]:
     """Write the plan so that conftest, Checkov and tools for pull requests take it as it is."""
-    declared = frozenset(each.address.block for each in plan.changes if each.after is not None)
+    declared = frozenset(
+        each.address.block_address for each in plan.changes if each.after is not None
+    )
     outputs = [each for each in plan.outputs if each.action is not Action.DELETE]
     return {
         "format_version": FORMAT_VERSION,
@@ -174,7 +175,7 @@ def _output_change(each: OutputChange) -> Data:
 def _configuration(changes: Sequence[Change]) -> Data:
     """Name provider and resource blocks: all that a plan still knows of its configuration."""
     blocks = {
-        change.address.block: change
+        change.address.block_address: change
         for change in changes
         if change.after is not None and not change.address.module
     }
@@ -220,7 +221,7 @@ def _clusters(plan: Plan) -> Data:
     return {connection_name(key): dict(each) for key, each in plan.clusters.items()}
 
 
-def _moves(moves: Sequence[BrokerMove]) -> Data:
+def _moves(moves: Sequence[BrokerTransfer]) -> Data:
     """Write what moves copy in all, and what each broker gets and loses; null is not known."""
     gains = [each.gains for each in moves if each.gains is not None]
     return {

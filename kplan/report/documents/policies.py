@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
-from kplan.model.policy import Effect, Operation, PolicyHead, Standing, Violation
-from kplan.model.testing import Grade
+from kplan.model.policy import Operation, PolicyHeader, RuleEffect, Violation, ViolationStatus
+from kplan.model.test_result import RunStatus
 from kplan.report.case import Case, Finding, Level
 from kplan.report.data import Data
 from kplan.report.document import (
@@ -26,11 +26,11 @@ from kplan.report.document import (
 from kplan.report.documents.findings import of_diagnostic
 from kplan.report.gauge import Gauge
 
-_TONES: Mapping[Standing, Tone] = {
-    Standing.REFUSED: Tone.DANGER,
-    Standing.OVERRIDDEN: Tone.WARNING,
-    Standing.WAIVED: Tone.WARNING,
-    Standing.TOLD: Tone.FAINT,
+_TONES: Mapping[ViolationStatus, Tone] = {
+    ViolationStatus.REFUSED: Tone.DANGER,
+    ViolationStatus.OVERRIDDEN: Tone.WARNING,
+    ViolationStatus.WAIVED: Tone.WARNING,
+    ViolationStatus.REPORTED: Tone.FAINT,
 }
 _ORDER = list(_TONES)
 
@@ -47,7 +47,7 @@ def _rank(each: Violation) -> tuple[int, str, str, str]:
 
 
 def _rows(each: Violation) -> Iterator[Row]:
-    mark = Mark.ALARM if each.standing is Standing.REFUSED else Mark.NONE
+    mark = Mark.ALARM if each.standing is ViolationStatus.REFUSED else Mark.NONE
     operation = each.operation.replace("_", " ")
     said = f"  {operation} of {each.identity} by {each.origin} {each.policy}"
     if each.origin == each.policy:
@@ -61,11 +61,13 @@ def _rows(each: Violation) -> Iterator[Row]:
 
 def word(each: Violation) -> str:
     """Say in a word what came of it."""
-    if each.standing is not Standing.TOLD:
+    if each.standing is not ViolationStatus.REPORTED:
         return each.standing.value
-    return {Effect.DENY: "would refuse", Effect.WARN: "warns", Effect.ADVISE: "advises"}[
-        each.effect
-    ]
+    return {
+        RuleEffect.DENY: "would refuse",
+        RuleEffect.WARN: "warns",
+        RuleEffect.ADVISE: "advises",
+    }[each.effect]
 
 
 def policies_data(violations: Sequence[Violation]) -> list[Data]:
@@ -96,7 +98,7 @@ def _data(each: Violation) -> Data:
     }
 
 
-def policy_list(heads: Sequence[PolicyHead], today: date) -> Document:
+def policy_list(heads: Sequence[PolicyHeader], today: date) -> Document:
     """List policies in the order in which they are asked."""
     rows = [row for head in heads for row in _policy_rows(head, today)]
     if not rows:
@@ -104,11 +106,11 @@ def policy_list(heads: Sequence[PolicyHead], today: date) -> Document:
     return Document((Rows(tuple(rows)),))
 
 
-def _policy_rows(head: PolicyHead, today: date) -> Iterator[Row]:
+def _policy_rows(head: PolicyHeader, today: date) -> Iterator[Row]:
     kinds = ", ".join(sorted(head.kinds)) or "every kind"
     operations = ", ".join(each.value for each in Operation if each in head.operations)
     order = f", order {head.order}" if head.order else ""
-    place = f"  {head.place}" if head.place else ""
+    place = f"  {head.declared_at}" if head.declared_at else ""
     yield Row(
         line(
             strong(head.name), f"  {head.level.value}{order}  {operations} of {kinds}", faint(place)
@@ -125,7 +127,7 @@ def _policy_rows(head: PolicyHead, today: date) -> Iterator[Row]:
         yield Row(line(told), column=6)
 
 
-def policy_list_data(heads: Sequence[PolicyHead], today: date) -> Data:
+def policy_list_data(heads: Sequence[PolicyHeader], today: date) -> Data:
     """Write policies as a JSON list."""
     return [
         {
@@ -136,7 +138,7 @@ def policy_list_data(heads: Sequence[PolicyHead], today: date) -> Data:
             "on": [each.value for each in Operation if each in head.operations],
             "kinds": sorted(head.kinds),
             "source": head.source,
-            "at": str(head.place) if head.place else None,
+            "at": str(head.declared_at) if head.declared_at else None,
             "waivers": [
                 {
                     "owner": each.owner,
@@ -168,20 +170,20 @@ def policy_cases(violations: Sequence[Violation]) -> tuple[Case, ...]:
         Case(
             f"{each.operation.replace('_', ' ')} of {each.identity} by {each.policy}",
             "policies",
-            Grade.FAIL if each.standing is Standing.REFUSED else Grade.PASS,
+            RunStatus.FAIL if each.standing is ViolationStatus.REFUSED else RunStatus.PASS,
             f"{word(each)}: {each.message.strip()}",
             (_finding(each),),
             story=Document((Rows(tuple(_rows(each))),)),
         )
         for each in sorted(violations, key=_rank)
     ]
-    return tuple(found) or (Case("No policy has anything to say", "policies", Grade.PASS),)
+    return tuple(found) or (Case("No policy has anything to say", "policies", RunStatus.PASS),)
 
 
 def _finding(each: Violation) -> Finding:
     found = of_diagnostic(each.diagnostic)
-    level = Level.ERROR if each.standing is Standing.REFUSED else Level.WARNING
-    return replace(found, level=Level.NOTE if each.standing is Standing.TOLD else level)
+    level = Level.ERROR if each.standing is ViolationStatus.REFUSED else Level.WARNING
+    return replace(found, level=Level.NOTE if each.standing is ViolationStatus.REPORTED else level)
 
 
 def policy_gauges(violations: Sequence[Violation], cluster_id: str) -> Iterator[Gauge]:

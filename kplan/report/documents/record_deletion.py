@@ -2,8 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from kplan.model.outcome import Status
-from kplan.model.record_deletion import Cut, CutOutcome, DeletionPlan
+from kplan.model.outcome import OutcomeStatus
+from kplan.model.record_deletion import (
+    PartitionDeletion,
+    PartitionDeletionOutcome,
+    RecordDeletionPlan,
+)
 from kplan.report.data import Data
 from kplan.report.document import (
     Block,
@@ -25,31 +29,31 @@ from kplan.report.documents.policies import policies, policies_data
 from kplan.report.documents.units import counted, size
 
 _COLUMNS = ("partition", "first offset", "end", "first to stay", "records to go", "bytes to go")
-_WORDS: Mapping[Status, tuple[str, Tone]] = {
-    Status.APPLIED: ("ok", Tone.ADD),
-    Status.FAILED: ("failed", Tone.ERROR),
-    Status.UNKNOWN: ("unknown", Tone.WARNING),
-    Status.SKIPPED: ("not attempted", Tone.FAINT),
+_WORDS: Mapping[OutcomeStatus, tuple[str, Tone]] = {
+    OutcomeStatus.APPLIED: ("ok", Tone.ADD),
+    OutcomeStatus.FAILED: ("failed", Tone.ERROR),
+    OutcomeStatus.UNKNOWN: ("unknown", Tone.WARNING),
+    OutcomeStatus.SKIPPED: ("not attempted", Tone.FAINT),
 }
 
 
-def deletion_plan_document(plan: DeletionPlan) -> Document:
+def deletion_plan_document(plan: RecordDeletionPlan) -> Document:
     """Show what is to go, partition by partition, and what policies say of it."""
-    granted = frozenset(plan.granted)
+    granted = frozenset(plan.allowed)
     table = Table(
-        tuple(_row(each, is_sent=each in granted) for each in plan.cuts),
+        tuple(_row(each, is_sent=each in granted) for each in plan.deletions),
         columns=_COLUMNS,
         title=(Row(line(strong("Records that will be deleted:")), column=0),),
     )
     blocks: tuple[Block, ...] = (
         table,
         *policies(plan.violations),
-        Totals((line(_sum(plan.granted)),)),
+        Totals((line(_sum(plan.allowed)),)),
     )
     return Document(blocks, "kplan records delete")
 
 
-def _row(cut: Cut, *, is_sent: bool) -> TableRow:
+def _row(cut: PartitionDeletion, *, is_sent: bool) -> TableRow:
     numbers = (cut.start, cut.end, max(cut.target, cut.start), cut.records)
     return TableRow(
         (
@@ -65,7 +69,7 @@ def _bytes(count: int | None) -> str:
     return "UNKNOWN" if count is None else size(count) or f"{count:,} B"
 
 
-def _sum(cuts: Sequence[Cut]) -> str:
+def _sum(cuts: Sequence[PartitionDeletion]) -> str:
     if not cuts:
         return "No records will be deleted."
     records = sum(each.records for each in cuts)
@@ -77,38 +81,38 @@ def _sum(cuts: Sequence[Cut]) -> str:
     )
 
 
-def _total(cuts: Iterable[Cut]) -> int | None:
+def _total(cuts: Iterable[PartitionDeletion]) -> int | None:
     sizes = [each.bytes for each in cuts]
     known = [each for each in sizes if each is not None]
     return sum(known) if len(known) == len(sizes) else None
 
 
-def deletion_outcome_document(outcomes: Sequence[CutOutcome]) -> Document:
+def deletion_outcome_document(outcomes: Sequence[PartitionDeletionOutcome]) -> Document:
     """Tell what became of each partition."""
-    done = sum(1 for each in outcomes if each.status is Status.APPLIED)
+    done = sum(1 for each in outcomes if each.status is OutcomeStatus.APPLIED)
     rows = tuple(row for each in outcomes for row in _outcome_rows(each))
     if done == len(outcomes):
-        gone = sum(each.cut.records for each in outcomes)
+        gone = sum(each.deletion.records for each in outcomes)
         told = Span(f"Deletion complete! Up to {counted(gone, 'record')} deleted.", Tone.ADD)
     else:
         told = Span(f"Deletion incomplete: {done:,} of {len(outcomes):,} ok.", Tone.ERROR)
     return Document((Rows(rows), Totals((line(told),))), "kplan records delete")
 
 
-def _outcome_rows(each: CutOutcome) -> Iterable[Row]:
+def _outcome_rows(each: PartitionDeletionOutcome) -> Iterable[Row]:
     word, tone = _WORDS[each.status]
     now = "" if each.start is None else f"  first offset is {each.start:,}"
-    mark = Mark.ALARM if each.status in {Status.FAILED, Status.UNKNOWN} else Mark.NONE
-    at = f"{each.cut.topic}:{each.cut.partition}"
+    mark = Mark.ALARM if each.status in {OutcomeStatus.FAILED, OutcomeStatus.UNKNOWN} else Mark.NONE
+    at = f"{each.deletion.topic}:{each.deletion.partition}"
     yield Row(line(strong(at), " ", Span(word, tone), faint(now)), mark)
     if each.refusal is not None:
         yield Row(line(str(each.refusal)), column=6)
         yield Row(line(f"hint: {way_out(each.refusal)}"), column=6)
 
 
-def deletion_data(plan: DeletionPlan, outcomes: Sequence[CutOutcome]) -> Data:
+def deletion_data(plan: RecordDeletionPlan, outcomes: Sequence[PartitionDeletionOutcome]) -> Data:
     """Write the plan and what became of it; without outcomes nothing was sent."""
-    granted = frozenset(plan.granted)
+    granted = frozenset(plan.allowed)
     return {
         "partitions": [
             {
@@ -121,17 +125,17 @@ def deletion_data(plan: DeletionPlan, outcomes: Sequence[CutOutcome]) -> Data:
                 "bytes": each.bytes,
                 "granted": each in granted,
             }
-            for each in plan.cuts
+            for each in plan.deletions
         ],
         "policies": policies_data(plan.violations),
         "outcomes": [_outcome_data(each) for each in outcomes],
     }
 
 
-def _outcome_data(each: CutOutcome) -> Data:
+def _outcome_data(each: PartitionDeletionOutcome) -> Data:
     return {
-        "topic": each.cut.topic,
-        "partition": each.cut.partition,
+        "topic": each.deletion.topic,
+        "partition": each.deletion.partition,
         "status": each.status.value,
         "low_watermark": each.start,
         "error": each.refusal.error if each.refusal else None,

@@ -4,9 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from kplan.model.address import Address
-from kplan.model.history import Differences, Version
-from kplan.model.standing import Standing
-from kplan.model.state import Owned, State
+from kplan.model.state import ObjectStatus, OwnedObject, State, StateDiff, StateVersion
 from kplan.report.data import Data
 from kplan.report.document import (
     Block,
@@ -30,7 +28,7 @@ from kplan.report.documents.units import counted
 _MAX_ABSENT = 20
 
 
-def history_document(versions: Sequence[Version]) -> Document:
+def history_document(versions: Sequence[StateVersion]) -> Document:
     """List states, newest first, with what each changed in ownership."""
     if not versions:
         return Document(())
@@ -38,14 +36,14 @@ def history_document(versions: Sequence[Version]) -> Document:
     return Document((Table(rows, columns=("serial", "written", "objects", "change"), column=0),))
 
 
-def _version(each: Version) -> Iterator[Line]:
-    if each.fault:
-        yield from (line("?"), line(each.written_at), line("?"), line(each.fault))
+def _version(each: StateVersion) -> Iterator[Line]:
+    if each.read_error:
+        yield from (line("?"), line(each.written_at), line("?"), line(each.read_error))
         return
     yield line(strong(f"{each.serial:>6}"))
     yield line(each.written_at)
-    yield line(f"{each.objects:>7,}")
-    found = each.differences
+    yield line(f"{each.object_count:>7,}")
+    found = each.diff
     signs = (
         () if found is None else (("+", found.added), ("~", found.changed), ("-", found.removed))
     )
@@ -54,24 +52,24 @@ def _version(each: Version) -> Iterator[Line]:
     yield line(told, faint(f" {current}" if told and current else current))
 
 
-def history_data(versions: Sequence[Version]) -> Data:
+def history_data(versions: Sequence[StateVersion]) -> Data:
     """Write the states, oldest first."""
     return [
         {
             "path": each.path,
             "written_at": each.written_at,
             "current": each.is_current,
-            "serial": None if each.fault else each.serial,
-            "lineage": None if each.fault else each.lineage,
-            "objects": None if each.fault else each.objects,
-            "fault": each.fault or None,
-            "differences": _differences_data(each.differences),
+            "serial": None if each.read_error else each.serial,
+            "lineage": None if each.read_error else each.lineage,
+            "objects": None if each.read_error else each.object_count,
+            "fault": each.read_error or None,
+            "differences": _differences_data(each.diff),
         }
         for each in versions
     ]
 
 
-def _differences_data(found: Differences | None) -> Data:
+def _differences_data(found: StateDiff | None) -> Data:
     if found is None:
         return None
     return {
@@ -81,7 +79,7 @@ def _differences_data(found: Differences | None) -> Data:
     }
 
 
-def replaced_document(state: State, found: Differences, *, is_done: bool) -> Document:
+def replaced_document(state: State, found: StateDiff, *, is_done: bool) -> Document:
     """Tell what a state put in the place of another changes in ownership."""
     parts = ((Mark.ADD, found.added), (Mark.CHANGE, found.changed), (Mark.REMOVE, found.removed))
     rows = tuple(Row(line(str(each)), mark) for mark, addresses in parts for each in addresses)
@@ -96,11 +94,11 @@ def replaced_document(state: State, found: Differences, *, is_done: bool) -> Doc
 
 
 def standings_document(
-    state: State, standings: Mapping[Address, Standing], *, has_journal: bool
+    state: State, standings: Mapping[Address, ObjectStatus], *, has_journal: bool
 ) -> Document:
     """Show what is not as last applied, and count what is."""
     blocks: list[Block] = []
-    others = {at: each for at, each in standings.items() if each is not Standing.AS_APPLIED}
+    others = {at: each for at, each in standings.items() if each is not ObjectStatus.AS_APPLIED}
     if others:
         blocks.append(
             Table(
@@ -119,8 +117,8 @@ def standings_document(
                 "Note: an apply was interrupted. Finish it with: kplan apply -resume", Tone.WARNING
             )
         )
-    counts: Counter[Standing] = Counter(others.values())
-    told = "".join(f", {counts[each]:,} {each.value}" for each in Standing if counts[each])
+    counts: Counter[ObjectStatus] = Counter(others.values())
+    told = "".join(f", {counts[each]:,} {each.value}" for each in ObjectStatus if counts[each])
     good = len(standings) - len(others)
     return Document(
         (
@@ -135,7 +133,7 @@ def standings_document(
     )
 
 
-_MARKS = {Standing.CHANGED: Mark.CHANGE, Standing.GONE: Mark.REMOVE}
+_MARKS = {ObjectStatus.CHANGED: Mark.CHANGE, ObjectStatus.GONE: Mark.REMOVE}
 
 
 def _name(state: State, address: Address) -> str:
@@ -143,7 +141,7 @@ def _name(state: State, address: Address) -> str:
 
 
 def standings_data(
-    state: State, standings: Mapping[Address, Standing], *, has_journal: bool
+    state: State, standings: Mapping[Address, ObjectStatus], *, has_journal: bool
 ) -> Data:
     """Write how every owned object stands."""
     return {
@@ -164,7 +162,7 @@ def standings_data(
 
 
 def adoption_document(
-    adopted: Sequence[Owned], absent: Sequence[Address], notes: Sequence[str]
+    adopted: Sequence[OwnedObject], absent: Sequence[Address], notes: Sequence[str]
 ) -> Document:
     """Show what a state would come to own, and what is declared and was not found."""
     blocks: list[Block] = []
@@ -188,7 +186,7 @@ def adoption_document(
     return Document((*blocks, Totals((line(strong(total)),))))
 
 
-def imported_document(owned: Sequence[Owned], notes: Sequence[str]) -> Document:
+def imported_document(owned: Sequence[OwnedObject], notes: Sequence[str]) -> Document:
     """Count what was taken over, per kind, with what is to be said about it."""
     counts = Counter(each.address.kind for each in owned)
     told = ", ".join(f"{count:,} {kind}" for kind, count in sorted(counts.items()))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, OutputChange, Plan
 from kplan.model.refusal import Refusal
 from kplan.model.version import VERSION
@@ -39,7 +39,9 @@ def version_message(at: str) -> Message:
 
 def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
     """Tell drift, every planned change, the counts and the outputs."""
-    declared = frozenset(each.address.block for each in plan.changes if each.after is not None)
+    declared = frozenset(
+        each.address.block_address for each in plan.changes if each.after is not None
+    )
     yield from drift_messages(plan.drift, at, declared)
     for each in plan.changes:
         if each.action is not Action.NO_OP or each.reason.is_import:
@@ -48,9 +50,9 @@ def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
     replaced = plan.count(Action.REPLACE)
     added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
     changed = plan.count(Action.UPDATE)
-    imported = f"{plan.imported} to import, " if plan.imported else ""
+    imported = f"{plan.import_count} to import, " if plan.import_count else ""
     said = f"Plan: {imported}{added} to add, {changed} to change, {gone} to destroy."
-    counts = _counts((added, changed, gone), "plan", plan.imported)
+    counts = _counts((added, changed, gone), "plan", plan.import_count)
     yield message("change_summary", said, at, changes=counts, checksum=plan.checksum)
     if plan.outputs:
         told: dict[str, Data] = {each.name: _output(each) for each in plan.outputs}
@@ -85,9 +87,9 @@ def start_message(change: Change, at: str) -> Message:
 
 def outcome_messages(outcome: Outcome, at: str) -> Iterator[Message]:
     """Tell what became of a change: to Terraform's readers, then with Kafka's answer."""
-    if outcome.status is not Status.SKIPPED:
+    if outcome.status is not OutcomeStatus.SKIPPED:
         yield _ended(outcome, at)
-    level = "info" if outcome.status is Status.APPLIED else "error"
+    level = "info" if outcome.status is OutcomeStatus.APPLIED else "error"
     said = f"{outcome.change.address}: {item_status(outcome)}"
     yield message("apply_item", said, at, level, item=item_data(outcome))
 
@@ -101,7 +103,7 @@ def _ended(outcome: Outcome, at: str) -> Message:
         "action": action,
         "elapsed_seconds": seconds,
     }
-    if outcome.status is Status.APPLIED:
+    if outcome.status is OutcomeStatus.APPLIED:
         said = f"{change.address}: {done} after {seconds}s"
         return message("apply_complete", said, at, hook=hook)
     said = f"{change.address}: {action.capitalize()} errored after {seconds}s"
@@ -110,7 +112,7 @@ def _ended(outcome: Outcome, at: str) -> Message:
 
 def summary_message(outcomes: Sequence[Outcome], at: str) -> Message:
     """Count what was done."""
-    done = [each.change.action for each in outcomes if each.status is Status.APPLIED]
+    done = [each.change.action for each in outcomes if each.status is OutcomeStatus.APPLIED]
     replaced = done.count(Action.REPLACE)
     added, gone = done.count(Action.CREATE) + replaced, done.count(Action.DELETE) + replaced
     changed = done.count(Action.UPDATE)
@@ -122,7 +124,7 @@ def summary_message(outcomes: Sequence[Outcome], at: str) -> Message:
         said,
         at,
         changes=_counts((added, changed, gone), "apply"),
-        outcomes={each.value: statuses.count(each) for each in Status},
+        outcomes={each.value: statuses.count(each) for each in OutcomeStatus},
     )
 
 
@@ -131,8 +133,8 @@ def outcomes_data(outcomes: Sequence[Outcome]) -> Data:
     statuses = [each.status for each in outcomes]
     return {
         "format_version": "1.0",
-        "complete": all(each is Status.APPLIED for each in statuses),
-        "counts": {each.value: statuses.count(each) for each in Status},
+        "complete": all(each is OutcomeStatus.APPLIED for each in statuses),
+        "counts": {each.value: statuses.count(each) for each in OutcomeStatus},
         "outcomes": [item_data(each) for each in outcomes],
     }
 
@@ -148,9 +150,9 @@ def diagnostic_message(each: Diagnostic, sources: Mapping[str, str], at: str) ->
 def item_status(outcome: Outcome) -> str:
     """Name the status of an item: ok, failed, throttled, timed_out, unknown or skipped."""
     match outcome.status:
-        case Status.APPLIED:
+        case OutcomeStatus.APPLIED:
             return "ok"
-        case Status.FAILED if outcome.refusal is not None:
+        case OutcomeStatus.FAILED if outcome.refusal is not None:
             words = {"THROTTLING_QUOTA_EXCEEDED": "throttled", "REQUEST_TIMED_OUT": "timed_out"}
             return words.get(outcome.refusal.error, "failed")
         case _:
@@ -160,7 +162,7 @@ def item_status(outcome: Outcome) -> str:
 def item_data(outcome: Outcome) -> Data:
     """Write one outcome with Kafka's answer."""
     change, refused = outcome.change, outcome.refusal
-    failed = outcome.status is not Status.APPLIED
+    failed = outcome.status is not OutcomeStatus.APPLIED
     return {
         "addr": str(change.address),
         "op": f"{change.action.value}_{change.kind.removeprefix('kafka_')}",

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from kplan.kinds import KINDS
-from kplan.kinds.schema import document
+from kplan.kinds.schema import to_document
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import Path
@@ -40,7 +40,7 @@ def attributes(
     if value is None:
         return None
     found: dict[str, Data] = {"id": str(_KINDS[kind].identify(value))} if has_id else {}
-    return {**found, **_redacted(document(value), (), sensitive)}
+    return {**found, **_redacted(to_document(value), (), sensitive)}
 
 
 def _redacted(found: Any, path: Path, sensitive: frozenset[Path]) -> Any:  # noqa: ANN401 - JSON in, JSON out
@@ -84,12 +84,12 @@ def module_address(steps: tuple[str, ...]) -> str:
 def action_reason(change: Change, declared: frozenset[str]) -> str:
     """Give Terraform's code for why, "" where it has none; `declared` holds block addresses."""
     match change.action, change.reason:
-        case Action.REPLACE, Reason.REPLACE_GIVEN:
+        case Action.REPLACE, Reason.REPLACE_OPTION:
             return "replace_by_request"
         case Action.REPLACE, _:
             return "replace_because_cannot_update"
         case Action.DELETE, Reason.NOT_DECLARED:
-            if change.address.block not in declared:
+            if change.address.block_address not in declared:
                 return "delete_because_no_resource_config"
             if isinstance(change.address.key, int):
                 return "delete_because_count_index"

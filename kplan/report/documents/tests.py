@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from kplan.model.testing import Grade, RunResult, worst
+from kplan.model.test_result import RunResult, RunStatus, overall_status
 from kplan.report.case import NOTHING, Case
 from kplan.report.data import Data
 from kplan.report.document import Line, Span, Tone, line, strong
@@ -13,22 +13,22 @@ from kplan.report.documents.stream import Message, diagnostic_message, message
 
 IN_PROGRESS = "in progress"
 
-_WORDS: Mapping[Grade, Span] = {
-    Grade.PASS: Span("pass", Tone.ADD),
-    Grade.FAIL: Span("fail", Tone.ERROR),
-    Grade.ERROR: Span("fail", Tone.ERROR),
-    Grade.SKIP: Span("skip", Tone.FAINT),
+_WORDS: Mapping[RunStatus, Span] = {
+    RunStatus.PASS: Span("pass", Tone.ADD),
+    RunStatus.FAIL: Span("fail", Tone.ERROR),
+    RunStatus.ERROR: Span("fail", Tone.ERROR),
+    RunStatus.SKIP: Span("skip", Tone.FAINT),
 }
 
 
-def file_words(path: str, grade: Grade | None) -> Line:
+def file_words(path: str, grade: RunStatus | None) -> Line:
     """Say how far a file is; without a grade it has just begun."""
     return line(f"{path}... ", Span(IN_PROGRESS, Tone.FAINT) if grade is None else _WORDS[grade])
 
 
 def run_words(result: RunResult) -> Line:
     """Say what became of a run."""
-    return line(f'  run "{result.name}"... ', _WORDS[result.grade])
+    return line(f'  run "{result.name}"... ', _WORDS[result.status])
 
 
 def summary_words(results: Sequence[RunResult]) -> Line:
@@ -37,7 +37,7 @@ def summary_words(results: Sequence[RunResult]) -> Line:
 
 
 def _verdict(results: Sequence[RunResult]) -> str:
-    return "Success!" if worst(results) is Grade.PASS else "Failure!"
+    return "Success!" if overall_status(results) is RunStatus.PASS else "Failure!"
 
 
 def _counted(results: Sequence[RunResult]) -> str:
@@ -47,12 +47,12 @@ def _counted(results: Sequence[RunResult]) -> str:
 
 
 def _counts(results: Sequence[RunResult]) -> dict[str, int]:
-    grades = [each.grade for each in results]
+    grades = [each.status for each in results]
     return {
-        "passed": grades.count(Grade.PASS),
-        "failed": grades.count(Grade.FAIL),
-        "errored": grades.count(Grade.ERROR),
-        "skipped": grades.count(Grade.SKIP),
+        "passed": grades.count(RunStatus.PASS),
+        "failed": grades.count(RunStatus.FAIL),
+        "errored": grades.count(RunStatus.ERROR),
+        "skipped": grades.count(RunStatus.SKIP),
     }
 
 
@@ -68,7 +68,7 @@ def _many(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
-def file_message(path: str, grade: Grade | None, at: str) -> Message:
+def file_message(path: str, grade: RunStatus | None, at: str) -> Message:
     """Tell that a file begins, or what became of it."""
     told: dict[str, Data] = {"path": path, "progress": "starting"}
     if grade is not None:
@@ -84,7 +84,7 @@ def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list
         "path": result.path,
         "run": result.name,
         "progress": "complete",
-        "status": result.grade.value,
+        "status": result.status.value,
         "elapsed": round(result.elapsed_s * 1000),
     }
     said = _said(run_words(result))
@@ -104,7 +104,7 @@ def plan_message(result: RunResult, at: str) -> Message | None:
 
 def summary_message(results: Sequence[RunResult], at: str) -> Message:
     """Tell the counts."""
-    told: Data = {"status": worst(results).value, **_counts(results)}
+    told: Data = {"status": overall_status(results).value, **_counts(results)}
     said = f"{_verdict(results)}{_counted(results)}"
     return message("test_summary", said, at, test_summary=told)
 
@@ -117,11 +117,11 @@ def run_cases(results: Sequence[RunResult], sources: Mapping[str, str]) -> Itera
     """Make a case of each run; `sources` maps file to its text."""
     for each in results:
         errors = [one for one in each.diagnostics if one.is_error]
-        has_failed = each.grade in {Grade.FAIL, Grade.ERROR}
+        has_failed = each.status in {RunStatus.FAIL, RunStatus.ERROR}
         yield Case(
             each.name,
             each.path,
-            each.grade,
+            each.status,
             headline(errors) if has_failed else each.reason,
             tuple(of_diagnostic(one) for one in each.diagnostics),
             each.elapsed_s,

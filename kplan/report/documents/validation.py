@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from kplan.model.diagnostic import Diagnostic, has_errors, in_order
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, SourceRange, has_errors, sort_diagnostics
 from kplan.report.data import Data
 from kplan.report.document import Document, Span, Tone, Totals, line
 from kplan.report.documents.diagnostics import block_name, problems
@@ -20,7 +19,7 @@ def problems_document(
 
     `sound` says what holds where nothing is an error.
     """
-    found = in_order(diagnostics)
+    found = sort_diagnostics(diagnostics)
     errors = sum(1 for each in found if each.is_error)
     told = f"{counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}"
     if not errors:
@@ -31,7 +30,7 @@ def problems_document(
 
 def validation_data(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> Data:
     """Count and list the problems. `valid` tells that none is an error."""
-    found = in_order(diagnostics)
+    found = sort_diagnostics(diagnostics)
     errors = sum(1 for each in found if each.is_error)
     return {
         "format_version": FORMAT_VERSION,

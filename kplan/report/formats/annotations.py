@@ -7,7 +7,7 @@ ten of each sort per step, so no more are written; what stands in no file is sho
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePath
 
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import SourceRange
 from kplan.report.case import Case, Finding, Level
 
 MOST = 10

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 
-from kplan.model.graph import Graph, Sort
+from kplan.model.graph import Graph, NodeType
 from kplan.report.documents.graph import Cluster, clusters
 
-_STYLES: Mapping[Sort, str] = {
-    Sort.VARIABLE: ", shape=note",
-    Sort.LOCAL: ", shape=ellipse",
-    Sort.RESOURCE: "",
-    Sort.OUTPUT: ", shape=cds",
-    Sort.CHECK: ", shape=octagon",
-    Sort.MODULE: ", shape=tab",
-    Sort.PROVIDER: ", shape=diamond",
+_STYLES: Mapping[NodeType, str] = {
+    NodeType.VARIABLE: ", shape=note",
+    NodeType.LOCAL: ", shape=ellipse",
+    NodeType.RESOURCE: "",
+    NodeType.OUTPUT: ", shape=cds",
+    NodeType.CHECK: ", shape=octagon",
+    NodeType.MODULE: ", shape=tab",
+    NodeType.PROVIDER: ", shape=diamond",
 }
 
 
@@ -33,7 +33,7 @@ def _inside(cluster: Cluster, indent: str) -> Iterator[str]:
     """Write the nodes of a module, and the modules in it."""
     for each in cluster.nodes:
         label = _quoted(each.label)
-        yield f"{indent}{_quoted(each.address)} [label={label}{_STYLES[each.sort]}];"
+        yield f"{indent}{_quoted(each.address)} [label={label}{_STYLES[each.type]}];"
     for inner in cluster.inner:
         yield f"{indent}subgraph {_quoted(f'cluster_{inner.name}')} {{"
         yield f"{indent}  label = {_quoted(inner.name)}"
@@ -43,7 +43,7 @@ def _inside(cluster: Cluster, indent: str) -> Iterator[str]:
 
 
 def _edge(edge: tuple[str, str], graph: Graph) -> str:
-    colour = ' [color = "red"]' if edge in graph.circular else ""
+    colour = ' [color = "red"]' if edge in graph.cycle_edges else ""
     return f"{_quoted(edge[0])} -> {_quoted(edge[1])}{colour}"
 
 

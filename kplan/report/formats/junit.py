@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from kplan.model.testing import Grade
+from kplan.model.test_result import RunStatus
 from kplan.report.case import Case
 from kplan.report.formats.text import text
 from kplan.report.look import PLAIN
@@ -24,9 +24,9 @@ def _suite(group: str, cases: Sequence[Case]) -> Iterator[str]:
     grades = [each.grade for each in cases]
     counts = {
         "tests": len(cases),
-        "skipped": grades.count(Grade.SKIP),
-        "failures": grades.count(Grade.FAIL),
-        "errors": grades.count(Grade.ERROR),
+        "skipped": grades.count(RunStatus.SKIP),
+        "failures": grades.count(RunStatus.FAIL),
+        "errors": grades.count(RunStatus.ERROR),
     }
     counted = "".join(f' {name}="{count}"' for name, count in counts.items())
     yield f'  <testsuite name="{_text(group)}"{counted}>'
@@ -49,14 +49,14 @@ def _case(case: Case) -> Iterator[str]:
 
 def _inside(case: Case) -> Iterator[str]:
     match case.grade:
-        case Grade.SKIP:
+        case RunStatus.SKIP:
             yield f'      <skipped message="{_text(case.said)}"></skipped>'
-        case Grade.FAIL | Grade.ERROR:
-            word = "failure" if case.grade is Grade.FAIL else "error"
+        case RunStatus.FAIL | RunStatus.ERROR:
+            word = "failure" if case.grade is RunStatus.FAIL else "error"
             yield f'      <{word} message="{_text(case.said)}">\n{_told(case)}</{word}>'
-        case Grade.PASS if case.story.blocks:
+        case RunStatus.PASS if case.story.blocks:
             yield f"      <system-out>\n{_told(case)}</system-out>"
-        case Grade.PASS:
+        case RunStatus.PASS:
             return
 
 

@@ -3,17 +3,17 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from kplan.model.graph import Graph, Sort
+from kplan.model.graph import Graph, NodeType
 from kplan.report.documents.graph import Cluster, clusters
 
-_SHAPES: Mapping[Sort, tuple[str, str]] = {
-    Sort.VARIABLE: ("[/", "/]"),
-    Sort.LOCAL: ("([", "])"),
-    Sort.RESOURCE: ("[", "]"),
-    Sort.OUTPUT: ("[\\", "\\]"),
-    Sort.CHECK: ("{{", "}}"),
-    Sort.MODULE: ("[[", "]]"),
-    Sort.PROVIDER: ("{", "}"),
+_SHAPES: Mapping[NodeType, tuple[str, str]] = {
+    NodeType.VARIABLE: ("[/", "/]"),
+    NodeType.LOCAL: ("([", "])"),
+    NodeType.RESOURCE: ("[", "]"),
+    NodeType.OUTPUT: ("[\\", "\\]"),
+    NodeType.CHECK: ("{{", "}}"),
+    NodeType.MODULE: ("[[", "]]"),
+    NodeType.PROVIDER: ("{", "}"),
 }
 
 
@@ -26,7 +26,7 @@ def mermaid(graph: Graph) -> str:
         *_inside(whole, names, "  "),
         *(f"  {names[start]} --> {names[end]}" for start, end in graph.edges),
     ]
-    red = [str(at) for at, each in enumerate(graph.edges) if each in graph.circular]
+    red = [str(at) for at, each in enumerate(graph.edges) if each in graph.cycle_edges]
     if red:
         lines.append(f"  linkStyle {','.join(red)} stroke:red")
     return "\n".join(lines) + "\n"
@@ -45,7 +45,7 @@ def _frames(cluster: Cluster) -> Iterator[str]:
 def _inside(cluster: Cluster, names: Mapping[str, str], indent: str) -> Iterator[str]:
     """Write the nodes of a module, and the modules in it."""
     for each in cluster.nodes:
-        opening, closing = _SHAPES[each.sort]
+        opening, closing = _SHAPES[each.type]
         yield f"{indent}{names[each.address]}{opening}{_quoted(each.label)}{closing}"
     for inner in cluster.inner:
         yield f"{indent}subgraph {names[_frame(inner)]}[{_quoted(inner.name)}]"

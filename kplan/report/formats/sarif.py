@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 from urllib.parse import quote
 
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import SourceRange
 from kplan.model.version import VERSION
 from kplan.report.case import Case, Finding, Level
 from kplan.report.data import Data

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from kplan.model.testing import Grade
+from kplan.model.test_result import RunStatus
 from kplan.report.case import Case
 from kplan.report.data import Data
 from kplan.report.document import Document, Totals
@@ -20,7 +20,7 @@ def _lines(document: Document, cases: Iterable[Case]) -> Iterator[str]:
     for block in document.blocks:
         if isinstance(block, Totals):
             yield from (_escaped(said(each)) for each in block.lines)
-    bad = [each for each in cases if each.grade in {Grade.FAIL, Grade.ERROR}]
+    bad = [each for each in cases if each.grade in {RunStatus.FAIL, RunStatus.ERROR}]
     for each in bad[:MOST]:
         yield f"\u2022 `{_escaped(each.name).replace('`', chr(39))}`: {_escaped(each.said)}"
     if (more := len(bad) - MOST) > 0:

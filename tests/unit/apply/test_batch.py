@@ -9,24 +9,24 @@ import pytest
 
 from kplan.apply.limits import Limits
 from kplan.cluster.errors import ERRORS, Handling, KafkaError
-from kplan.cluster.memory import MemoryCluster
-from kplan.model.outcome import Outcome, Status
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.report import views
 from kplan.report.documents.stream import item_data
 from kplan.report.look import PLAIN
-from tests.applying import Bench
+from tests.apply_harness import ApplyHarness
 from tests.values import resource, state, topic
 
 FOR_EVER = {
-    Handling.RETRY: (Status.FAILED, 3),
-    Handling.THROTTLED: (Status.FAILED, None),  # as many as the time allows
-    Handling.SPLIT: (Status.FAILED, 2),
-    Handling.IN_DOUBT: (Status.UNKNOWN, 2),
-    Handling.CONVERGED: (Status.APPLIED, 1),
-    Handling.COMPARE: (Status.FAILED, 2),
-    Handling.DENIED: (Status.FAILED, 1),
-    Handling.REJECTED: (Status.FAILED, 1),
-    Handling.STALE: (Status.FAILED, 1),
+    Handling.RETRY: (OutcomeStatus.FAILED, 3),
+    Handling.THROTTLED: (OutcomeStatus.FAILED, None),  # as many as the time allows
+    Handling.SPLIT: (OutcomeStatus.FAILED, 2),
+    Handling.IN_DOUBT: (OutcomeStatus.UNKNOWN, 2),
+    Handling.CONVERGED: (OutcomeStatus.APPLIED, 1),
+    Handling.COMPARE: (OutcomeStatus.FAILED, 2),
+    Handling.DENIED: (OutcomeStatus.FAILED, 1),
+    Handling.REJECTED: (OutcomeStatus.FAILED, 1),
+    Handling.STALE: (OutcomeStatus.FAILED, 1),
 }
 """What becomes of an item that is always refused so, and after how many sends."""
 
@@ -39,7 +39,7 @@ EVERY = pytest.mark.parametrize("row", ERRORS.values(), ids=ERRORS)
 
 def applied(row: KafkaError, times: int | None) -> tuple[Outcome, Outcome]:
     """Create two topics, the first of which is refused; give both outcomes."""
-    on = Bench(MemoryCluster(), state(), pace=Limits(max_attempts=3))
+    on = ApplyHarness(MemoryCluster(), state(), pace=Limits(max_attempts=3))
     on.cluster.refuse(row.name, on="a", call="create_topics", times=times)
     declared = [resource(f"kafka_topic.{name}", topic(name), line=7) for name in "ab"]
     outcomes = on.apply(on.plan(declared))
@@ -55,8 +55,8 @@ def test_an_item_that_is_always_refused_gets_the_outcome_of_its_row_and_stops_no
     status, attempts = FOR_EVER[row.handling]
     wanted = 1 if row.name == TRUE_OF_A_NEW_TOPIC else attempts or found.attempts
     assert (found.status, found.attempts) == (status, wanted)
-    assert neighbour.status is Status.APPLIED
-    if status is not Status.APPLIED:
+    assert neighbour.status is OutcomeStatus.APPLIED
+    if status is not OutcomeStatus.APPLIED:
         assert found.refusal is not None
         assert (found.refusal.error, found.refusal.code) == (row.name, row.code)
 
@@ -65,7 +65,7 @@ def test_an_item_that_is_always_refused_gets_the_outcome_of_its_row_and_stops_no
 def test_an_item_that_is_refused_once_is_sent_again_where_that_helps(row: KafkaError) -> None:
     found, _ = applied(row, 1)
     helps = row.handling in ENDS_WELL and row.name != TRUE_OF_A_NEW_TOPIC
-    assert (found.status is Status.APPLIED) is helps
+    assert (found.status is OutcomeStatus.APPLIED) is helps
 
 
 @EVERY
@@ -74,7 +74,7 @@ def test_text_and_json_carry_name_message_place_whether_it_passes_attempts_and_t
 ) -> None:
     """K4-05, K4-25; issue 4, item 3."""
     found, _ = applied(row, None)
-    if found.status is Status.APPLIED:
+    if found.status is OutcomeStatus.APPLIED:
         return
     text = views.apply_text([found], PLAIN)
     data: Any = item_data(found)

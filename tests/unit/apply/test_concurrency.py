@@ -20,21 +20,21 @@ from kplan.apply.apply import (
 )
 from kplan.apply.limits import ApplyContext, Limits
 from kplan.cluster.errors import refusal
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import AclBinding, NewTopic, Verdict
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import AclBinding, ItemResult, NewTopic
 from kplan.kinds import KINDS
 from kplan.model.errors import StateError
-from kplan.model.outcome import Status
+from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Batch, Change
 from kplan.model.resource import Resource
 from kplan.state.journal import read_journal
 from kplan.state.journal_writer import recording
-from tests.applying import Bench, FakeClock, Memory
+from tests.apply_harness import ApplyHarness, FakeClock, RecordingWatcher
 from tests.values import acl, resource, state, topic
 
 
-def bench(in_flight: int, **given: object) -> Bench:
-    return Bench(MemoryCluster(), state(), pace=Limits(in_flight=in_flight), **given)  # type: ignore[arg-type] # checked by the class
+def bench(in_flight: int, **given: object) -> ApplyHarness:
+    return ApplyHarness(MemoryCluster(), state(), pace=Limits(in_flight=in_flight), **given)  # type: ignore[arg-type] # checked by the class
 
 
 def topics(count: int, **given: object) -> list[Resource]:
@@ -49,7 +49,7 @@ def acls(count: int, **given: str) -> list[Resource]:
     ]
 
 
-Creation = Callable[[Sequence[NewTopic]], dict[str, Verdict]]
+Creation = Callable[[Sequence[NewTopic]], dict[str, ItemResult]]
 
 
 class Crowd:
@@ -62,7 +62,7 @@ class Crowd:
         self._met = threading.Barrier(together)
 
     def __call__(self, create: Creation) -> Creation:
-        def crowded(specs: Sequence[NewTopic]) -> dict[str, Verdict]:
+        def crowded(specs: Sequence[NewTopic]) -> dict[str, ItemResult]:
             with self._lock:
                 self._inside += 1
                 self.most = max(self.most, self._inside)
@@ -82,7 +82,7 @@ def test_requests_of_one_step_are_under_way_as_many_at_a_time_as_asked(in_flight
     on.cluster.create_topics = crowd(on.cluster.create_topics)  # type: ignore[method-assign, arg-type, assignment]
     outcomes = on.apply(plan)
     assert (len(plan.batches), crowd.most) == (8, in_flight)
-    assert {each.status for each in outcomes.values()} == {Status.APPLIED}
+    assert {each.status for each in outcomes.values()} == {OutcomeStatus.APPLIED}
     assert len(on.state.owned) == 8
 
 
@@ -90,10 +90,10 @@ def test_a_step_begins_when_the_one_before_it_is_settled() -> None:
     """K4-45: no add overtakes a delete, and no topic an ACL."""
     on = bench(4)
     on.apply(on.plan(acls(6)))
-    on.memory.sent.clear()
+    on.watcher.sent.clear()
     declared = [*acls(6, acl_operation="Write")[:2], *topics(6)]
     on.apply(on.plan(declared, max_records=18))
-    order = [step for step, _ in on.memory.sent]
+    order = [step for step, _ in on.watcher.sent]
     pure = order[:4]
     assert pure == ["delete_acls"] * 4
     assert sorted(order[4:8]) == ["create_acls"] * 2 + ["delete_acls"] * 2
@@ -118,39 +118,41 @@ def test_each_replaced_acl_is_deleted_just_before_the_add_of_its_own_chunk() -> 
     assert lanes == [("delete_acls", "create_acls")] * 6
 
 
-def waves_of(on: Bench) -> Iterator[tuple[tuple[Batch, ...], ...]]:
+def waves_of(on: ApplyHarness) -> Iterator[tuple[tuple[Batch, ...], ...]]:
     return concurrent_chains(on.plan(acls(12), max_records=36).batches)
 
 
 def test_a_stop_between_delete_and_add_does_not_leave_an_acl_missing() -> None:
     on = bench(1)
     on.apply(on.plan(acls(4)))
-    on.memory.sent.clear()
-    on.stops_after = 1
+    on.watcher.sent.clear()
+    on.stop_after = 1
     outcomes = on.apply(on.plan(acls(4, acl_operation="Write"), max_records=36))
-    assert on.memory.sent == [("delete_acls", 2), ("create_acls", 2)]
+    assert on.watcher.sent == [("delete_acls", 2), ("create_acls", 2)]
     statuses = [each.status for each in outcomes.values()]
-    assert statuses == [Status.APPLIED] * 2 + [Status.SKIPPED] * 2
+    assert statuses == [OutcomeStatus.APPLIED] * 2 + [OutcomeStatus.SKIPPED] * 2
     assert sorted(each.operation for each in on.cluster.acls()) == ["READ"] * 2 + ["WRITE"] * 2
 
 
 def test_what_was_stopped_half_way_is_said_to_be_and_is_not_failed() -> None:
     on = bench(1)
     on.apply(on.plan(topics(2)))
-    on.memory.sent.clear()
-    on.stops_after = 1
+    on.watcher.sent.clear()
+    on.stop_after = 1
     grown = topics(1, partitions=6, config={"retention.ms": "5"})
     outcomes = on.apply(on.plan([*grown, *topics(2, config={"retention.ms": "5"})[1:]]))
-    assert on.memory.sent == [("alter_topic_configs", 2)]
-    assert (outcomes["t00"].status, outcomes["t00"].note) == (Status.SKIPPED, "done in part")
-    assert outcomes["t01"].status is Status.APPLIED
+    assert on.watcher.sent == [("alter_topic_configs", 2)]
+    assert (outcomes["t00"].status, outcomes["t00"].note) == (OutcomeStatus.SKIPPED, "done in part")
+    assert outcomes["t01"].status is OutcomeStatus.APPLIED
 
 
 def test_what_was_put_off_when_the_apply_was_stopped_says_why() -> None:
-    on = bench(1, stops_after=1)
+    on = bench(1, stop_after=1)
     on.cluster.throttle(60_000, allowed=1)
     outcomes = on.apply(on.plan(topics(3)))
-    assert [each.status for each in outcomes.values()] == [Status.APPLIED] + [Status.SKIPPED] * 2
+    assert [each.status for each in outcomes.values()] == [OutcomeStatus.APPLIED] + [
+        OutcomeStatus.SKIPPED
+    ] * 2
     assert {str(each.refusal)[:25] for each in outcomes.values() if each.refusal} == {
         "THROTTLING_QUOTA_EXCEEDED"
     }
@@ -161,7 +163,7 @@ def test_an_intent_that_cannot_be_written_ends_the_apply_and_nothing_more_is_sen
     on = bench(2)
     plan = on.plan(topics(8), max_records=4)
 
-    class Full(Memory):
+    class Full(RecordingWatcher):
         def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
             if len(self.sent) == 3:
                 raise StateError("No space left.")
@@ -197,7 +199,7 @@ def test_items_of_several_requests_meet_their_own_fates() -> None:
     on.cluster.time_out(on="t05", call="create_topics", carried_out=False)
     on.cluster.refuse("NOT_CONTROLLER", on="t07", call="create_topics", times=2)
     outcomes = on.apply(plan)
-    failed = [name for name, each in outcomes.items() if each.status is not Status.APPLIED]
+    failed = [name for name, each in outcomes.items() if each.status is not OutcomeStatus.APPLIED]
     assert failed == ["t03"]
     assert outcomes["t07"].attempts == 3
     assert outcomes["t07"].refusal is None
@@ -237,7 +239,7 @@ def listening() -> Iterator[None]:
 
 
 def test_a_second_signal_waits_for_nobody_and_nothing_is_sent_after_it() -> None:
-    memory, goes_on, is_over = Memory(), threading.Event(), threading.Event()
+    memory, goes_on, is_over = RecordingWatcher(), threading.Event(), threading.Event()
     batch = Batch("kafka_topic", bench(1).plan(topics(1)).batches[0].step, ())
 
     def work(turns: SerializedWatcher) -> None:

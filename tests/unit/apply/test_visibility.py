@@ -9,14 +9,14 @@ import pytest
 
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Limits
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import ClusterDescription, TopicDescription
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import ClusterDescription, TopicDescription
 from kplan.kinds import KINDS
 from kplan.model.errors import StateError
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Plan
 from kplan.model.refusal import Refusal
-from tests.applying import Bench, Memory
+from tests.apply_harness import ApplyHarness, RecordingWatcher
 from tests.values import resource, state, topic
 
 
@@ -65,11 +65,12 @@ def hanging() -> Iterator[Hanging]:
 
 
 def planned(cluster: MemoryCluster) -> Plan:
-    return Bench(cluster, state()).plan([resource("kafka_topic.a", topic("a"))])
+    return ApplyHarness(cluster, state()).plan([resource("kafka_topic.a", topic("a"))])
 
 
 def applied(cluster: MemoryCluster, plan: Plan, visible_s: float = 0.3, **given: object) -> Outcome:
-    means = ApplyContext(cluster, KINDS, Wall(), Memory(), Limits(visible_s=visible_s), **given)  # type: ignore[arg-type] # is_stopped
+    limits = Limits(visible_s=visible_s)
+    means = ApplyContext(cluster, KINDS, Wall(), RecordingWatcher(), limits, **given)  # type: ignore[arg-type] # is_stopped
     (outcome,) = apply_plan(plan, means)
     return outcome
 
@@ -83,7 +84,7 @@ def test_a_request_that_hangs_does_not_hold_the_wait(*, describes: bool) -> None
         begun = time.monotonic()
         outcome = applied(cluster, plan)
         assert time.monotonic() - begun < 5
-    assert (outcome.status, outcome.is_verified) == (Status.APPLIED, False)
+    assert (outcome.status, outcome.is_verified) == (OutcomeStatus.APPLIED, False)
 
 
 def test_whoever_asks_to_stop_is_heard_while_a_request_hangs() -> None:

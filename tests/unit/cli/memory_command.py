@@ -8,8 +8,8 @@ import pytest
 
 from kplan.cli import wiring
 from kplan.cli.run import run
-from kplan.cluster.memory import MemoryCluster
-from tests.sites import MAIN
+from kplan.cluster.memory.cluster import MemoryCluster
+from tests.project_harness import MAIN_TF
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ def memory_command(
     patch.chdir(folder)
     patch.setattr(wiring, "_connect", lambda *_: cluster)
     found = MemoryCommand(folder, cluster, capture)
-    found.write(MAIN)
+    found.write(MAIN_TF)
     return found
 
 

@@ -10,8 +10,8 @@ from kplan.cluster.errors import refusal
 from kplan.model import errors
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.outcome import Outcome, Status
-from kplan.model.plan import Action, BasedOn, Change, Plan
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Action, Change, Plan, PlanBasis
 from kplan.model.resource import Identity
 
 CHANGE = Change(
@@ -20,20 +20,20 @@ CHANGE = Change(
 
 
 def plan(*changes: Change, diagnostics: tuple[Diagnostic, ...] = ()) -> Plan:
-    return Plan(BasedOn("", "", 0, ""), changes, (), diagnostics=diagnostics)
+    return Plan(PlanBasis("", "", 0, ""), changes, (), diagnostics=diagnostics)
 
 
 @pytest.mark.parametrize(
     ("error", "detailed"),
     [
         (errors.KplanError(), ExitCode.ERROR),
-        (errors.PolicyDenied(), ExitCode.REFUSED),
-        (errors.StateLocked(), ExitCode.STALE),
-        (errors.StalePlan(), ExitCode.STALE),
-        (errors.WrongCluster(), ExitCode.STALE),
-        (errors.Unreachable(), ExitCode.UNREACHABLE),
+        (errors.PolicyDeniedError(), ExitCode.REFUSED),
+        (errors.StateLockedError(), ExitCode.STALE),
+        (errors.StalePlanError(), ExitCode.STALE),
+        (errors.WrongClusterError(), ExitCode.STALE),
+        (errors.UnreachableError(), ExitCode.UNREACHABLE),
         (errors.AuthError(), ExitCode.UNREACHABLE),
-        (errors.StateCorrupt(), ExitCode.ERROR),
+        (errors.StateCorruptError(), ExitCode.ERROR),
     ],
 )
 def test_the_reason_of_a_failure_is_told_only_on_request(
@@ -60,15 +60,15 @@ def test_a_plan_with_errors_is_an_error_whatever_it_would_change() -> None:
     ("met", "code"),
     [
         ([], ExitCode.DONE),
-        ([Status.APPLIED], ExitCode.DONE),
-        ([Status.APPLIED, Status.FAILED], ExitCode.PARTIAL),
-        ([Status.APPLIED, Status.SKIPPED], ExitCode.PARTIAL),
-        ([Status.FAILED], ExitCode.ERROR),
-        ([Status.SKIPPED], ExitCode.ERROR),
-        ([Status.APPLIED, Status.FAILED, Status.UNKNOWN], ExitCode.UNKNOWN),
+        ([OutcomeStatus.APPLIED], ExitCode.DONE),
+        ([OutcomeStatus.APPLIED, OutcomeStatus.FAILED], ExitCode.PARTIAL),
+        ([OutcomeStatus.APPLIED, OutcomeStatus.SKIPPED], ExitCode.PARTIAL),
+        ([OutcomeStatus.FAILED], ExitCode.ERROR),
+        ([OutcomeStatus.SKIPPED], ExitCode.ERROR),
+        ([OutcomeStatus.APPLIED, OutcomeStatus.FAILED, OutcomeStatus.UNKNOWN], ExitCode.UNKNOWN),
     ],
 )
-def test_the_worst_outcome_decides(met: list[Status], code: ExitCode) -> None:
+def test_the_worst_outcome_decides(met: list[OutcomeStatus], code: ExitCode) -> None:
     outcomes = [Outcome(CHANGE, status) for status in met]
     short = ExitCode.DONE if code == 0 else ExitCode.ERROR
     assert exit_code.outcomes_exit(plan(), outcomes, detailed=True) is code
@@ -91,17 +91,17 @@ def test_where_nothing_was_done_for_one_reason_the_reason_is_told(
     codes: tuple[int, ...], code: ExitCode
 ) -> None:
     """Requirements, section 6: a policy is 3, a topic that was created again is 6."""
-    refused = [Outcome(CHANGE, Status.FAILED, refusal(each)) for each in codes]
+    refused = [Outcome(CHANGE, OutcomeStatus.FAILED, refusal(each)) for each in codes]
     assert exit_code.outcomes_exit(plan(), refused, detailed=True) is code
     assert exit_code.outcomes_exit(plan(), refused, detailed=False) is ExitCode.ERROR
-    done = Outcome(CHANGE, Status.APPLIED)
+    done = Outcome(CHANGE, OutcomeStatus.APPLIED)
     assert exit_code.outcomes_exit(plan(), [done, *refused], detailed=True) is ExitCode.PARTIAL
 
 
 def test_what_was_waited_for_in_vain_is_no_success() -> None:
     """K4-49, S17: exit 0 means that every broker serves the new state."""
-    seen = Outcome(CHANGE, Status.APPLIED, is_verified=True)
-    late = Outcome(CHANGE, Status.APPLIED)
+    seen = Outcome(CHANGE, OutcomeStatus.APPLIED, is_verified=True)
+    late = Outcome(CHANGE, OutcomeStatus.APPLIED)
     assert exit_code.outcomes_exit(plan(), [seen], detailed=True, waited=True) is ExitCode.DONE
     assert (
         exit_code.outcomes_exit(plan(), [seen, late], detailed=True, waited=True)
@@ -118,7 +118,7 @@ def test_what_was_waited_for_in_vain_is_no_success() -> None:
 def test_what_could_not_be_read_is_never_a_success() -> None:
     """K4-41, K4-51: nothing was planned from it, so nothing was done for it."""
     blind = replace(plan(CHANGE), unread={"kafka_acl": "no authorizer"})
-    done = [Outcome(CHANGE, Status.APPLIED)]
+    done = [Outcome(CHANGE, OutcomeStatus.APPLIED)]
     assert exit_code.plan_exit(blind, detailed=True) is ExitCode.ERROR
     assert exit_code.outcomes_exit(blind, done, detailed=True) is ExitCode.PARTIAL
     assert exit_code.outcomes_exit(blind, (), detailed=True) is ExitCode.ERROR

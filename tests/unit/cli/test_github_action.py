@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.run import command_line
-from tests.forge import REPOSITORY, TOKEN, Forge, serving
+from tests.github_server import REPOSITORY, TOKEN, GitHubServer, serve_github
 
 RUN = Path(__file__).parents[3] / ".github" / "actions" / "kplan" / "run.py"
 KPLAN = """#!{python}
@@ -35,8 +35,8 @@ sys.exit(int(os.environ["KPLAN_CODE"]))
 
 
 @pytest.fixture
-def forge() -> Iterator[Forge]:
-    with serving() as found:
+def forge() -> Iterator[GitHubServer]:
+    with serve_github() as found:
         yield found
 
 
@@ -90,7 +90,7 @@ PULL = {"pull_request": {"number": 7}}
 
 
 @pytest.fixture
-def step(tmp_path: Path, forge: Forge) -> Step:
+def step(tmp_path: Path, forge: GitHubServer) -> Step:
     return Step(tmp_path, forge.url)
 
 
@@ -110,7 +110,7 @@ def test_the_command_lines_are_those_of_kplan(command: str, step: Step) -> None:
         assert "--var=a=b c" in line.args, shlex.join(step.argv)
 
 
-def test_a_plan_is_one_comment_that_is_kept_up_to_date(step: Step, forge: Forge) -> None:
+def test_a_plan_is_one_comment_that_is_kept_up_to_date(step: Step, forge: GitHubServer) -> None:
     somebody = {"id": 90, "body": "<!-- kplan kplan checksum=evil -->", "user": {"login": "eve"}}
     forge.comments.append(somebody)
     assert step("plan", 2, PULL) == 0
@@ -151,7 +151,7 @@ def test_an_apply_takes_the_checksum_that_was_reviewed(step: Step) -> None:
     assert "-expect-checksum=5c2e-91ab" in step.argv
 
 
-def test_what_nobody_reviewed_is_not_applied(step: Step, forge: Forge) -> None:
+def test_what_nobody_reviewed_is_not_applied(step: Step, forge: GitHubServer) -> None:
     (step.folder / "argv.json").unlink(missing_ok=True)
     assert step("apply") == 1
     assert "no comment names a reviewed plan" in step.error
@@ -161,7 +161,7 @@ def test_what_nobody_reviewed_is_not_applied(step: Step, forge: Forge) -> None:
     assert step("apply") == 1
 
 
-def test_drift_is_one_issue_that_closes_when_it_is_gone(step: Step, forge: Forge) -> None:
+def test_drift_is_one_issue_that_closes_when_it_is_gone(step: Step, forge: GitHubServer) -> None:
     assert step("drift", 0) == 0
     assert forge.issues == []
     assert step("drift", 2) == 0
@@ -174,14 +174,16 @@ def test_drift_is_one_issue_that_closes_when_it_is_gone(step: Step, forge: Forge
     assert issue["state"] == "closed"
 
 
-def test_a_comment_that_may_not_be_written_is_told_and_no_failure(step: Step, forge: Forge) -> None:
+def test_a_comment_that_may_not_be_written_is_told_and_no_failure(
+    step: Step, forge: GitHubServer
+) -> None:
     """The token of a fork reads only."""
     forge.is_forbidden = True
     assert step("plan", 2, PULL) == 0
     assert "::warning title=kplan::the comment was not written" in step.error
 
 
-def test_nothing_is_told_where_nothing_is_asked_for(step: Step, forge: Forge) -> None:
+def test_nothing_is_told_where_nothing_is_asked_for(step: Step, forge: GitHubServer) -> None:
     assert step("plan", 2, PULL, COMMENT="false") == 0
     assert step("plan", 2) == 0
     assert forge.requests == []

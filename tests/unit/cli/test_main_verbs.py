@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import ConfigAlteration, NewTopic
+from kplan.cluster.request import ConfigAlteration, NewTopic
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 Capture = pytest.CaptureFixture[str]

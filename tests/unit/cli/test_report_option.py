@@ -11,10 +11,10 @@ import pytest
 
 from kplan.cli import report_writer
 from kplan.cli.run import run
-from kplan.cluster.specs import ConfigAlteration
+from kplan.cluster.request import ConfigAlteration
 from kplan.report.format import Format
 from kplan.report.formats.markdown import LIMITS
-from tests.sites import MAIN
+from tests.project_harness import MAIN_TF
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 Capture = pytest.CaptureFixture[str]
@@ -218,7 +218,7 @@ def test_on_github_lines_are_annotated_and_the_job_has_a_summary(desk: MemoryCom
 
 def test_a_dangerous_change_is_a_warning_on_github_and_azure(desk: MemoryCommand) -> None:
     desk.run("apply", "-auto-approve")
-    desk.write(MAIN.replace("{ orders = 3, payments = 6 }", "{ orders = 3 }"))
+    desk.write(MAIN_TF.replace("{ orders = 3, payments = 6 }", "{ orders = 3 }"))
     out, err = in_ci(desk, GITHUB, "plan", "-max-deletes=9")
     assert "::warning title=KP2101 Dangerous change::" in err
     assert "Plan: 0 to add, 0 to change, 1 to destroy." in out

@@ -15,7 +15,7 @@ from kplan.cli.run import command_line, run
 from kplan.cli.session import Session
 from kplan.cli.signals import SignalInterrupt
 from kplan.cli.verb import Verb
-from kplan.model.errors import PolicyDenied
+from kplan.model.errors import PolicyDeniedError
 from kplan.model.version import VERSION
 
 Capture = pytest.CaptureFixture[str]
@@ -99,7 +99,7 @@ def test_help_that_was_asked_for_is_a_success(typed: list[str], capsys: Capture)
 def test_a_failure_tells_its_reason_in_the_exit_code_only_on_request(
     fails: list[BaseException], capsys: Capture
 ) -> None:
-    fails += [PolicyDenied("Too many deletes.", hint="Ask."), PolicyDenied()]
+    fails += [PolicyDeniedError("Too many deletes.", hint="Ask."), PolicyDeniedError()]
     assert run(["plan"], {}) == ExitCode.ERROR
     assert "Error: The plan was refused [KP940]" in capsys.readouterr().err
     assert run(["plan"], {"KPLAN_CLI_ARGS": "-detailed-exitcode"}) == ExitCode.REFUSED

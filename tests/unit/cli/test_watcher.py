@@ -8,7 +8,7 @@ from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
 from kplan.cli.watcher import MAX_CHANGE_LINES, ApplyWatcher, SandboxWatcher, StreamWatcher
 from kplan.model.address import Address
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
@@ -57,7 +57,7 @@ def test_every_change_of_a_small_batch_has_a_line() -> None:
     watcher, sent = ApplyWatcher(told, Signals(), PLAIN), batch(2)
     watcher.on_send(sent, sent.changes)
     for each in sent.changes:
-        watcher.on_outcomes([Outcome(each, Status.APPLIED)])
+        watcher.on_outcomes([Outcome(each, OutcomeStatus.APPLIED)])
     assert [line.partition(":")[0] for line in told.lines] == [
         'kafka_topic.events["t0"]',
         'kafka_topic.events["t1"]',
@@ -70,8 +70,10 @@ def test_a_large_batch_has_one_line_and_one_for_each_failure() -> None:
     watcher, sent = ApplyWatcher(told, Signals(), PLAIN), batch(MAX_CHANGE_LINES + 1)
     watcher.on_send(sent, sent.changes)
     for each in sent.changes[1:]:
-        watcher.on_outcomes([Outcome(each, Status.APPLIED)])
-    watcher.on_outcomes([Outcome(sent.changes[0], Status.FAILED, Refusal("INVALID_CONFIG", 40))])
+        watcher.on_outcomes([Outcome(each, OutcomeStatus.APPLIED)])
+    watcher.on_outcomes(
+        [Outcome(sent.changes[0], OutcomeStatus.FAILED, Refusal("INVALID_CONFIG", 40))]
+    )
     assert told.lines == [
         "Sending 201 changes: kafka_topic create_topics",
         told.lines[-1],
@@ -87,7 +89,7 @@ def test_the_last_and_smaller_request_of_many_is_told_as_the_others_are() -> Non
     for sent in (batch(MAX_CHANGE_LINES + 1), batch(3)):
         watcher.on_send(sent, sent.changes)
         for each in sent.changes:
-            watcher.on_outcomes([Outcome(each, Status.APPLIED)])
+            watcher.on_outcomes([Outcome(each, OutcomeStatus.APPLIED)])
     assert told.lines == [
         "Sending 201 changes: kafka_topic create_topics",
         "Sending 3 changes: kafka_topic create_topics",
@@ -96,7 +98,7 @@ def test_the_last_and_smaller_request_of_many_is_told_as_the_others_are() -> Non
 
 def test_what_was_not_attempted_is_left_to_the_final_table() -> None:
     told = Told()
-    ApplyWatcher(told, Signals(), PLAIN).on_outcomes([Outcome(change("a"), Status.SKIPPED)])
+    ApplyWatcher(told, Signals(), PLAIN).on_outcomes([Outcome(change("a"), OutcomeStatus.SKIPPED)])
     assert (told.lines, told.done) == ([], 0)
 
 
@@ -113,7 +115,7 @@ def test_a_stream_holds_the_start_and_the_end_of_every_change() -> None:
     told, sent = Told(), batch(1)
     watcher = StreamWatcher(told, Signals(), Terminal({}, stdout=out))
     watcher.on_send(sent, sent.changes)
-    watcher.on_outcomes([Outcome(sent.changes[0], Status.APPLIED)])
+    watcher.on_outcomes([Outcome(sent.changes[0], OutcomeStatus.APPLIED)])
     types = [json.loads(line)["type"] for line in out.getvalue().splitlines()]
     assert types == ["apply_start", "apply_complete", "apply_item"]
     assert (told.lines, told.done) == ([], 1)

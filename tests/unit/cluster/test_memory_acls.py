@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import AclBinding
-from kplan.model.errors import Unread
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import AclBinding
+from kplan.model.errors import UnreadableError
 
 READ = AclBinding("TOPIC", "orders", "LITERAL", "User:a", "*", "READ", "ALLOW")
 CLUSTER = AclBinding("CLUSTER", "kafka-cluster", "LITERAL", "User:a", "*", "ALTER", "ALLOW")
@@ -105,8 +105,8 @@ def test_deleting_more_than_ten_thousand_acls_fails_the_request() -> None:
 def test_without_authorizer_there_are_no_acls_to_speak_of() -> None:
     """K4-51."""
     cluster = MemoryCluster()
-    cluster.without_authorizer()
-    with pytest.raises(Unread, match="SECURITY_DISABLED"):
+    cluster.disable_authorizer()
+    with pytest.raises(UnreadableError, match="SECURITY_DISABLED"):
         cluster.acls()
     for write in (cluster.create_acls, cluster.delete_acls):
         refused = write([READ])[READ]
@@ -117,12 +117,12 @@ def test_without_authorizer_there_are_no_acls_to_speak_of() -> None:
 def test_without_rights_on_the_cluster_acls_are_neither_read_nor_written() -> None:
     """K4-41, K4-48."""
     cluster = MemoryCluster()
-    cluster.deny("DESCRIBE", "CLUSTER")
-    cluster.deny("ALTER", "CLUSTER")
-    with pytest.raises(Unread, match="CLUSTER_AUTHORIZATION_FAILED"):
+    cluster.deny_operation("DESCRIBE", "CLUSTER")
+    cluster.deny_operation("ALTER", "CLUSTER")
+    with pytest.raises(UnreadableError, match="CLUSTER_AUTHORIZATION_FAILED"):
         cluster.acls()
     for write in (cluster.create_acls, cluster.delete_acls):
         refused = write([READ])[READ]
         assert refused is not None
         assert (refused.error, refused.code) == ("CLUSTER_AUTHORIZATION_FAILED", 31)
-    assert cluster.another_admin().acls() == frozenset()
+    assert cluster.connect_as().acls() == frozenset()

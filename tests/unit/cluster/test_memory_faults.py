@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from kplan.cluster.faults import Call
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import (
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.memory.faults import Call
+from kplan.cluster.request import (
     AclBinding,
     ConfigAlteration,
     NewPartitions,
@@ -17,8 +17,8 @@ from kplan.cluster.specs import (
     TopicPreview,
     TopicRef,
 )
-from kplan.model.errors import Unreachable, Unread
-from kplan.model.refusal import Origin, Refusal
+from kplan.model.errors import UnreachableError, UnreadableError
+from kplan.model.refusal import Refusal, RefusalOrigin
 
 READ = AclBinding("TOPIC", "orders", "LITERAL", "User:a", "*", "READ", "ALLOW")
 
@@ -55,8 +55,8 @@ def test_a_fault_strikes_as_many_requests_as_asked() -> None:
 def test_healing_ends_every_fault() -> None:
     cluster = MemoryCluster()
     cluster.refuse("NOT_CONTROLLER")
-    cluster.before("create_topics", lambda: pytest.fail("was healed"))
-    cluster.heal()
+    cluster.run_before("create_topics", lambda: pytest.fail("was healed"))
+    cluster.clear_faults()
     assert cluster.create_topics([NewTopic("a")]) == {"a": None}
 
 
@@ -68,12 +68,12 @@ def test_a_refused_read_is_told_item_by_item_or_as_unread() -> None:
         "b": "ok",
     }
     cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="acls", times=1)
-    with pytest.raises(Unread, match="CLUSTER_AUTHORIZATION_FAILED"):
+    with pytest.raises(UnreadableError, match="CLUSTER_AUTHORIZATION_FAILED"):
         cluster.acls()
     cluster.refuse("LEADER_NOT_AVAILABLE", call="topics", times=1)
     assert set(errors(cluster.topics()).values()) == {"LEADER_NOT_AVAILABLE"}
     cluster.refuse("UNSUPPORTED_VERSION", call="describe", times=1)
-    with pytest.raises(Unread, match="UNSUPPORTED_VERSION"):
+    with pytest.raises(UnreadableError, match="UNSUPPORTED_VERSION"):
         cluster.describe()
 
 
@@ -104,7 +104,7 @@ def test_a_poisoned_item_fails_every_request_that_holds_it_whole() -> None:
     for _ in range(2):
         answers = cluster.create_acls([other, READ])
         assert set(errors(answers).values()) == {"UNKNOWN_SERVER_ERROR"}
-        assert {each.origin for each in answers.values() if each} == {Origin.BROKER}
+        assert {each.origin for each in answers.values() if each} == {RefusalOrigin.BROKER}
     assert cluster.acls() == frozenset()
     assert errors(cluster.create_acls([other])) == {other: "ok"}
 
@@ -112,7 +112,7 @@ def test_a_poisoned_item_fails_every_request_that_holds_it_whole() -> None:
 def test_a_read_that_timed_out_raises() -> None:
     cluster = holding("a")
     cluster.time_out(call="topics")
-    with pytest.raises(Unreachable):
+    with pytest.raises(UnreachableError):
         cluster.topics()
     assert list(cluster.topics()) == ["a"]
 
@@ -120,10 +120,10 @@ def test_a_read_that_timed_out_raises() -> None:
 def test_an_item_left_out_is_carried_out_and_has_no_answer() -> None:
     """Law 2: silence is not success."""
     cluster = MemoryCluster()
-    cluster.leave_out(on="a")
+    cluster.omit_items(on="a")
     assert cluster.create_topics([NewTopic("a"), NewTopic("b")]) == {"b": None}
     assert list(cluster.topics()) == ["a", "b"]
-    cluster.leave_out(call="topic_configs")
+    cluster.omit_items(call="topic_configs")
     assert cluster.topic_configs(["a"]) == {}
 
 
@@ -148,7 +148,7 @@ def test_a_throttled_request_carries_out_the_first_items_only() -> None:
 def test_a_hidden_topic_is_absent_from_lists_and_refused_by_name() -> None:
     """K4-34, K117-15."""
     cluster = holding("secret", "open")
-    cluster.hide("secret")
+    cluster.hide_topic("secret")
     refused = {"secret": "TOPIC_AUTHORIZATION_FAILED"}
     assert list(cluster.topics()) == ["open"]
     assert errors(cluster.topics(["secret"])) == refused
@@ -158,13 +158,13 @@ def test_a_hidden_topic_is_absent_from_lists_and_refused_by_name() -> None:
     assert errors(cluster.delete_topics([TopicRef("secret")])) == refused
     assert errors(cluster.create_partitions([NewPartitions("secret", 2)])) == refused
     assert errors(cluster.alter_topic_configs([ConfigAlteration("secret")])) == refused
-    assert list(cluster.another_admin().topics()) == ["open", "secret"]
+    assert list(cluster.connect_as().topics()) == ["open", "secret"]
 
 
 def test_a_denied_right_stops_what_needs_it_and_nothing_else() -> None:
     cluster = holding("a", "b")
-    cluster.deny("DELETE", "TOPIC", "a")
-    cluster.deny("DESCRIBE_CONFIGS", "TOPIC")
+    cluster.deny_operation("DELETE", "TOPIC", "a")
+    cluster.deny_operation("DESCRIBE_CONFIGS", "TOPIC")
     assert errors(cluster.delete_topics([TopicRef("a"), TopicRef("b")])) == {
         "a": "TOPIC_AUTHORIZATION_FAILED",
         "b": "ok",
@@ -175,33 +175,33 @@ def test_a_denied_right_stops_what_needs_it_and_nothing_else() -> None:
 def test_a_write_shows_on_a_lagging_broker_after_so_many_reads() -> None:
     """P10, trap 2: acknowledged is not visible."""
     cluster = MemoryCluster()
-    cluster.lag(2, brokers=[2])
+    cluster.delay_reads(2, brokers=[2])
     cluster.create_topics([NewTopic("a")])
     assert isinstance(cluster.topics(["a"], broker=1)["a"], TopicDescription)
     seen = [errors(cluster.topics(["a"], broker=2))["a"] for _ in range(3)]
     assert seen == ["UNKNOWN_TOPIC_OR_PARTITION", "UNKNOWN_TOPIC_OR_PARTITION", "ok"]
     cluster.create_acls([READ])
     assert [len(cluster.acls(broker=2)) for _ in range(3)] == [0, 0, 1]
-    cluster.lag(0)
+    cluster.delay_reads(0)
     cluster.delete_topics([TopicRef("a")])
     assert cluster.topics(broker=2) == {}
 
 
 def test_what_others_write_lags_too_and_the_lag_is_ours_alone() -> None:
     cluster = MemoryCluster(1)
-    other = cluster.another_admin()
-    cluster.lag(1)
+    other = cluster.connect_as()
+    cluster.delay_reads(1)
     other.create_topics([NewTopic("a")])
     assert list(other.topics()) == ["a"]
     assert [len(cluster.topics()) for _ in range(2)] == [0, 1]
-    cluster.lag(0)
+    cluster.delay_reads(0)
     other.delete_topics([TopicRef("a")])
     assert cluster.topics() == {}
 
 
 def test_a_lagging_broker_shows_several_writes_in_their_order() -> None:
     cluster = MemoryCluster(1)
-    cluster.lag(1)
+    cluster.delay_reads(1)
     cluster.create_topics([NewTopic("a")])
     cluster.create_topics([NewTopic("b")])
     assert list(cluster.topics()) == []
@@ -212,12 +212,12 @@ def test_a_lagging_broker_shows_several_writes_in_their_order() -> None:
 
 def test_a_cluster_that_is_down_raises_on_reads_and_leaves_writes_in_doubt() -> None:
     cluster = holding("a")
-    cluster.go_down()
+    cluster.stop_brokers()
     for read in (cluster.describe, cluster.topics, cluster.acls):
-        with pytest.raises(Unreachable):
+        with pytest.raises(UnreachableError):
             read()
     assert errors(cluster.delete_topics([TopicRef("a")])) == {"a": "CLIENT_DISCONNECTED"}
-    cluster.come_back()
+    cluster.start_brokers()
     assert list(cluster.topics()) == ["a"]
 
 
@@ -225,7 +225,7 @@ def test_one_broker_down_leaves_its_partitions_leaderless_and_the_rest_at_work()
     """K4-11, K4-12, K4-30."""
     cluster = holding("other")
     cluster.seed([NewTopic("a", assignment=((1,), (2,), (1,)))])
-    cluster.go_down(1)
+    cluster.stop_brokers(1)
     assert [broker.id for broker in cluster.describe().brokers] == [2, 3]
     found = cluster.topics()["a"]
     assert isinstance(found, TopicDescription)
@@ -233,18 +233,18 @@ def test_one_broker_down_leaves_its_partitions_leaderless_and_the_rest_at_work()
     assert cluster.create_topics([NewTopic("b", 1, 3)]) == {"b": None}
     only_fenced = NewTopic("c", assignment=((1,),))
     assert errors(cluster.create_topics([only_fenced])) == {"c": "INVALID_REPLICA_ASSIGNMENT"}
-    with pytest.raises(Unreachable, match="Broker 1"):
+    with pytest.raises(UnreachableError, match="Broker 1"):
         cluster.topics(broker=1)
-    with pytest.raises(Unreachable, match="Broker 9"):
+    with pytest.raises(UnreachableError, match="Broker 9"):
         cluster.topics(broker=9)
 
 
 def test_the_cluster_can_change_between_two_calls() -> None:
     """A topic deleted between list and describe."""
     cluster = holding("a", "b")
-    other = cluster.another_admin()
-    cluster.before("topic_configs", lambda: other.delete_topics([TopicRef("a")]))
-    cluster.before("acls", lambda: pytest.fail("ACLs are not asked for"))
+    other = cluster.connect_as()
+    cluster.run_before("topic_configs", lambda: other.delete_topics([TopicRef("a")]))
+    cluster.run_before("acls", lambda: pytest.fail("ACLs are not asked for"))
     names = list(cluster.topics())
     assert errors(cluster.topic_configs(names)) == {"a": "UNKNOWN_TOPIC_OR_PARTITION", "b": "ok"}
     assert errors(cluster.topic_configs(["b"])) == {"b": "ok"}

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from kplan.cluster.delegation import DelegationToken, TokenOrder
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.quorum import Voter
-from kplan.model.errors import Unread
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.settings import DelegationToken, TokenRequest
+from kplan.cluster.topology import Voter
+from kplan.model.errors import UnreadableError
 from kplan.model.refusal import Refusal
 
 
@@ -22,7 +22,7 @@ def voter(node: int) -> Voter:
 
 
 def made(cluster: MemoryCluster) -> DelegationToken:
-    found = cluster.create_token(TokenOrder())
+    found = cluster.create_token(TokenRequest())
     assert isinstance(found, DelegationToken)
     return found
 
@@ -43,7 +43,7 @@ def test_voters_come_and_go_by_id_and_directory() -> None:
 def test_a_change_of_voters_can_be_denied() -> None:
     cluster = MemoryCluster()
     cluster.run_controllers((101,), (102,))
-    cluster.deny("ALTER", "CLUSTER")
+    cluster.deny_operation("ALTER", "CLUSTER")
     assert errors({"add": cluster.add_voter(voter(102))}) == {"add": "CLUSTER_AUTHORIZATION_FAILED"}
     assert [each.id for each in cluster.quorum().voters] == [101]
 
@@ -51,15 +51,15 @@ def test_a_change_of_voters_can_be_denied() -> None:
 def test_a_token_is_only_seen_by_whom_it_concerns_where_the_right_is_missing() -> None:
     cluster = MemoryCluster()
     token = made(cluster)
-    other = cluster.another_admin("User:other")
-    other.deny("DESCRIBE", "DELEGATION_TOKEN")
-    other.deny("CREATE_TOKENS", "USER")
+    other = cluster.connect_as("User:other")
+    other.deny_operation("DESCRIBE", "DELEGATION_TOKEN")
+    other.deny_operation("CREATE_TOKENS", "USER")
     assert other.delegation_tokens() == ()
     theirs = made(other)
     assert other.delegation_tokens() == (theirs,)
     assert cluster.delegation_tokens() == (token, theirs)
     refused = {
-        "create": other.create_token(TokenOrder("User:kplan")),
+        "create": other.create_token(TokenRequest("User:kplan")),
         "renew": other.renew_token(token.hmac, -1),
         "gone": other.expire_token(b"none", -1),
     }
@@ -73,17 +73,17 @@ def test_a_token_is_only_seen_by_whom_it_concerns_where_the_right_is_missing() -
 def test_a_token_is_renewed_up_to_the_end_of_its_life() -> None:
     cluster = MemoryCluster()
     token = made(cluster)
-    assert cluster.renew_token(token.hmac, 10**12) == token.last_ms
+    assert cluster.renew_token(token.hmac, 10**12) == token.max_ms
     assert cluster.renew_token(token.hmac, -1) == token.expires_ms
 
 
 def test_faults_strike_requests_for_tokens() -> None:
     cluster = MemoryCluster()
     cluster.refuse("CLUSTER_AUTHORIZATION_FAILED", call="delegation_tokens", times=1)
-    with pytest.raises(Unread, match="CLUSTER_AUTHORIZATION_FAILED"):
+    with pytest.raises(UnreadableError, match="CLUSTER_AUTHORIZATION_FAILED"):
         cluster.delegation_tokens()
     cluster.time_out(call="create_token", times=1)
-    lost = cluster.create_token(TokenOrder())
+    lost = cluster.create_token(TokenRequest())
     assert isinstance(lost, Refusal)
     assert lost.error == "CLIENT_TIMED_OUT"
     (token,) = cluster.delegation_tokens()
@@ -91,7 +91,7 @@ def test_faults_strike_requests_for_tokens() -> None:
     assert isinstance(cluster.expire_token(token.hmac, -1), Refusal)
     assert cluster.delegation_tokens() == (token,)
     assert cluster.expire_token(token.hmac, -1) == token.issued_ms
-    cluster.without_tokens()
-    assert errors({"create": cluster.create_token(TokenOrder())}) == {
+    cluster.disable_tokens()
+    assert errors({"create": cluster.create_token(TokenRequest())}) == {
         "create": "DELEGATION_TOKEN_AUTH_DISABLED"
     }

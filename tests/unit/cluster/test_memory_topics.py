@@ -4,20 +4,20 @@ from collections import Counter
 
 import pytest
 
-from kplan.cluster.contents import BrokerDefaults, registered
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.placement import topic_id
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.memory.store import BrokerDefaults, make_brokers
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import (
+from kplan.cluster.request import (
     ConfigAlteration,
     ConfigSource,
+    ItemResult,
     NewPartitions,
     NewTopic,
     TopicDescription,
     TopicPreview,
     TopicRef,
-    Verdict,
 )
+from kplan.cluster.topic import topic_id
 from kplan.model.refusal import Refusal
 
 
@@ -39,7 +39,7 @@ def config(cluster: Cluster, name: str) -> dict[str, str | None]:
     return {key: each.value for key, each in found.items() if each.source is ConfigSource.TOPIC}
 
 
-def created(spec: NewTopic, *held: NewTopic) -> Verdict:
+def created(spec: NewTopic, *held: NewTopic) -> ItemResult:
     cluster = MemoryCluster()
     cluster.seed(held)
     return cluster.create_topics([spec])[spec.name]
@@ -334,7 +334,7 @@ def test_no_topic_id_reads_as_an_option() -> None:
 
 
 def test_replicas_are_spread_over_racks() -> None:
-    brokers = registered(4, racks=("a", "a", "b", "b"))
+    brokers = make_brokers(4, racks=("a", "a", "b", "b"))
     cluster = MemoryCluster(brokers)
     cluster.seed([NewTopic("orders", 4, 2)])
     racks = {broker.id: broker.rack for broker in cluster.describe().brokers}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from kplan.cluster.specs import ConfigEntry, ConfigSource
-from kplan.cluster.topic_configs import TOPIC_CONFIGS, config_fault, effective
+from kplan.cluster.request import ConfigEntry, ConfigSource
+from kplan.cluster.topic import TOPIC_CONFIGS, config_fault, effective_configs
 from kplan.kinds import topic_rules
 
 
@@ -19,7 +19,7 @@ def test_the_table_is_sorted_and_of_the_size_that_kafka_shows() -> None:
 
 
 def test_every_key_of_kafka_is_known_to_the_check_of_declared_topics() -> None:
-    assert TOPIC_CONFIGS.keys() <= topic_rules.TOPIC_CONFIGS
+    assert TOPIC_CONFIGS.keys() <= topic_rules.KNOWN_TOPIC_CONFIGS
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_only_the_first_fault_is_told() -> None:
 
 
 def test_a_value_comes_from_the_topic_before_the_broker_before_kafka() -> None:
-    found = effective({"retention.ms": "1"}, {"retention.ms": "2", "segment.ms": "3"})
+    found = effective_configs({"retention.ms": "1"}, {"retention.ms": "2", "segment.ms": "3"})
     assert found["retention.ms"] == ConfigEntry("1", ConfigSource.TOPIC)
     assert found["segment.ms"] == ConfigEntry("3", ConfigSource.STATIC_BROKER)
     assert found["flush.ms"] == ConfigEntry("9223372036854775807", ConfigSource.DEFAULT)

@@ -82,7 +82,7 @@ check "c" {
         "provider.kafka.eu -> var.a",
         "var.b -> var.a",
     ]
-    assert found.graph.circular == frozenset()
+    assert found.graph.cycle_edges == frozenset()
 
 
 MODULE = """
@@ -166,7 +166,7 @@ module "m" { source = var.where }
 
 def test_circles_are_found_and_drawn(tmp_path: Path) -> None:
     found = draw(tmp_path, "locals {\n a = local.b\n b = local.a\n c = local.a\n d = local.d\n}\n")
-    assert found.graph.circular == {
+    assert found.graph.cycle_edges == {
         ("local.a", "local.b"),
         ("local.b", "local.a"),
         ("local.d", "local.d"),
@@ -186,7 +186,7 @@ module "b" {
   x      = module.a.p
 }
 """
-    assert draw(tmp_path, text, m=MODULE).graph.circular == frozenset()
+    assert draw(tmp_path, text, m=MODULE).graph.cycle_edges == frozenset()
 
 
 def test_what_is_not_declared_is_told_once(tmp_path: Path) -> None:

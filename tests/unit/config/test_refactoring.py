@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kplan.model.address import Address
-from kplan.model.refactoring import Import
+from kplan.model.resource import ImportBlock
 from tests.unit.config.load_helper import load_files
 
 TOPICS = """
@@ -108,7 +108,9 @@ def test_an_import_reaches_into_a_module_and_keeps_its_place(tmp_path: Path) -> 
     text = 'import {\n  to = module.m.kafka_topic.t["a"]\n  id = "x.a"\n}\n'
     found = load_files(tmp_path, {"main.tf": calls + text, "m/main.tf": CALLED})
     (only,) = found.refactorings.imports
-    assert only == Import(Address("kafka_topic", "t", "a", ("m",)), only.identity, only.declared_at)
+    assert only == ImportBlock(
+        Address("kafka_topic", "t", "a", ("m",)), only.identity, only.declared_at
+    )
     assert (only.declared_at.file, only.declared_at.line) == ("main.tf", 5)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.records import Shelf
+from kplan.cluster.records import StateTopic
 from kplan.config.inputs import Inputs
 from kplan.config.state_block import StateLocation, find_state_location
 from kplan.kinds import KINDS
@@ -45,14 +45,14 @@ def test_a_block_names_topic_key_and_replicas_and_comes_with_the_connection(tmp_
     """
     found = state_location(tmp_path, text)
     assert found.is_known
-    assert found.topic == Shelf("__kplan_platform", "shop-prod", 3)
+    assert found.topic == StateTopic("__kplan_platform", "shop-prod", 3)
     assert [each.arguments for each in found.providers] == [{"bootstrap_servers": ["a:9092"]}]
 
 
 def test_variables_of_the_environment_count(tmp_path: Path) -> None:
     text = 'variable "v" {}\nstate {\n  backend = "kafka"\n  key = var.v\n}\n'
     found = state_location(tmp_path, text, Inputs(environ={"KPLAN_VAR_v": "eu"}))
-    assert found.topic == Shelf(key="eu")
+    assert found.topic == StateTopic(key="eu")
     assert state_location(tmp_path, text) == StateLocation(is_known=False)
 
 
@@ -61,7 +61,7 @@ def test_variables_of_the_environment_count(tmp_path: Path) -> None:
 )
 def test_a_key_that_is_left_out_is_a_warning(tmp_path: Path, block: str) -> None:
     """It stands for itself only as long as no other configuration leaves it out too."""
-    assert state_location(tmp_path, block).topic == Shelf()
+    assert state_location(tmp_path, block).topic == StateTopic()
     (found,) = load_files(tmp_path, {"main.tf": block}).diagnostics
     assert (found.code, found.is_error) == ("KP136", False)
     assert 'key = "..."' in found.hint
@@ -75,7 +75,7 @@ def test_a_block_in_json_counts(tmp_path: Path) -> None:
     found = state_location(
         tmp_path, {"main.tf.json": '{"state": {"backend": "kafka", "key": "a"}}'}
     )
-    assert found.topic == Shelf(key="a")
+    assert found.topic == StateTopic(key="a")
 
 
 @pytest.mark.parametrize(

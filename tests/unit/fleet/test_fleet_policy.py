@@ -3,14 +3,14 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.fleet.policy import FleetPolicies, check_cluster
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.kinds import KINDS
-from kplan.model.errors import Unreachable
+from kplan.model.errors import UnreachableError
 from kplan.model.policy import Policy
 
 POLICIES = """
@@ -74,10 +74,10 @@ def test_policies_judge_what_is_live_as_if_it_came_now(tmp_path: Path) -> None:
 
 def test_what_could_not_be_read_is_told_and_not_let_pass(tmp_path: Path) -> None:
     def refused() -> MemoryCluster:
-        raise Unreachable("nobody answers")
+        raise UnreachableError("nobody answers")
 
     cluster = memory()
-    cluster.without_authorizer()
+    cluster.disable_authorizer()
     blind = check_cluster(
         read_rows(SnapshotSource("eu", {}, lambda: cluster)), FleetPolicies(policies(tmp_path))
     )

@@ -8,27 +8,27 @@ from typing import Any, NoReturn
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.setting_specs import (
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import AclBinding, ConfigAlteration, NewTopic, TopicRef
+from kplan.cluster.settings import (
     ConfigResource,
+    ConfigResourceAlteration,
     ConfigScope,
     QuotaAlteration,
     QuotaEntity,
-    ResourceAlteration,
 )
-from kplan.cluster.specs import AclBinding, ConfigAlteration, NewTopic, TopicRef
 from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs
 from kplan.fleet.plan import plan_cluster
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.fleet.snapshot import Row
-from kplan.model.errors import Unsupported
+from kplan.model.diagnostic import SourceRange
+from kplan.model.errors import UnsupportedError
 from kplan.model.plan import Action, Change
-from kplan.model.source import SourceRange
 from kplan.workflow.drift import drift
 from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
 from kplan.workflow.fleet_wanted import asked_for, wanted
-from tests.sites import Quiet, Site
+from tests.project_harness import ProjectHarness, SilentProgress
 
 PROVIDER = 'provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }\n'
 EVERY_KIND = """
@@ -98,7 +98,7 @@ SECRET = "long enough to be one"
 READ = AclBinding("TOPIC", "orders", "LITERAL", "User:app", "*", "READ", "ALLOW")
 
 
-class FleetQuiet(Quiet):
+class FleetQuiet(SilentProgress):
     """A progress that nobody looks at, of tasks as well."""
 
     def tasks(self, done: int, total: int) -> None:
@@ -113,13 +113,13 @@ class OlderCluster(MemoryCluster):
         del scope
 
 
-def site(folder: Path, cluster: MemoryCluster | None = None) -> Site:
-    made = Site(folder, cluster or MemoryCluster())
+def site(folder: Path, cluster: MemoryCluster | None = None) -> ProjectHarness:
+    made = ProjectHarness(folder, cluster or MemoryCluster())
     made.write(PROVIDER + EVERY_KIND)
     return made
 
 
-def fleet(found: Site) -> tuple[FleetConfiguration, FleetOptions, FleetPorts]:
+def fleet(found: ProjectHarness) -> tuple[FleetConfiguration, FleetOptions, FleetPorts]:
     place = SourceRange("fleet.hcl", 1, 1, 1, 1)
     cluster = FleetCluster(
         "eu",
@@ -157,7 +157,7 @@ class Rows:
         return iter(self.held)
 
 
-def taken(found: Site) -> Sequence[Row]:
+def taken(found: ProjectHarness) -> Sequence[Row]:
     """Take a run."""
     asked = asked_for(*fleet(found))
     return read_rows(
@@ -165,7 +165,7 @@ def taken(found: Site) -> Sequence[Row]:
     )
 
 
-def told(found: Site, rows: Sequence[Row]) -> list[dict[str, Any]]:
+def told(found: ProjectHarness, rows: Sequence[Row]) -> list[dict[str, Any]]:
     return plan_cluster(rows, wanted(*fleet(found), None))  # type: ignore[arg-type] # for data only
 
 
@@ -189,11 +189,11 @@ def retuned(cluster: MemoryCluster) -> None:
 def emptied(cluster: MemoryCluster) -> None:
     group = ConfigResource(ConfigScope.GROUP, "reports")
     broker = ConfigResource(ConfigScope.BROKER, "1")
-    cluster.settle(
+    cluster.seed_settings(
         [QuotaAlteration(APP, remove=("producer_byte_rate",))],
         configs=[
-            ResourceAlteration(group, delete=("consumer.session.timeout.ms",)),
-            ResourceAlteration(broker, {"background.threads": "3"}),
+            ConfigResourceAlteration(group, delete=("consumer.session.timeout.ms",)),
+            ConfigResourceAlteration(broker, {"background.threads": "3"}),
         ],
     )
     cluster.delete_acls([READ])
@@ -201,11 +201,11 @@ def emptied(cluster: MemoryCluster) -> None:
 
 
 def hidden(cluster: MemoryCluster) -> None:
-    cluster.hide("shown")
+    cluster.hide_topic("shown")
 
 
 def down(cluster: MemoryCluster) -> None:
-    cluster.go_down(1)
+    cluster.stop_brokers(1)
 
 
 def untouched(cluster: MemoryCluster) -> None:
@@ -291,7 +291,7 @@ class WithoutQuotas(MemoryCluster):
     def quotas(self, *, broker: int | None = None) -> NoReturn:
         """Refuse."""
         del broker
-        raise Unsupported("no quotas here")
+        raise UnsupportedError("no quotas here")
 
 
 def test_a_kind_that_a_cluster_is_too_old_for_takes_no_other_with_it(tmp_path: Path) -> None:

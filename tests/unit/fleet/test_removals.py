@@ -1,11 +1,11 @@
 from pathlib import Path
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.state.file_store import FileStore
 from kplan.workflow.fleet_removals import removals
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 DECLARED = """
 provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
@@ -19,7 +19,7 @@ resource "kafka_topic" "old" {
 
 def test_the_hcl_for_review_is_what_its_head_says(tmp_path: Path) -> None:
     """Design law 3: what is not owned has to be owned before it can go."""
-    site = Site(tmp_path, MemoryCluster())
+    site = ProjectHarness(tmp_path, MemoryCluster())
     site.cluster.seed([NewTopic("foreign", 2, 1, config={"retention.ms": "5"})])
     site.write(DECLARED)
     site.apply()

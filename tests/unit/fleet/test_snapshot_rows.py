@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import AclBinding, NewTopic
 from kplan.cluster.usage import GroupUse, PartitionUse, TopicUse
 from kplan.fleet.plan import FleetPlanRequest, plan_cluster
 from kplan.fleet.reader import SnapshotSource, read_rows
@@ -14,9 +14,9 @@ from kplan.fleet.snapshot import Row, read_snapshot, snapshot_from_rows, write_s
 from kplan.kinds import KINDS
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
-from kplan.model.errors import FleetError, Unreachable
+from kplan.model.errors import FleetError, UnreachableError
 from kplan.model.resource import Identity
-from kplan.model.state import Owned, State
+from kplan.model.state import OwnedObject, State
 from kplan.plan.drift import find_drift
 from kplan.plan.request import PlanRequest
 
@@ -48,9 +48,9 @@ def test_what_stands_in_topics_and_who_uses_it_is_read() -> None:
     cluster = memory()
     parts = {0: PartitionUse(5, 25, 1_000, 700, 1), 1: PartitionUse(0, 4, 2_000, 30, 0)}
     groups = (GroupUse("live", True, 1, 3), GroupUse("left", False))
-    cluster.use("a", TopicUse(parts, groups))
-    cluster.use("b", TopicUse(unread=("sizes: no right",)))
-    cluster.gather("idle")
+    cluster.set_topic_use("a", TopicUse(parts, groups))
+    cluster.set_topic_use("b", TopicUse(unread=("sizes: no right",)))
+    cluster.add_groups("idle")
     rows = read(cluster)
     used = {row.identity: dict(row.attributes) for row in rows if row.kind == "use"}
     assert used["a"] == {
@@ -85,7 +85,7 @@ def test_a_kind_that_a_file_does_not_speak_of_is_not_known_to_be_empty() -> None
 
 def test_a_cluster_that_is_down_is_a_row_and_not_an_error() -> None:
     def refused() -> MemoryCluster:
-        raise Unreachable("nobody answers")
+        raise UnreachableError("nobody answers")
 
     rows = read_rows(SnapshotSource("eu", {}, refused))
     told = {row.kind: row for row in rows}
@@ -162,9 +162,9 @@ def test_a_packed_file_that_is_cut_is_refused(tmp_path: Path) -> None:
         tuple(read_snapshot(file))
 
 
-def owned(name: str, partitions: int) -> Owned:
+def owned(name: str, partitions: int) -> OwnedObject:
     address = Address.parse(f"kafka_topic.{name}")
-    return Owned(address, Identity(name), Topic(name, partitions, 1))
+    return OwnedObject(address, Identity(name), Topic(name, partitions, 1))
 
 
 def test_the_drift_of_a_fleet_is_that_of_each_cluster() -> None:

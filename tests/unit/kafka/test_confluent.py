@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic
+from kplan.cluster.request import ConfigAlteration, NewPartitions, NewTopic
 from kplan.kafka import confluent
 from kplan.kafka.confluent import ConfluentCluster
 from kplan.kafka.settings.connection import Seconds, Timeouts
 from kplan.model.errors import ClusterError
-from kplan.model.refusal import Origin, Refusal
+from kplan.model.refusal import Refusal, RefusalOrigin
 
 Answer = Callable[[str], object]
 
@@ -149,25 +149,25 @@ def test_an_item_that_the_client_refuses_unforeseen_is_found_by_halving(admin: A
 @pytest.mark.parametrize(
     ("code", "wanted", "origin"),
     [
-        (36, "TOPIC_ALREADY_EXISTS", Origin.BROKER),
-        (17, "INVALID_TOPIC_EXCEPTION", Origin.BROKER),
-        (3, "UNKNOWN_TOPIC_OR_PARTITION", Origin.BROKER),
-        (-1, "UNKNOWN_SERVER_ERROR", Origin.BROKER),
-        (7, "REQUEST_TIMED_OUT", Origin.BROKER),
-        (102, "BROKER_ID_NOT_REGISTERED", Origin.BROKER),
-        (127, "VOTER_NOT_FOUND", Origin.BROKER),
-        (-185, "CLIENT_TIMED_OUT", Origin.CLIENT),
-        (-166, "CLIENT_TIMED_OUT", Origin.CLIENT),
-        (-195, "CLIENT_DISCONNECTED", Origin.CLIENT),
-        (-187, "CLIENT_DISCONNECTED", Origin.CLIENT),
-        (-193, "CLIENT_DISCONNECTED", Origin.CLIENT),
-        (-199, "CLIENT_DISCONNECTED", Origin.CLIENT),
-        (-186, "CLIENT_INVALID", Origin.CLIENT),
-        (-173, "CLIENT_INVALID", Origin.CLIENT),
+        (36, "TOPIC_ALREADY_EXISTS", RefusalOrigin.BROKER),
+        (17, "INVALID_TOPIC_EXCEPTION", RefusalOrigin.BROKER),
+        (3, "UNKNOWN_TOPIC_OR_PARTITION", RefusalOrigin.BROKER),
+        (-1, "UNKNOWN_SERVER_ERROR", RefusalOrigin.BROKER),
+        (7, "REQUEST_TIMED_OUT", RefusalOrigin.BROKER),
+        (102, "BROKER_ID_NOT_REGISTERED", RefusalOrigin.BROKER),
+        (127, "VOTER_NOT_FOUND", RefusalOrigin.BROKER),
+        (-185, "CLIENT_TIMED_OUT", RefusalOrigin.CLIENT),
+        (-166, "CLIENT_TIMED_OUT", RefusalOrigin.CLIENT),
+        (-195, "CLIENT_DISCONNECTED", RefusalOrigin.CLIENT),
+        (-187, "CLIENT_DISCONNECTED", RefusalOrigin.CLIENT),
+        (-193, "CLIENT_DISCONNECTED", RefusalOrigin.CLIENT),
+        (-199, "CLIENT_DISCONNECTED", RefusalOrigin.CLIENT),
+        (-186, "CLIENT_INVALID", RefusalOrigin.CLIENT),
+        (-173, "CLIENT_INVALID", RefusalOrigin.CLIENT),
     ],
 )
 def test_an_error_is_told_by_kafkas_name_and_doubt_is_doubt(
-    admin: Admin, code: int, wanted: str, origin: Origin
+    admin: Admin, code: int, wanted: str, origin: RefusalOrigin
 ) -> None:
     """What librdkafka could not read may have been carried out: it is never a refusal."""
     admin.answer = failing(code, "so it is")

@@ -12,7 +12,7 @@ from kplan.kafka.cluster import KafkaCluster, open_cluster
 from kplan.kafka.routes import ROUTES, Driver
 from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, Seconds, Timeouts
 from kplan.kafka.wire.driver import WireCluster
-from kplan.model.errors import Unreachable
+from kplan.model.errors import UnreachableError
 
 NOBODY = ConnectionSettings((Endpoint("127.0.0.1", 1),), timeouts=Timeouts(Seconds(1), Seconds(1)))
 METHODS = sorted(name for name in vars(Cluster) if not name.startswith("_") and name != "close")
@@ -69,7 +69,7 @@ def test_a_quota_that_comes_between_two_creates_is_met_by_the_second() -> None:
 
 def test_a_write_that_is_expected_finds_librdkafka_loaded() -> None:
     cluster = KafkaCluster(NOBODY)
-    cluster.expect_writes()
+    cluster.prepare_writes()
     wait_for(lambda: cluster._confluent is not None)
     writer = cluster._confluent
     assert writer is not None
@@ -129,6 +129,6 @@ def test_the_confluent_driver_is_made_once_and_closed_with_the_rest() -> None:
 def test_opening_finds_out_at_once_that_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[object] = []
     monkeypatch.setattr(WireCluster, "close", lambda wire: closed.extend([wire]))
-    with pytest.raises(Unreachable):
+    with pytest.raises(UnreachableError):
         open_cluster(NOBODY)
     assert len(closed) == 1

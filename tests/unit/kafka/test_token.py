@@ -18,7 +18,7 @@ from kplan.kafka.librdkafka import librdkafka_settings
 from kplan.kafka.settings.connection import ConnectionSettings, Endpoint
 from kplan.kafka.token import Token, TokenCache, token_claims
 from kplan.kafka.wire import sasl
-from kplan.model.errors import AuthError, KplanError, Unreachable
+from kplan.model.errors import AuthError, KplanError, UnreachableError
 from tests.token_endpoint import TokenEndpoint, base64url, token_endpoint
 
 SECRET = "hush-hush"
@@ -48,7 +48,7 @@ def test_a_token_is_fetched_with_the_clients_credentials(endpoint: TokenEndpoint
     token = tokens.get_token(5)
     assert token_claims(token.text)["sub"] == "ci"
     assert tokens.principal == token.principal == "User:ci"
-    assert endpoint.asked == [
+    assert endpoint.requests == [
         {"grant_type": ["client_credentials"], "scope": ["kafka admin"]},
     ]
     assert token.text not in repr(token)
@@ -63,7 +63,7 @@ def test_a_token_is_kept_for_most_of_its_life(endpoint: TokenEndpoint) -> None:
     assert tokens.get_token(5) is first
     clock[0] = now + endpoint.lifetime_s * 0.9
     assert tokens.get_token(5) is not first
-    assert len(endpoint.asked) == 2
+    assert len(endpoint.requests) == 2
 
 
 def test_a_wrong_secret_is_told_in_the_endpoints_words(endpoint: TokenEndpoint) -> None:
@@ -91,7 +91,7 @@ def test_an_endpoint_that_gives_no_token_is_told(
     """A redirect is not followed: the secret is for the endpoint that was given."""
     endpoint.answers.append(answer)
     assert refusal(client_of(endpoint)).detail.endswith(told)
-    assert len(endpoint.asked) == 1
+    assert len(endpoint.requests) == 1
 
 
 def test_a_token_that_is_no_web_token_holds_as_long_as_is_said(endpoint: TokenEndpoint) -> None:
@@ -107,7 +107,7 @@ def test_an_expired_token_is_refused_here(endpoint: TokenEndpoint) -> None:
 
 def test_an_endpoint_that_does_not_answer_is_told(endpoint: TokenEndpoint) -> None:
     error = refusal(replace(client_of(endpoint), token_url="http://127.0.0.1:9/token"))
-    assert isinstance(error, Unreachable)
+    assert isinstance(error, UnreachableError)
     assert error.detail == (
         "http://127.0.0.1:9/token cannot be asked for a token: Connection refused."
     )
@@ -119,7 +119,7 @@ def test_an_endpoint_of_a_foreign_authority_is_not_given_the_secret() -> None:
     authority.issue_cert("127.0.0.1").configure_cert(context)
     with token_endpoint({"ci": SECRET}, context) as endpoint:
         assert "CERTIFICATE_VERIFY_FAILED" in refusal(client_of(endpoint)).detail
-        assert endpoint.asked == []
+        assert endpoint.requests == []
         trusted = replace(client_of(endpoint), ca=authority.cert_pem.bytes().decode())
         assert TokenCache(trusted).get_token(5).principal == "User:ci"
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-from kplan.cluster.specs import ConfigAlteration, NewPartitions, NewTopic
+from kplan.cluster.request import ConfigAlteration, NewPartitions, NewTopic
 from kplan.kafka.validation import (
     alteration_refusal,
     duplicate_refusals,
     partitions_refusal,
     topic_refusal,
 )
-from kplan.model.refusal import Origin, Refusal
+from kplan.model.refusal import Refusal, RefusalOrigin
 
 
 def error(found: Refusal | None) -> str:
-    assert found is None or found.origin is Origin.CLIENT
+    assert found is None or found.origin is RefusalOrigin.CLIENT
     return found.error if found else "ok"
 
 

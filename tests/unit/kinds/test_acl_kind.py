@@ -4,16 +4,16 @@ from dataclasses import replace
 
 import pytest
 
-from kplan.cluster import acl_requests
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.memory import controller
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import AclBinding
 from kplan.kinds import acl as words
 from kplan.kinds import acl_rules
-from kplan.kinds.acl import ADD, DELETE, SWAP_IN, SWAP_OUT, Acl, AclKind
+from kplan.kinds.acl import ADD_STEP, DELETE_STEP, REPLACE_ADD, REPLACE_DELETE, Acl, AclKind
 from kplan.kinds.codes import SUMMARIES
-from kplan.model.errors import Unread
+from kplan.model.errors import UnreadableError
 from kplan.model.plan import Action, Change
-from kplan.model.snapshot import Live, Reading
+from kplan.model.snapshot import KindSnapshot, LiveObject
 from tests.values import acl, address
 
 KIND = AclKind()
@@ -37,16 +37,16 @@ def found(value: Acl) -> list[tuple[str, tuple[str, ...], bool]]:
 
 
 def test_the_words_of_kafka_and_of_the_provider_name_the_same_things() -> None:
-    assert words.RESOURCE_TYPES.keys() == acl_requests.RESOURCE_TYPES
-    assert words.OPERATIONS.keys() == acl_requests.OPERATIONS
-    assert words.PATTERN_TYPES.keys() == acl_requests.PATTERN_TYPES
-    assert words.PERMISSIONS.keys() == acl_requests.PERMISSIONS
-    assert acl_rules.APPLICABLE.keys() == set(words.RESOURCE_TYPES.values())
-    assert set().union(*acl_rules.APPLICABLE.values()) == set(words.OPERATIONS.values())
+    assert words.RESOURCE_TYPES.keys() == controller.RESOURCE_TYPES
+    assert words.OPERATIONS.keys() == controller.OPERATIONS
+    assert words.PATTERN_TYPES.keys() == controller.PATTERN_TYPES
+    assert words.PERMISSIONS.keys() == controller.PERMISSIONS
+    assert acl_rules.APPLICABLE_OPERATIONS.keys() == set(words.RESOURCE_TYPES.values())
+    assert set().union(*acl_rules.APPLICABLE_OPERATIONS.values()) == set(words.OPERATIONS.values())
 
 
-@pytest.mark.parametrize("kafka_word", sorted(acl_requests.OPERATIONS))
-@pytest.mark.parametrize("resource_type", sorted(acl_requests.RESOURCE_TYPES))
+@pytest.mark.parametrize("kafka_word", sorted(controller.OPERATIONS))
+@pytest.mark.parametrize("resource_type", sorted(controller.RESOURCE_TYPES))
 def test_every_acl_survives_the_way_there_and_back(resource_type: str, kafka_word: str) -> None:
     cluster = MemoryCluster()
     name = "kafka-cluster" if resource_type == "CLUSTER" else "x"
@@ -55,9 +55,9 @@ def test_every_acl_survives_the_way_there_and_back(resource_type: str, kafka_wor
     ((identity, held),) = KIND.read(cluster, []).objects.items()
     value = held.value
     assert isinstance(value, Acl)
-    KIND.apply(cluster, DELETE, [change(value, None)])
+    KIND.apply(cluster, DELETE_STEP, [change(value, None)])
     assert cluster.acls() == frozenset()
-    assert KIND.apply(cluster, ADD, [change(None, value)]) == {identity: None}
+    assert KIND.apply(cluster, ADD_STEP, [change(None, value)]) == {identity: None}
     assert cluster.acls() == {binding}
 
 
@@ -82,7 +82,7 @@ def test_an_acl_is_named_by_its_seven_parts_without_ambiguity() -> None:
 )
 def test_words_are_spelled_as_the_provider_does(given: dict[str, str], wanted: str) -> None:
     (name,) = given
-    assert getattr(KIND.normal(acl(**given)), name) == wanted
+    assert getattr(KIND.normalize(acl(**given)), name) == wanted
 
 
 # Rules.
@@ -171,8 +171,8 @@ def test_a_near_miss_is_named_and_else_the_words_are_listed() -> None:
 def test_acls_stand_beside_each_other_and_may_all_be_replaced() -> None:
     one, two = acl(), acl(acl_operation="Write")
     assert list(KIND.check_all([KIND.identify(one), KIND.identify(two)])) == []
-    assert list(KIND.refuse(Live(one), two)) == []
-    assert KIND.aligned(one, two) == (one, two)
+    assert list(KIND.check_change(LiveObject(one), two)) == []
+    assert KIND.align(one, two) == (one, two)
     assert KIND.is_replaceable
 
 
@@ -183,8 +183,8 @@ def test_all_acls_are_read_in_one_request() -> None:
     cluster = MemoryCluster()
     cluster.seed(acls=[READ])
     value = acl()
-    assert KIND.read(cluster, [KIND.identify(value)]) == Reading(
-        {KIND.identify(value): Live(value)}
+    assert KIND.read(cluster, [KIND.identify(value)]) == KindSnapshot(
+        {KIND.identify(value): LiveObject(value)}
     )
     assert len(cluster.calls) == 1
 
@@ -192,8 +192,8 @@ def test_all_acls_are_read_in_one_request() -> None:
 def test_a_refused_list_is_unread_and_never_empty() -> None:
     """P3: an ACL listing without permission must not plan "create everything"."""
     cluster = MemoryCluster()
-    cluster.deny("DESCRIBE", "CLUSTER")
-    with pytest.raises(Unread):
+    cluster.deny_operation("DESCRIBE", "CLUSTER")
+    with pytest.raises(UnreadableError):
         KIND.read(cluster, [])
 
 
@@ -201,17 +201,17 @@ def test_a_replacement_deletes_the_old_acl_and_adds_the_new_one() -> None:
     cluster = MemoryCluster()
     cluster.seed(acls=[READ])
     swap = change(acl(), acl(acl_operation="Write"))
-    assert KIND.apply(cluster, SWAP_OUT, [swap]) == {swap.identity: None}
+    assert KIND.apply(cluster, REPLACE_DELETE, [swap]) == {swap.identity: None}
     assert cluster.acls() == frozenset()
-    assert KIND.apply(cluster, SWAP_IN, [swap]) == {swap.identity: None}
+    assert KIND.apply(cluster, REPLACE_ADD, [swap]) == {swap.identity: None}
     assert cluster.acls() == {replace(READ, operation="WRITE")}
 
 
 def test_answers_are_matched_by_acl_and_a_missing_one_stays_missing() -> None:
     cluster = MemoryCluster()
     good, bad, silent = change(None, acl()), change(None, acl("bad")), change(None, acl("User:s"))
-    cluster.leave_out(on=replace(READ, principal="User:s"))
-    answers = KIND.apply(cluster, ADD, [bad, silent, good])
+    cluster.omit_items(on=replace(READ, principal="User:s"))
+    answers = KIND.apply(cluster, ADD_STEP, [bad, silent, good])
     assert {name: each.error if each else None for name, each in answers.items()} == {
         good.identity: None,
         bad.identity: "INVALID_REQUEST",
@@ -221,27 +221,30 @@ def test_answers_are_matched_by_acl_and_a_missing_one_stays_missing() -> None:
 def test_kafka_cannot_be_asked_whether_it_would_take_an_acl() -> None:
     """K4o-16."""
     cluster = MemoryCluster()
-    assert KIND.validate(cluster, ADD, [change(None, acl())]) == {}
+    assert KIND.validate(cluster, ADD_STEP, [change(None, acl())]) == {}
     assert cluster.calls == []
 
 
 def test_a_delete_weighs_more_than_an_add() -> None:
     """Trap 5: 9,000 records make at most 500 exact filters."""
     one = change(acl(), acl(acl_operation="Write"))
-    assert [KIND.records(step, one) for step in (DELETE, SWAP_OUT, SWAP_IN, ADD)] == [18, 18, 9, 9]
+    assert [
+        KIND.record_count(step, one)
+        for step in (DELETE_STEP, REPLACE_DELETE, REPLACE_ADD, ADD_STEP)
+    ] == [18, 18, 9, 9]
 
 
 def test_a_step_is_done_when_the_acl_is_there_or_gone() -> None:
     old, new = acl(), acl(acl_operation="Write")
     swap = change(old, new)
     before, after = (
-        Reading({KIND.identify(old): Live(old)}),
-        Reading({KIND.identify(new): Live(new)}),
+        KindSnapshot({KIND.identify(old): LiveObject(old)}),
+        KindSnapshot({KIND.identify(new): LiveObject(new)}),
     )
-    assert not KIND.is_done(SWAP_OUT, swap, before)
-    assert KIND.is_done(SWAP_OUT, swap, after)
-    assert not KIND.is_done(SWAP_IN, swap, before)
-    assert KIND.is_done(SWAP_IN, swap, after)
+    assert not KIND.is_done(REPLACE_DELETE, swap, before)
+    assert KIND.is_done(REPLACE_DELETE, swap, after)
+    assert not KIND.is_done(REPLACE_ADD, swap, before)
+    assert KIND.is_done(REPLACE_ADD, swap, after)
 
 
 def test_an_acl_is_served_when_the_broker_lists_it_and_no_more_lists_the_old_one() -> None:
@@ -249,8 +252,8 @@ def test_an_acl_is_served_when_the_broker_lists_it_and_no_more_lists_the_old_one
     cluster = MemoryCluster()
     cluster.seed(acls=[READ])
     swap, gone = change(acl(), acl(acl_operation="Write")), change(acl("User:x"), None)
-    assert KIND.served(cluster, 1, [swap, gone]) == {gone.identity: ""}
-    KIND.apply(cluster, SWAP_IN, [swap])
-    assert KIND.served(cluster, 1, [swap, gone]) == {gone.identity: ""}
-    KIND.apply(cluster, SWAP_OUT, [swap])
-    assert KIND.served(cluster, 1, [swap, gone]) == {swap.identity: "", gone.identity: ""}
+    assert KIND.find_visible(cluster, 1, [swap, gone]) == {gone.identity: ""}
+    KIND.apply(cluster, REPLACE_ADD, [swap])
+    assert KIND.find_visible(cluster, 1, [swap, gone]) == {gone.identity: ""}
+    KIND.apply(cluster, REPLACE_DELETE, [swap])
+    assert KIND.find_visible(cluster, 1, [swap, gone]) == {swap.identity: "", gone.identity: ""}

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.setting_specs import ConfigResource, ConfigScope, ResourceAlteration
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
 from kplan.kinds.broker_config import BROKER_CONFIG, BrokerConfig
 from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.named_config import CLIENT_METRICS, GROUP_CONFIG, ClientMetrics, GroupConfig
-from kplan.kinds.schema import stored_document
-from kplan.model.errors import Unread, Unsupported
+from kplan.kinds.schema import to_stored_document
+from kplan.model.errors import UnreadableError, UnsupportedError
 from kplan.model.plan import Action, Change
 from kplan.model.refusal import Refusal
 from tests.values import address
@@ -24,12 +24,14 @@ def cluster_with(**given: dict[str, str]) -> MemoryCluster:
     """Set configs of all brokers, of broker 1, and of a group."""
     places = {"every": EVERY, "one": ONE, "group": GROUP}
     cluster = MemoryCluster()
-    cluster.settle(configs=[ResourceAlteration(places[name], given[name]) for name in given])
+    cluster.seed_settings(
+        configs=[ConfigResourceAlteration(places[name], given[name]) for name in given]
+    )
     return cluster
 
 
 def broker(config: dict[str, str] | None = None, **given: object) -> BrokerConfig:
-    return BROKER_CONFIG.normal(BrokerConfig(config=config or {}, **given))  # type: ignore[arg-type]
+    return BROKER_CONFIG.normalize(BrokerConfig(config=config or {}, **given))  # type: ignore[arg-type]
 
 
 def change(before: object, after: object, action: Action) -> Change:
@@ -58,7 +60,7 @@ def test_a_group_is_made_changed_and_removed() -> None:
         reading = GROUP_CONFIG.read(cluster, [each.identity])
         assert [live.value for live in reading.objects.values()] == ([after] if after else [])
         assert GROUP_CONFIG.is_done(step, each, reading)
-        assert GROUP_CONFIG.served(cluster, 1, [each]) == {"g": ""}
+        assert GROUP_CONFIG.find_visible(cluster, 1, [each]) == {"g": ""}
 
 
 def test_another_name_is_another_group() -> None:
@@ -69,7 +71,7 @@ def test_another_name_is_another_group() -> None:
     for step in GROUP_CONFIG.steps(swap):
         assert GROUP_CONFIG.apply(cluster, step, [swap]) == {"h": None}
     assert cluster.config_names(ConfigScope.GROUP) == frozenset({"h"})
-    assert GROUP_CONFIG.served(cluster, 1, [swap]) == {"h": ""}
+    assert GROUP_CONFIG.find_visible(cluster, 1, [swap]) == {"h": ""}
 
 
 def test_a_cluster_that_cannot_list_is_asked_for_what_is_wanted(
@@ -84,10 +86,10 @@ def test_a_cluster_that_cannot_list_is_asked_for_what_is_wanted(
 
 def test_what_may_not_be_read_is_hidden_or_unread() -> None:
     cluster = cluster_with(group={TIMEOUT: "50000"})
-    cluster.deny("DESCRIBE_CONFIGS", "GROUP")
+    cluster.deny_operation("DESCRIBE_CONFIGS", "GROUP")
     assert GROUP_CONFIG.read(cluster, []).hidden["g"].error == "GROUP_AUTHORIZATION_FAILED"  # type: ignore[index]
-    cluster.deny("DESCRIBE_CONFIGS", "CLUSTER")
-    with pytest.raises(Unread):
+    cluster.deny_operation("DESCRIBE_CONFIGS", "CLUSTER")
+    with pytest.raises(UnreadableError):
         CLIENT_METRICS.read(cluster, [])
 
 
@@ -95,7 +97,7 @@ def test_a_cluster_without_configs_of_groups_is_told_from_one_that_hides_them() 
     """K117-21: Kafka 3.9 answers INVALID_REQUEST (measured)."""
     cluster = MemoryCluster()
     cluster.refuse("INVALID_REQUEST", call="configs")
-    with pytest.raises(Unsupported, match="DescribeConfigs of groups"):
+    with pytest.raises(UnsupportedError, match="DescribeConfigs of groups"):
         GROUP_CONFIG.read(cluster, ["g"])  # type: ignore[list-item]
 
 
@@ -137,7 +139,7 @@ def test_brokers_and_all_of_them_are_read_without_throttles() -> None:
 def test_a_broker_that_is_down_is_hidden_and_not_empty() -> None:
     """Design law 2, S04: a dead broker makes no drift."""
     cluster = cluster_with(one={"log.cleaner.threads": "2"})
-    cluster.go_down(1)
+    cluster.stop_brokers(1)
     found = BROKER_CONFIG.read(cluster, ["1", "9"])  # type: ignore[list-item]
     assert {name: each.error for name, each in found.hidden.items()} == {
         "1": "CLIENT_DISCONNECTED",
@@ -147,12 +149,12 @@ def test_a_broker_that_is_down_is_hidden_and_not_empty() -> None:
 
 def test_keys_of_others_are_left_as_they_are() -> None:
     live = broker({"a": "1", "b": "2", "c": "3"})
-    before, after = BROKER_CONFIG.aligned(live, broker({"a": "5"}))
+    before, after = BROKER_CONFIG.align(live, broker({"a": "5"}))
     assert (before.config, after.config) == ({"a": "1"}, {"a": "5"})
-    known = BROKER_CONFIG.recalled(live, broker({"a": "1", "b": "2"}))
-    before, after = BROKER_CONFIG.aligned(known, broker({"a": "5"}))
+    known = BROKER_CONFIG.fill_from_state(live, broker({"a": "1", "b": "2"}))
+    before, after = BROKER_CONFIG.align(known, broker({"a": "5"}))
     assert (before.config, after.config) == ({"a": "1", "b": "2"}, {"a": "5"}), "b was ours"
-    before, after = BROKER_CONFIG.aligned(known, broker({"a": "5"}), [()])
+    before, after = BROKER_CONFIG.align(known, broker({"a": "5"}), [()])
     assert before == after
 
 
@@ -160,27 +162,27 @@ def test_a_secret_is_set_known_and_removed_without_being_told() -> None:
     """Design law 11: sensitive values are never printed."""
     cluster = cluster_with(every={"background.threads": "9"})
     wanted = broker({"background.threads": "9"}, sensitive_config={PASSWORD: "hunter2"})
-    assert "hunter2" not in f"{wanted!r} {stored_document(wanted)}"
+    assert "hunter2" not in f"{wanted!r} {to_stored_document(wanted)}"
     (live,) = BROKER_CONFIG.read(cluster, []).objects.values()
-    before, after = BROKER_CONFIG.aligned(live.value, wanted)  # type: ignore[arg-type]
+    before, after = BROKER_CONFIG.align(live.value, wanted)  # type: ignore[arg-type]
     update = change(before, after, Action.UPDATE)
     (step,) = BROKER_CONFIG.steps(update)
-    assert BROKER_CONFIG.spec(step, update).set == {PASSWORD: "hunter2"}
+    assert BROKER_CONFIG.alteration(step, update).set == {PASSWORD: "hunter2"}
     assert BROKER_CONFIG.apply(cluster, step, [update]) == {"<default>": None}
-    assert BROKER_CONFIG.served(cluster, 2, [update]) == {"<default>": ""}
+    assert BROKER_CONFIG.find_visible(cluster, 2, [update]) == {"<default>": ""}
     reading = BROKER_CONFIG.read(cluster, [])
     assert BROKER_CONFIG.is_done(step, update, reading)
     held = reading.objects[update.identity].value
     assert "hunter2" not in f"{held}"
-    known = BROKER_CONFIG.recalled(held, wanted)  # type: ignore[arg-type]
-    before, after = BROKER_CONFIG.aligned(known, wanted)
+    known = BROKER_CONFIG.fill_from_state(held, wanted)  # type: ignore[arg-type]
+    before, after = BROKER_CONFIG.align(known, wanted)
     assert before == after
     other = broker({"background.threads": "9"}, sensitive_config={PASSWORD: "hunter3"})
-    rotated = change(*BROKER_CONFIG.aligned(known, other), Action.UPDATE)
-    assert BROKER_CONFIG.spec(step, rotated).set == {PASSWORD: "hunter3"}
+    rotated = change(*BROKER_CONFIG.align(known, other), Action.UPDATE)
+    assert BROKER_CONFIG.alteration(step, rotated).set == {PASSWORD: "hunter3"}
     assert not BROKER_CONFIG.is_done(step, rotated, reading), "that does not show"
-    gone = change(*BROKER_CONFIG.aligned(known, broker({"background.threads": "9"})), Action.UPDATE)
-    assert BROKER_CONFIG.spec(step, gone).delete == (PASSWORD,)
+    gone = change(*BROKER_CONFIG.align(known, broker({"background.threads": "9"})), Action.UPDATE)
+    assert BROKER_CONFIG.alteration(step, gone).delete == (PASSWORD,)
 
 
 def test_a_secret_that_is_not_the_planned_one_is_not_sent() -> None:
@@ -226,8 +228,8 @@ def test_what_a_broker_takes_is_asked_of_it() -> None:
     )
     (step,) = BROKER_CONFIG.steps(update)
     assert BROKER_CONFIG.validate(cluster, step, [update]) == {"1": {}}
-    assert BROKER_CONFIG.records(step, update) == 2
-    cluster.go_down(1)
+    assert BROKER_CONFIG.record_count(step, update) == 2
+    cluster.stop_brokers(1)
     (silent,) = BROKER_CONFIG.validate(cluster, step, [update]).values()
     assert isinstance(silent, Refusal)
     assert silent.error == "CLIENT_DISCONNECTED"
@@ -236,11 +238,11 @@ def test_what_a_broker_takes_is_asked_of_it() -> None:
 def test_only_the_broker_itself_serves_its_config() -> None:
     cluster = cluster_with(one={"log.cleaner.threads": "2"})
     done = change(None, broker({"log.cleaner.threads": "2"}, broker_id=1), Action.CREATE)
-    assert BROKER_CONFIG.served(cluster, 3, [done]) == {"1": ""}
+    assert BROKER_CONFIG.find_visible(cluster, 3, [done]) == {"1": ""}
     delete = change(done.after, None, Action.DELETE)
-    assert BROKER_CONFIG.served(cluster, 3, [delete]) == {}
+    assert BROKER_CONFIG.find_visible(cluster, 3, [delete]) == {}
     assert BROKER_CONFIG.apply(cluster, BROKER_CONFIG.steps(delete)[0], [delete]) == {"1": None}
-    assert BROKER_CONFIG.served(cluster, 3, [delete]) == {"1": ""}
+    assert BROKER_CONFIG.find_visible(cluster, 3, [delete]) == {"1": ""}
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,11 @@
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.setting_specs import QuotaAlteration, QuotaEntity
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.settings import QuotaAlteration, QuotaEntity
 from kplan.kinds.codes import SUMMARIES
-from kplan.kinds.quota import REMOVE, SET, SWAP_IN, SWAP_OUT, Quota, QuotaKind
-from kplan.model.errors import Unread
+from kplan.kinds.quota import REMOVE, REPLACE_REMOVE, REPLACE_SET, SET, Quota, QuotaKind
+from kplan.model.errors import UnreadableError
 from kplan.model.plan import Action, Change
 from tests.values import address
 
@@ -35,7 +35,7 @@ def change(before: Quota | None, after: Quota | None, action: Action) -> Change:
 def test_every_shape_survives_the_way_there_and_back(
     value: Quota, entity: QuotaEntity, identity: str
 ) -> None:
-    declared = KIND.normal(
+    declared = KIND.normalize(
         Quota(value.entity_type, value.entity_name, value.client_id, {RATE: "5"})
     )
     assert KIND.identify(declared) == identity
@@ -49,7 +49,7 @@ def test_every_shape_survives_the_way_there_and_back(
     reading = KIND.read(cluster, [])
     assert reading.objects[create.identity].value == declared
     assert KIND.is_done(SET, create, reading)
-    assert KIND.served(cluster, 1, [create]) == {identity: ""}
+    assert KIND.find_visible(cluster, 1, [create]) == {identity: ""}
     delete = change(declared, None, Action.DELETE)
     assert not KIND.is_done(REMOVE, delete, reading)
     assert KIND.apply(cluster, REMOVE, [delete]) == {identity: None}
@@ -60,7 +60,9 @@ def test_every_shape_survives_the_way_there_and_back(
 def test_an_address_has_its_own_key() -> None:
     assert list(KIND.check(Quota("ip", "10.0.0.1", None, {"connection_creation_rate": "5"}))) == []
     cluster = MemoryCluster()
-    cluster.settle([QuotaAlteration(QuotaEntity(ip="10.0.0.1"), {"connection_creation_rate": 5})])
+    cluster.seed_settings(
+        [QuotaAlteration(QuotaEntity(ip="10.0.0.1"), {"connection_creation_rate": 5})]
+    )
     (live,) = KIND.read(cluster, []).objects.values()
     assert live.value == Quota("ip", "10.0.0.1", None, {"connection_creation_rate": "5"})
 
@@ -70,12 +72,12 @@ def test_an_address_has_its_own_key() -> None:
     [("4000000", "4000000"), ("4e6", "4000000"), ("12.50", "12.5"), ("5.0", "5"), ("many", "many")],
 )
 def test_numbers_have_one_spelling(written: str, normal: str) -> None:
-    assert KIND.normal(Quota("user", "a", None, {RATE: written})).config == {RATE: normal}
+    assert KIND.normalize(Quota("user", "a", None, {RATE: written})).config == {RATE: normal}
 
 
 def test_words_and_default_entities_have_one_spelling() -> None:
-    assert KIND.normal(Quota("User", "<default>", "")) == Quota("user", None, "<default>")
-    assert KIND.normal(Quota("user", "")) == Quota("user")
+    assert KIND.normalize(Quota("User", "<default>", "")) == Quota("user", None, "<default>")
+    assert KIND.normalize(Quota("user", "")) == Quota("user")
 
 
 @pytest.mark.parametrize(
@@ -105,9 +107,9 @@ def test_an_update_sets_what_differs_and_removes_what_is_not_declared() -> None:
     cluster = MemoryCluster()
     before = Quota("user", "a", None, {RATE: "1", "consumer_byte_rate": "2"})
     after = Quota("user", "a", None, {RATE: "1", "request_percentage": "3.5"})
-    cluster.settle([QuotaAlteration(QuotaEntity("a"), {RATE: 1, "consumer_byte_rate": 2})])
-    update = change(*KIND.aligned(before, after), Action.UPDATE)
-    assert KIND.records(SET, update) == 2
+    cluster.seed_settings([QuotaAlteration(QuotaEntity("a"), {RATE: 1, "consumer_byte_rate": 2})])
+    update = change(*KIND.align(before, after), Action.UPDATE)
+    assert KIND.record_count(SET, update) == 2
     KIND.apply(cluster, SET, [update])
     assert cluster.quotas() == {QuotaEntity("a"): {RATE: 1.0, "request_percentage": 3.5}}
 
@@ -115,25 +117,25 @@ def test_an_update_sets_what_differs_and_removes_what_is_not_declared() -> None:
 def test_a_key_that_is_ignored_stays_as_it_is() -> None:
     live = Quota("user", "a", None, {RATE: "1", "consumer_byte_rate": "2"})
     desired = Quota("user", "a", None, {RATE: "5"})
-    _, after = KIND.aligned(live, desired, [("config", "consumer_byte_rate")])
+    _, after = KIND.align(live, desired, [("config", "consumer_byte_rate")])
     assert after.config == {RATE: "5", "consumer_byte_rate": "2"}
 
 
 def test_a_replaced_quota_goes_before_the_other_comes() -> None:
     cluster = MemoryCluster()
     old, new = Quota("user", "a", None, {RATE: "1"}), Quota("user", "b", None, {RATE: "1"})
-    cluster.settle([QuotaAlteration(QuotaEntity("a"), {RATE: 1})])
+    cluster.seed_settings([QuotaAlteration(QuotaEntity("a"), {RATE: 1})])
     swap = change(old, new, Action.REPLACE)
-    assert KIND.steps(swap) == (SWAP_OUT, SWAP_IN)
+    assert KIND.steps(swap) == (REPLACE_REMOVE, REPLACE_SET)
     for step in KIND.steps(swap):
         assert not KIND.is_done(step, swap, KIND.read(cluster, []))
         assert KIND.apply(cluster, step, [swap]) == {"b|user": None}
     assert cluster.quotas() == {QuotaEntity("b"): {RATE: 1.0}}
-    assert KIND.served(cluster, 1, [swap]) == {"b|user": ""}
+    assert KIND.find_visible(cluster, 1, [swap]) == {"b|user": ""}
 
 
 def test_quotas_that_may_not_be_read_are_unread() -> None:
     cluster = MemoryCluster()
-    cluster.deny("DESCRIBE_CONFIGS", "CLUSTER")
-    with pytest.raises(Unread):
+    cluster.deny_operation("DESCRIBE_CONFIGS", "CLUSTER")
+    with pytest.raises(UnreadableError):
         KIND.read(cluster, [])

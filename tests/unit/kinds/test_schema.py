@@ -9,7 +9,7 @@ import pytest
 from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
 from kplan.kinds.codes import SUMMARIES
-from kplan.kinds.schema import Attribute, document, from_document, schema_fields
+from kplan.kinds.schema import Attribute, from_document, schema_fields, to_document
 from kplan.kinds.topic_value import Topic
 from tests.values import acl, topic
 
@@ -43,8 +43,10 @@ def test_attributes_are_those_of_terraforms_provider() -> None:
 
 
 def test_what_names_an_object_replaces_it() -> None:
-    assert [each.name for each in schema_fields(Topic) if each.attribute.replaces] == ["name"]
-    assert all(each.attribute.replaces for each in schema_fields(Acl))
+    assert [each.name for each in schema_fields(Topic) if each.attribute.forces_replacement] == [
+        "name"
+    ]
+    assert all(each.attribute.forces_replacement for each in schema_fields(Acl))
 
 
 @pytest.mark.parametrize(
@@ -52,13 +54,13 @@ def test_what_names_an_object_replaces_it() -> None:
     [topic(config={"b": "1", "a": "2"}), topic(replica_assignment=((1, 2), (2, 1))), acl()],
 )
 def test_a_value_survives_its_document(value: object) -> None:
-    written = document(value)
+    written = to_document(value)
     assert list(written) == [each.name for each in schema_fields(type(value))]
     assert from_document(type(value), written) == value
 
 
 def test_a_document_is_sorted_plain_data() -> None:
-    written = document(topic(config={"b": "1", "a": "2"}, replica_assignment=((1,),)))
+    written = to_document(topic(config={"b": "1", "a": "2"}, replica_assignment=((1,),)))
     assert written["replica_assignment"] == [[1]]
     assert isinstance(written["config"], Mapping)
     assert list(written["config"]) == ["a", "b"]
@@ -82,7 +84,7 @@ def test_a_field_without_attribute_is_a_mistake_in_a_kind() -> None:
     with pytest.raises(TypeError, match="carries no Attribute"):
         schema_fields(Bare)
     assert schema_fields(Full)[0].default == 1.5
-    assert document(Full()) == {"a": 1.5}
+    assert to_document(Full()) == {"a": 1.5}
 
 
 def test_every_summary_is_one_short_sentence_without_names() -> None:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.setting_specs import ScramAlteration, ScramUser
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.settings import ScramAlteration, ScramUser
 from kplan.kinds.codes import SUMMARIES
-from kplan.kinds.schema import document, schema_fields, secret_paths, stored_document
-from kplan.kinds.scram import REMOVE, SET, SWAP_IN, SWAP_OUT, Credential, ScramKind
-from kplan.model.errors import Unread
+from kplan.kinds.schema import schema_fields, secret_paths, to_document, to_stored_document
+from kplan.kinds.scram import REMOVE, REPLACE_REMOVE, REPLACE_SET, SET, ScramCredential, ScramKind
+from kplan.model.errors import UnreadableError
 from kplan.model.plan import Action, Change
 from tests.values import address
 
@@ -19,13 +19,13 @@ NAME = "alice|SCRAM-SHA-256"
 SECRET = "hunter2"
 
 
-def credential(**given: object) -> Credential:
+def credential(**given: object) -> ScramCredential:
     """Declare alice, as the configuration is read."""
     values = {"username": "alice", "scram_mechanism": "SCRAM-SHA-256", "password": SECRET}
-    return KIND.normal(Credential(**{**values, **given}))  # type: ignore[arg-type]
+    return KIND.normalize(ScramCredential(**{**values, **given}))  # type: ignore[arg-type]
 
 
-def change(before: Credential | None, after: Credential | None, action: Action) -> Change:
+def change(before: ScramCredential | None, after: ScramCredential | None, action: Action) -> Change:
     value = after or before
     assert value is not None
     return Change(address(f"{KIND.name}.a"), KIND.name, KIND.identify(value), action, before, after)
@@ -35,27 +35,31 @@ def test_a_credential_is_set_read_and_deleted() -> None:
     cluster, create = MemoryCluster(), change(None, credential(), Action.CREATE)
     assert KIND.validate(cluster, SET, [create]) == {}
     assert KIND.apply(cluster, SET, [create]) == {NAME: None}
-    assert (cluster.scram_users(), cluster.password(ALICE)) == ({ALICE: 4096}, SECRET)
+    assert (cluster.scram_users(), cluster.stored_password(ALICE)) == ({ALICE: 4096}, SECRET)
     reading = KIND.read(cluster, [])
-    assert reading.objects[create.identity].value == Credential("alice", "SCRAM-SHA-256")
+    assert reading.objects[create.identity].value == ScramCredential("alice", "SCRAM-SHA-256")
     assert KIND.is_done(SET, create, reading)
-    assert KIND.served(cluster, 1, [create]) == {NAME: ""}
+    assert KIND.find_visible(cluster, 1, [create]) == {NAME: ""}
     delete = change(credential(), None, Action.DELETE)
-    assert KIND.served(cluster, 1, [delete]) == {}
+    assert KIND.find_visible(cluster, 1, [delete]) == {}
     assert KIND.apply(cluster, REMOVE, [delete]) == {NAME: None}
     assert KIND.is_done(REMOVE, delete, KIND.read(cluster, []))
-    assert KIND.served(cluster, 1, [delete]) == {NAME: ""}
+    assert KIND.find_visible(cluster, 1, [delete]) == {NAME: ""}
 
 
 def test_no_document_and_no_repr_holds_the_password() -> None:
     """Design law 11."""
     for value in (credential(), credential(password=None, password_wo=SECRET)):
-        shown = [repr(value), str(stored_document(value)), repr(change(None, value, Action.CREATE))]
+        shown = [
+            repr(value),
+            str(to_stored_document(value)),
+            repr(change(None, value, Action.CREATE)),
+        ]
         assert not [text for text in shown if SECRET in text]
         assert value.password_mark
-        assert value.password_mark not in str(document(value)), "nobody is shown the mark"
-    assert secret_paths(Credential) == {("password",), ("password_wo",)}
-    assert "password_mark" not in [each.name for each in schema_fields(Credential)]
+        assert value.password_mark not in str(to_document(value)), "nobody is shown the mark"
+    assert secret_paths(ScramCredential) == {("password",), ("password_wo",)}
+    assert "password_mark" not in [each.name for each in schema_fields(ScramCredential)]
 
 
 def test_a_mark_tells_another_password_user_and_mechanism_apart() -> None:
@@ -72,30 +76,30 @@ def test_a_mark_tells_another_password_user_and_mechanism_apart() -> None:
 
 
 def test_what_was_applied_is_recalled_and_compared() -> None:
-    live = Credential("alice", "SCRAM-SHA-256")
+    live = ScramCredential("alice", "SCRAM-SHA-256")
     same = credential()
-    assert KIND.aligned(live, same) == (live, same), "a password that kplan did not set"
-    known = KIND.recalled(live, replace(same, password=None))
-    before, after = KIND.aligned(known, same)
+    assert KIND.align(live, same) == (live, same), "a password that kplan did not set"
+    known = KIND.fill_from_state(live, replace(same, password=None))
+    before, after = KIND.align(known, same)
     assert before == after
     for other in (credential(password="other"), credential(scram_iterations=8192)):
-        assert KIND.aligned(known, other) == (known, other)
-    assert KIND.aligned(known, credential(password="other"), [("password",)]) == (known, known)
-    assert KIND.aligned(known, credential(scram_iterations=8192), [("scram_iterations",)]) == (
+        assert KIND.align(known, other) == (known, other)
+    assert KIND.align(known, credential(password="other"), [("password",)]) == (known, known)
+    assert KIND.align(known, credential(scram_iterations=8192), [("scram_iterations",)]) == (
         known,
         known,
     )
-    assert KIND.aligned(known, credential(password="other"), [()]) == (known, known)
+    assert KIND.align(known, credential(password="other"), [()]) == (known, known)
 
 
 def test_a_write_only_password_is_set_anew_with_another_version_only() -> None:
     first = credential(password=None, password_wo="a", password_wo_version="1")
-    known = KIND.recalled(Credential("alice", "SCRAM-SHA-256"), first)
+    known = KIND.fill_from_state(ScramCredential("alice", "SCRAM-SHA-256"), first)
     assert known.password_wo_version == "1"
     again = credential(password=None, password_wo="b", password_wo_version="1")
-    assert KIND.aligned(known, again) == (known, known)
+    assert KIND.align(known, again) == (known, known)
     second = credential(password=None, password_wo="b", password_wo_version="2")
-    assert KIND.aligned(known, second) == (known, second)
+    assert KIND.align(known, second) == (known, second)
 
 
 @pytest.mark.parametrize(
@@ -135,31 +139,33 @@ def test_a_password_that_is_not_the_planned_one_is_not_sent() -> None:
 def test_a_password_without_an_answer_is_in_doubt_unless_the_iterations_tell() -> None:
     before, after = credential(), credential(password="other")
     cluster = MemoryCluster()
-    cluster.settle(users=[ScramAlteration(ALICE, 4096, SECRET)])
+    cluster.seed_settings(users=[ScramAlteration(ALICE, 4096, SECRET)])
     reading = KIND.read(cluster, [])
     assert not KIND.is_done(SET, change(before, after, Action.UPDATE), reading)
     assert KIND.is_done(SET, change(None, after, Action.CREATE), reading)
     slower = credential(scram_iterations=8192)
     assert not KIND.is_done(SET, change(before, slower, Action.UPDATE), reading)
-    cluster.settle(users=[ScramAlteration(ALICE, 8192, SECRET)])
+    cluster.seed_settings(users=[ScramAlteration(ALICE, 8192, SECRET)])
     assert KIND.is_done(SET, change(before, slower, Action.UPDATE), KIND.read(cluster, []))
 
 
 def test_a_replaced_user_goes_before_the_other_comes() -> None:
     cluster = MemoryCluster()
-    cluster.settle(users=[ScramAlteration(ALICE, 4096, SECRET)])
-    swap = change(Credential("alice", "SCRAM-SHA-256"), credential(username="bob"), Action.REPLACE)
-    assert KIND.steps(swap) == (SWAP_OUT, SWAP_IN)
-    assert KIND.served(cluster, 1, [swap]) == {}
+    cluster.seed_settings(users=[ScramAlteration(ALICE, 4096, SECRET)])
+    swap = change(
+        ScramCredential("alice", "SCRAM-SHA-256"), credential(username="bob"), Action.REPLACE
+    )
+    assert KIND.steps(swap) == (REPLACE_REMOVE, REPLACE_SET)
+    assert KIND.find_visible(cluster, 1, [swap]) == {}
     for step in KIND.steps(swap):
         assert not KIND.is_done(step, swap, KIND.read(cluster, []))
         assert KIND.apply(cluster, step, [swap]) == {"bob|SCRAM-SHA-256": None}
     assert cluster.scram_users() == {ScramUser("bob", "SCRAM-SHA-256"): 4096}
-    assert KIND.served(cluster, 1, [swap]) == {"bob|SCRAM-SHA-256": ""}
+    assert KIND.find_visible(cluster, 1, [swap]) == {"bob|SCRAM-SHA-256": ""}
 
 
 def test_credentials_that_may_not_be_read_are_unread() -> None:
     cluster = MemoryCluster()
-    cluster.deny("DESCRIBE", "CLUSTER")
-    with pytest.raises(Unread):
+    cluster.deny_operation("DESCRIBE", "CLUSTER")
+    with pytest.raises(UnreadableError):
         KIND.read(cluster, [])

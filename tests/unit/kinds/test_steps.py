@@ -9,7 +9,7 @@ from kplan.kinds.broker_config import BrokerConfig
 from kplan.kinds.feature import Feature
 from kplan.kinds.named_config import ClientMetrics, GroupConfig
 from kplan.kinds.quota import Quota
-from kplan.kinds.scram import Credential
+from kplan.kinds.scram import ScramCredential
 from kplan.kinds.topic import TopicKind
 from kplan.model.plan import Action, Change, Step
 from tests.values import acl, address, identity, topic
@@ -59,7 +59,7 @@ PAIRS: Mapping[str, tuple[object, object]] = {
     "kafka_feature": (Feature("metadata.version", 1), Feature("metadata.version", 2)),
     "kafka_group_config": (GroupConfig("a"), GroupConfig("b")),
     "kafka_quota": (Quota("user", "a"), Quota("user", "b")),
-    "kafka_user_scram_credential": (Credential("a", "x"), Credential("b", "x")),
+    "kafka_user_scram_credential": (ScramCredential("a", "x"), ScramCredential("b", "x")),
     "kafka_topic": (topic(), topic(partitions=6, config={"retention.ms": "1"})),
 }
 

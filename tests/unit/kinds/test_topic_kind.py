@@ -4,17 +4,17 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from kplan.cluster.contents import BrokerDefaults
-from kplan.cluster.faults import Call
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import ConfigAlteration, NewTopic, TopicDescription, TopicRef, Verdict
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.memory.faults import Call
+from kplan.cluster.memory.store import BrokerDefaults
+from kplan.cluster.request import ConfigAlteration, ItemResult, NewTopic, TopicDescription, TopicRef
 from kplan.kinds.topic import ALTER_CONFIG, CREATE, DELETE, GROW, TopicKind
 from kplan.kinds.topic_value import Topic
-from kplan.model.errors import Unread
+from kplan.model.errors import UnreadableError
 from kplan.model.plan import Action, Change
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Live, Reading
+from kplan.model.snapshot import KindSnapshot, LiveObject
 from tests.values import address, identity, topic
 
 KIND = TopicKind()
@@ -37,7 +37,7 @@ def holding(*specs: NewTopic) -> MemoryCluster:
 
 
 def uid(cluster: MemoryCluster, name: str = "orders") -> str:
-    found = cluster.another_admin().topics([name])[name]
+    found = cluster.connect_as().topics([name])[name]
     assert isinstance(found, TopicDescription)
     return found.topic_id
 
@@ -50,7 +50,7 @@ def test_a_topic_is_read_with_its_layout_its_own_configs_and_its_id() -> None:
     cluster = holding(NewTopic("orders", 2, 2, config={"segment.ms": "7"}))
     reading = KIND.read(cluster, [ORDERS])
     value = Topic("orders", 2, 2, ((1, 2), (2, 3)), {"segment.ms": "7"})
-    assert reading == Reading({ORDERS: Live(value, uid(cluster))})
+    assert reading == KindSnapshot({ORDERS: LiveObject(value, uid(cluster))})
 
 
 def test_topics_of_kplan_itself_are_no_objects_even_if_somebody_wants_them() -> None:
@@ -76,7 +76,7 @@ def test_a_plan_of_many_topics_takes_two_requests() -> None:
 def test_a_wanted_topic_that_the_list_hides_is_asked_for_by_name() -> None:
     """K4-34, K117-15: hidden is not absent."""
     cluster = holding(NewTopic("orders"))
-    cluster.hide("orders")
+    cluster.hide_topic("orders")
     reading = KIND.read(cluster, [ORDERS, Identity("absent")])
     assert reading.objects == {}
     assert {name: each.error for name, each in reading.hidden.items()} == {
@@ -86,7 +86,7 @@ def test_a_wanted_topic_that_the_list_hides_is_asked_for_by_name() -> None:
 
 def test_a_topic_whose_configs_may_not_be_read_is_hidden() -> None:
     cluster = holding(NewTopic("orders"), NewTopic("bills"))
-    cluster.deny("DESCRIBE_CONFIGS", "TOPIC", "orders")
+    cluster.deny_operation("DESCRIBE_CONFIGS", "TOPIC", "orders")
     reading = KIND.read(cluster, [ORDERS, Identity("bills")])
     assert list(reading.objects) == ["bills"]
     assert list(reading.hidden) == ["orders"]
@@ -94,8 +94,8 @@ def test_a_topic_whose_configs_may_not_be_read_is_hidden() -> None:
 
 def test_a_topic_deleted_between_list_and_describe_is_absent() -> None:
     cluster = holding(NewTopic("orders"), NewTopic("bills"))
-    other = cluster.another_admin()
-    cluster.before("topic_configs", lambda: other.delete_topics([TopicRef("orders")]))
+    other = cluster.connect_as()
+    cluster.run_before("topic_configs", lambda: other.delete_topics([TopicRef("orders")]))
     reading = KIND.read(cluster, [ORDERS, Identity("bills")])
     assert list(reading.objects) == ["bills"]
     assert reading.hidden == {}
@@ -106,8 +106,8 @@ def test_a_wanted_topic_without_an_answer_is_never_taken_for_absent(call: str) -
     """Law 2: silence is not success, nor absence."""
     cluster = holding(NewTopic("orders"), *([NewTopic("bills")] if call == "topic_configs" else []))
     wanted = [ORDERS, Identity("bills")]
-    cluster.leave_out(on="bills", call=call)
-    with pytest.raises(Unread, match="bills"):
+    cluster.omit_items(on="bills", call=call)
+    with pytest.raises(UnreadableError, match="bills"):
         KIND.read(cluster, wanted)
 
 
@@ -134,7 +134,7 @@ def live(**given: object) -> Topic:
     ids=["counts", "left to the broker", "assignment"],
 )
 def test_what_means_the_same_is_aligned_to_the_same(desired: Topic) -> None:
-    before, after = KIND.aligned(live(), desired)
+    before, after = KIND.align(live(), desired)
     assert before == after
 
 
@@ -151,7 +151,7 @@ def test_what_means_the_same_is_aligned_to_the_same(desired: Topic) -> None:
 )
 def test_what_differs_stays_different(desired: Topic) -> None:
     """Law 5: a key removed from HCL is a reset."""
-    before, after = KIND.aligned(live(), desired)
+    before, after = KIND.align(live(), desired)
     assert before != after
 
 
@@ -170,7 +170,7 @@ def test_what_differs_stays_different(desired: Topic) -> None:
 def test_what_is_ignored_makes_no_difference(
     ignored: list[tuple[str, ...]], desired: Topic
 ) -> None:
-    before, after = KIND.aligned(live(), desired, ignored)
+    before, after = KIND.align(live(), desired, ignored)
     assert before == after
 
 
@@ -189,7 +189,7 @@ def test_a_create_sends_counts_or_assignment_and_configs() -> None:
     assert answers == {"a": None, "b": None, "c": None}
     reading = KIND.read(cluster, [identity(each) for each in values])
     for each in values:
-        before, after = KIND.aligned(reading.objects[identity(each)].value, each)  # type: ignore[arg-type] # a topic
+        before, after = KIND.align(reading.objects[identity(each)].value, each)  # type: ignore[arg-type] # a topic
         assert before == after
 
 
@@ -197,7 +197,7 @@ def test_a_delete_goes_by_topic_id() -> None:
     """K4-36."""
     cluster = holding(NewTopic("orders"))
     planned = change(topic(), None, uid=uid(cluster))
-    cluster.another_admin().delete_topics([TopicRef("orders")])
+    cluster.connect_as().delete_topics([TopicRef("orders")])
     cluster.seed([NewTopic("orders")])
     refused = KIND.apply(cluster, DELETE, [planned])[ORDERS]
     assert refused is not None
@@ -221,7 +221,7 @@ class Recording(MemoryCluster):
 
     def alter_topic_configs(
         self, specs: Sequence[ConfigAlteration], *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         self.sent = (*getattr(self, "sent", ()), *specs)
         return super().alter_topic_configs(specs, validate_only=validate_only)
 
@@ -279,16 +279,16 @@ def test_records_are_counted_as_the_controller_counts_them(
     step: object, what: Change, wanted: int
 ) -> None:
     """Trap 4, law 7."""
-    assert KIND.records(step, what) == wanted  # type: ignore[arg-type] # one of the steps
+    assert KIND.record_count(step, what) == wanted  # type: ignore[arg-type] # one of the steps
 
 
 # Looking whether it is done.
 
 
 def test_a_step_is_done_when_the_cluster_stands_where_it_leads() -> None:
-    reading = Reading({ORDERS: Live(live())})
-    nothing = Reading({})
-    hidden = Reading({}, {ORDERS: Refusal("TOPIC_AUTHORIZATION_FAILED", 29)})
+    reading = KindSnapshot({ORDERS: LiveObject(live())})
+    nothing = KindSnapshot({})
+    hidden = KindSnapshot({}, {ORDERS: Refusal("TOPIC_AUTHORIZATION_FAILED", 29)})
     same = Topic("orders", 3, 2, config={"segment.ms": "7"})
     assert KIND.is_done(CREATE, change(None, same), reading)
     assert not KIND.is_done(CREATE, change(None, same), nothing)
@@ -306,64 +306,70 @@ def test_a_new_topic_is_served_when_all_its_partitions_have_leaders() -> None:
     """K4-13, K4-53."""
     cluster = holding()
     created = change(None, topic())
-    cluster.lag(1, brokers=[2])
+    cluster.delay_reads(1, brokers=[2])
     KIND.apply(cluster, CREATE, [created])
-    assert KIND.served(cluster, 1, [created]) == {ORDERS: uid(cluster)}
-    assert KIND.served(cluster, 2, [created]) == {}
-    assert KIND.served(cluster, 2, [created]) == {ORDERS: uid(cluster)}
-    cluster.go_down(1)
-    assert KIND.served(cluster, 2, [created]) == {}, "a partition lost its leader"
+    assert KIND.find_visible(cluster, 1, [created]) == {ORDERS: uid(cluster)}
+    assert KIND.find_visible(cluster, 2, [created]) == {}
+    assert KIND.find_visible(cluster, 2, [created]) == {ORDERS: uid(cluster)}
+    cluster.stop_brokers(1)
+    assert KIND.find_visible(cluster, 2, [created]) == {}, "a partition lost its leader"
 
 
 def test_a_grown_topic_is_served_when_it_is_large_enough() -> None:
     cluster = holding(NewTopic("orders", 3))
     grown = change(topic(), topic(partitions=5))
-    assert KIND.served(cluster, 1, [grown]) == {}
+    assert KIND.find_visible(cluster, 1, [grown]) == {}
     KIND.apply(cluster, GROW, [grown])
-    assert KIND.served(cluster, 1, [grown]) == {ORDERS: uid(cluster)}
+    assert KIND.find_visible(cluster, 1, [grown]) == {ORDERS: uid(cluster)}
     assert cluster.count("topic_configs") == 0
 
 
 def test_altered_configs_are_served_when_the_keys_that_were_sent_show() -> None:
     cluster = holding(NewTopic("orders", 3, config={"flush.ms": "1"}))
     altered = change(topic(config={"flush.ms": "1"}), topic(config={"segment.ms": "8"}))
-    cluster.lag(1)
+    cluster.delay_reads(1)
     KIND.apply(cluster, ALTER_CONFIG, [altered])
-    assert KIND.served(cluster, 1, [altered]) == {ORDERS: uid(cluster)}, "the second read shows it"
-    other = cluster.another_admin()
+    assert KIND.find_visible(cluster, 1, [altered]) == {ORDERS: uid(cluster)}, (
+        "the second read shows it"
+    )
+    other = cluster.connect_as()
     other.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "9"})])
-    cluster.lag(0)
-    assert KIND.served(cluster, 1, [altered]) == {ORDERS: uid(cluster)}, "a key of someone else's"
+    cluster.delay_reads(0)
+    assert KIND.find_visible(cluster, 1, [altered]) == {ORDERS: uid(cluster)}, (
+        "a key of someone else's"
+    )
     other.alter_topic_configs([ConfigAlteration("orders", {"flush.ms": "1"})])
-    assert KIND.served(cluster, 1, [altered]) == {}
+    assert KIND.find_visible(cluster, 1, [altered]) == {}
     cluster.refuse("UNKNOWN_TOPIC_OR_PARTITION", call="topic_configs")
-    assert KIND.served(cluster, 1, [altered]) == {}
+    assert KIND.find_visible(cluster, 1, [altered]) == {}
 
 
 def test_a_deleted_topic_is_gone_when_its_id_is() -> None:
     cluster = holding(NewTopic("orders"))
     gone = change(topic(), None, uid=uid(cluster))
     by_name = change(topic(), None)
-    assert KIND.served(cluster, 1, [gone]) == {}
-    assert KIND.served(cluster, 1, [by_name]) == {}
+    assert KIND.find_visible(cluster, 1, [gone]) == {}
+    assert KIND.find_visible(cluster, 1, [by_name]) == {}
     KIND.apply(cluster, DELETE, [gone])
-    assert KIND.served(cluster, 1, [gone]) == {ORDERS: ""}
-    assert KIND.served(cluster, 1, [by_name]) == {ORDERS: ""}
+    assert KIND.find_visible(cluster, 1, [gone]) == {ORDERS: ""}
+    assert KIND.find_visible(cluster, 1, [by_name]) == {ORDERS: ""}
     cluster.seed([NewTopic("orders")])
-    assert KIND.served(cluster, 1, [gone]) == {ORDERS: uid(cluster)}, "another topic by that name"
-    assert KIND.served(cluster, 1, [by_name]) == {}
-    cluster.hide("orders")
-    assert KIND.served(cluster, 1, [gone]) == {}
+    assert KIND.find_visible(cluster, 1, [gone]) == {ORDERS: uid(cluster)}, (
+        "another topic by that name"
+    )
+    assert KIND.find_visible(cluster, 1, [by_name]) == {}
+    cluster.hide_topic("orders")
+    assert KIND.find_visible(cluster, 1, [gone]) == {}
 
 
 def test_one_request_asks_a_broker_about_all_changes() -> None:
     cluster = holding(NewTopic("a"), NewTopic("b"))
-    KIND.served(cluster, 3, [change(None, topic("b")), change(None, topic("a"))])
+    KIND.find_visible(cluster, 3, [change(None, topic("b")), change(None, topic("a"))])
     assert cluster.calls == [Call("topics", ("a", "b"), broker=3)]
 
 
 def test_a_topic_is_named_by_its_name_and_has_one_spelling() -> None:
     assert KIND.identify(topic("a")) == "a"
-    assert KIND.normal(topic("a")) == topic("a")
+    assert KIND.normalize(topic("a")) == topic("a")
     assert not KIND.is_replaceable
     assert KIND.steps(change(topic(), topic())) == ()

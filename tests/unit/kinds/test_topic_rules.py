@@ -7,7 +7,7 @@ from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_value import Topic
 from kplan.model.resource import Identity
-from kplan.model.snapshot import Live
+from kplan.model.snapshot import LiveObject
 from tests.values import topic
 
 KIND = TopicKind()
@@ -89,17 +89,21 @@ def test_names_that_kafka_takes_for_the_same_are_found_once_per_name() -> None:
     assert codes(problem for _, problem in found) == [("KP202", ("name",), False)] * 2
 
 
-def held(value: Topic, assignment: tuple[tuple[int, ...], ...] = ((1, 2), (2, 3), (3, 1))) -> Live:
-    return Live(Topic(value.name, len(assignment), len(assignment[0]), assignment))
+def held(
+    value: Topic, assignment: tuple[tuple[int, ...], ...] = ((1, 2), (2, 3), (3, 1))
+) -> LiveObject:
+    return LiveObject(Topic(value.name, len(assignment), len(assignment[0]), assignment))
 
 
 def test_partitions_are_never_taken_away() -> None:
     """K4-57, law 6."""
-    (found,) = KIND.refuse(held(topic()), topic(partitions=2, replication_factor=3))
+    (found,) = KIND.check_change(held(topic()), topic(partitions=2, replication_factor=3))
     assert (found.code, found.path) == ("KP211", ("partitions",))
     assert "has 3 partitions and 2 are declared" in found.detail
     fewer = topic(replica_assignment=((1, 2),))
-    assert codes(KIND.refuse(held(topic()), fewer)) == [("KP211", ("replica_assignment",), False)]
+    assert codes(KIND.check_change(held(topic()), fewer)) == [
+        ("KP211", ("replica_assignment",), False)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -111,4 +115,4 @@ def test_partitions_are_never_taken_away() -> None:
     ],
 )
 def test_growth_and_silence_are_not_refused(desired: Topic) -> None:
-    assert codes(KIND.refuse(held(topic()), desired)) == []
+    assert codes(KIND.check_change(held(topic()), desired)) == []

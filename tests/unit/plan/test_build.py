@@ -8,9 +8,9 @@ from kplan.cluster.errors import refusal
 from kplan.kinds.acl import Acl
 from kplan.kinds.topic_value import Topic
 from kplan.model.plan import Action, Plan, Reason
-from kplan.model.snapshot import Reading, Snapshot
+from kplan.model.snapshot import KindSnapshot, Snapshot
 from kplan.model.state import OutputValue
-from tests.values import acl, address, identity, owned, plan_of, resource, snapshot, state, topic
+from tests.values import acl, address, identity, make_plan, owned, resource, snapshot, state, topic
 
 ORDERS = "kafka_topic.orders"
 ID = "topic-id-1"
@@ -23,7 +23,7 @@ def only(plan: Plan) -> tuple[Action, Reason]:
 
 def with_hidden_orders() -> Snapshot:
     live = snapshot()
-    hidden = Reading({}, {identity(topic()): refusal(29)})
+    hidden = KindSnapshot({}, {identity(topic()): refusal(29)})
     return replace(live, readings={**live.readings, "kafka_topic": hidden})
 
 
@@ -32,14 +32,14 @@ def codes(plan: Plan) -> list[str]:
 
 
 def test_what_is_declared_and_absent_is_created() -> None:
-    assert only(plan_of([resource(ORDERS, topic())], state(), snapshot())) == (
+    assert only(make_plan([resource(ORDERS, topic())], state(), snapshot())) == (
         Action.CREATE,
         Reason.NONE,
     )
 
 
 def test_what_is_equal_and_owned_is_left_alone_and_the_plan_is_empty() -> None:
-    plan = plan_of(
+    plan = make_plan(
         [resource(ORDERS, topic())], state(owned(ORDERS, topic(), ID)), snapshot([(topic(), ID)])
     )
     assert only(plan) == (Action.NO_OP, Reason.NONE)
@@ -49,7 +49,7 @@ def test_what_is_equal_and_owned_is_left_alone_and_the_plan_is_empty() -> None:
 
 def test_an_equal_object_that_nobody_owns_is_adopted_without_a_request() -> None:
     """K4-28."""
-    plan = plan_of([resource(ORDERS, topic())], state(), snapshot([(topic(), ID)]))
+    plan = make_plan([resource(ORDERS, topic())], state(), snapshot([(topic(), ID)]))
     assert only(plan) == (Action.NO_OP, Reason.ADOPTED)
     assert plan.batches == ()
     assert plan.is_applyable
@@ -57,7 +57,7 @@ def test_an_equal_object_that_nobody_owns_is_adopted_without_a_request() -> None
 
 def test_a_removed_config_key_is_a_change_and_a_broker_default_is_not() -> None:
     live = topic(config={"retention.ms": "1000", "segment.ms": "5"})
-    plan = plan_of(
+    plan = make_plan(
         [resource(ORDERS, topic(config={"retention.ms": "1000"}))],
         state(owned(ORDERS, live, ID)),
         snapshot([(live, ID)]),
@@ -70,7 +70,7 @@ def test_a_removed_config_key_is_a_change_and_a_broker_default_is_not() -> None:
 
 def test_counts_that_are_left_to_the_broker_are_never_a_difference() -> None:
     declared = topic(partitions=None, replication_factor=None)
-    plan = plan_of(
+    plan = make_plan(
         [resource(ORDERS, declared)], state(owned(ORDERS, topic(), ID)), snapshot([(topic(), ID)])
     )
     assert only(plan) == (Action.NO_OP, Reason.NONE)
@@ -78,7 +78,7 @@ def test_counts_that_are_left_to_the_broker_are_never_a_difference() -> None:
 
 def test_growing_and_reconfiguring_a_topic_is_two_requests_configs_first() -> None:
     """K4o-04."""
-    plan = plan_of(
+    plan = make_plan(
         [resource(ORDERS, topic(partitions=6, config={"retention.ms": "9"}))],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID)]),
@@ -92,7 +92,7 @@ def test_growing_and_reconfiguring_a_topic_is_two_requests_configs_first() -> No
 
 def test_fewer_partitions_are_an_error_that_points_at_the_attribute() -> None:
     """Design law 6; Terraform's provider destroys and creates here."""
-    plan = plan_of(
+    plan = make_plan(
         [resource(ORDERS, topic(partitions=2))],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID)]),
@@ -104,7 +104,7 @@ def test_fewer_partitions_are_an_error_that_points_at_the_attribute() -> None:
 
 def test_a_replication_factor_beyond_the_brokers_is_told_and_not_ignored() -> None:
     """Peers 9: jikkou and helmsman drop it silently."""
-    plan = plan_of(
+    plan = make_plan(
         [resource(ORDERS, topic(replication_factor=30))],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID)]),
@@ -114,7 +114,7 @@ def test_a_replication_factor_beyond_the_brokers_is_told_and_not_ignored() -> No
 
 def test_a_renamed_topic_is_an_error_and_nothing_is_deleted() -> None:
     """K4-37."""
-    plan = plan_of(
+    plan = make_plan(
         [resource(ORDERS, topic("orders.v2"))],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID)]),
@@ -126,7 +126,7 @@ def test_a_renamed_topic_is_an_error_and_nothing_is_deleted() -> None:
 def test_a_changed_acl_is_one_replacement_with_its_delete_first() -> None:
     """K4-45."""
     before, after = acl(), acl(acl_operation="Write")
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_acl.a", after)],
         state(owned("kafka_acl.a", before)),
         snapshot(acls=[before]),
@@ -137,7 +137,7 @@ def test_a_changed_acl_is_one_replacement_with_its_delete_first() -> None:
 
 
 def test_an_owned_object_that_is_not_declared_is_deleted_by_its_id() -> None:
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_topic.other", topic("other"))],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID), (topic("other"), "id-2")]),
@@ -148,7 +148,7 @@ def test_an_owned_object_that_is_not_declared_is_deleted_by_its_id() -> None:
 
 def test_what_kplan_does_not_own_is_never_deleted() -> None:
     """Design law 3, kafka-gitops#33."""
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_topic.other", topic("other"))], state(), snapshot([(topic(), ID)])
     )
     assert [each.action for each in plan.changes] == [Action.CREATE]
@@ -156,7 +156,7 @@ def test_what_kplan_does_not_own_is_never_deleted() -> None:
 
 def test_a_topic_created_again_by_somebody_else_is_forgotten_and_not_deleted() -> None:
     """K4-36."""
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_topic.other", topic("other"))],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), "another-id")]),
@@ -168,7 +168,7 @@ def test_a_topic_created_again_by_somebody_else_is_forgotten_and_not_deleted() -
 
 
 def test_an_owned_object_that_is_gone_already_is_forgotten() -> None:
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_topic.other", topic("other"))],
         state(owned(ORDERS, topic(), ID)),
         snapshot(),
@@ -178,7 +178,7 @@ def test_an_owned_object_that_is_gone_already_is_forgotten() -> None:
 
 def test_nothing_is_planned_from_a_kind_that_was_not_read_in_full() -> None:
     """Design law 2: the other kinds are still planned, and the plan says it is not complete."""
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_acl.a", acl()), resource(ORDERS, topic())],
         state(owned("kafka_acl.b", acl("User:b"))),
         snapshot(unread={"kafka_acl": "no right to DESCRIBE the cluster"}),
@@ -196,20 +196,20 @@ def test_a_kind_that_is_not_asked_for_need_not_be_read() -> None:
         {"targets": ("kafka_topic.*",)},
         {"only": frozenset([("kafka_topic", identity(topic()), "")])},
     ):
-        plan = plan_of(resources, state(), blind, **narrowed)
+        plan = make_plan(resources, state(), blind, **narrowed)
         assert [str(each.address) for each in plan.changes] == [ORDERS]
         assert (plan.unread, codes(plan)) == ({}, [])
 
 
 def test_a_hidden_topic_is_an_error_and_never_created() -> None:
     """K117-15, K4-34."""
-    plan = plan_of([resource(ORDERS, topic())], state(), with_hidden_orders())
+    plan = make_plan([resource(ORDERS, topic())], state(), with_hidden_orders())
     assert codes(plan) == ["KP233"]
     assert plan.changes == ()
 
 
 def test_a_hidden_topic_that_is_owned_is_neither_deleted_nor_forgotten() -> None:
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_acl.a", acl())], state(owned(ORDERS, topic(), ID)), with_hidden_orders()
     )
     assert [each.kind for each in plan.changes] == ["kafka_acl"]
@@ -217,7 +217,7 @@ def test_a_hidden_topic_that_is_owned_is_neither_deleted_nor_forgotten() -> None
 
 def test_protection_is_remembered_when_the_block_is_gone() -> None:
     """Terraform#17599: removing the block removes prevent_destroy."""
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_topic.other", topic("other"))],
         state(owned(ORDERS, topic(), ID, is_protected=True)),
         snapshot([(topic(), ID)]),
@@ -227,7 +227,7 @@ def test_protection_is_remembered_when_the_block_is_gone() -> None:
 
 
 def test_an_empty_configuration_is_refused_and_never_means_delete_all() -> None:
-    plan = plan_of([], state(owned(ORDERS, topic(), ID)), snapshot([(topic(), ID)]))
+    plan = make_plan([], state(owned(ORDERS, topic(), ID)), snapshot([(topic(), ID)]))
     assert codes(plan) == ["KP235"]
     assert not plan.is_applyable
 
@@ -236,15 +236,15 @@ def test_the_last_of_a_configuration_may_be_said_to_stay_on_the_cluster() -> Non
     """A removed block speaks of what it lets go of: nothing is lost."""
     orders, other = owned(ORDERS, topic(), ID), owned("kafka_acl.a", acl())
     live = snapshot([(topic(), ID)], [acl()])
-    plan = plan_of([], state(orders, other), live, removed=(ORDERS, "kafka_acl.a"))
+    plan = make_plan([], state(orders, other), live, removed=(ORDERS, "kafka_acl.a"))
     assert codes(plan) == []
     assert [each.action for each in plan.changes] == [Action.FORGET, Action.FORGET]
-    half = plan_of([], state(orders, other), live, removed=(ORDERS,))
+    half = make_plan([], state(orders, other), live, removed=(ORDERS,))
     assert codes(half) == ["KP235"]
 
 
 def test_destroy_deletes_all_that_is_owned_and_nothing_else() -> None:
-    plan = plan_of(
+    plan = make_plan(
         [],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID), (topic("foreign"), "id-2")]),
@@ -261,7 +261,7 @@ def test_ignored_attributes_are_taken_from_the_cluster() -> None:
         topic(config={"retention.ms": "2"}),
         ignore=(("partitions",), ("config", "segment.ms")),
     )
-    plan = plan_of([declared], state(owned(ORDERS, live, ID)), snapshot([(live, ID)]))
+    plan = make_plan([declared], state(owned(ORDERS, live, ID)), snapshot([(live, ID)]))
     assert [each.path for each in plan.changes[0].attributes] == [("config", "retention.ms")]
 
 
@@ -269,7 +269,7 @@ def test_shifted_list_instances_keep_their_objects() -> None:
     """Removing the first of a counted list must not touch the access of the second."""
     first, second = acl("User:a"), acl("User:b")
     held = state(owned("kafka_acl.x[0]", first), owned("kafka_acl.x[1]", second))
-    plan = plan_of([resource("kafka_acl.x[0]", second)], held, snapshot(acls=[first, second]))
+    plan = make_plan([resource("kafka_acl.x[0]", second)], held, snapshot(acls=[first, second]))
     assert [(each.action, each.identity) for each in plan.changes] == [
         (Action.DELETE, identity(first)),
         (Action.NO_OP, identity(second)),
@@ -279,7 +279,7 @@ def test_shifted_list_instances_keep_their_objects() -> None:
 
 def test_a_moved_block_takes_its_instances_along() -> None:
     held = state(owned('kafka_topic.old["a"]', topic("a"), ID))
-    plan = plan_of(
+    plan = make_plan(
         [resource('kafka_topic.new["a"]', topic("a"))],
         held,
         snapshot([(topic("a"), ID)]),
@@ -290,13 +290,15 @@ def test_a_moved_block_takes_its_instances_along() -> None:
 
 def test_names_that_differ_in_dots_and_underscores_collide_with_live_topics() -> None:
     """K4-29."""
-    plan = plan_of([resource(ORDERS, topic("pay.in"))], state(), snapshot([(topic("pay_in"), ID)]))
+    plan = make_plan(
+        [resource(ORDERS, topic("pay.in"))], state(), snapshot([(topic("pay_in"), ID)])
+    )
     assert codes(plan) == ["KP202"]
 
 
 def test_destructive_changes_are_shown_first() -> None:
     old = acl("User:old")
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_acl.a", acl()), resource(ORDERS, topic(partitions=6))],
         state(owned("kafka_acl.old", old), owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID)], [old]),
@@ -305,7 +307,7 @@ def test_destructive_changes_are_shown_first() -> None:
 
 
 def test_targets_narrow_the_plan_and_say_so() -> None:
-    plan = plan_of(
+    plan = make_plan(
         [resource('kafka_topic.t["a"]', topic("a")), resource('kafka_topic.t["b"]', topic("b"))],
         state(),
         snapshot(),
@@ -322,7 +324,7 @@ def test_a_plan_that_leaves_something_out_leaves_outputs_alone(of: Topic | Acl) 
     resources = [resource(ORDERS, topic()), resource("kafka_acl.a", acl())]
     key = "kafka_acl" if isinstance(of, Acl) else "kafka_topic"
     for narrowed in ({"targets": (f"{key}.*",)}, {"only": frozenset([(key, identity(of), "")])}):
-        plan = plan_of(resources, held, snapshot([(topic(), ID)]), **narrowed)
+        plan = make_plan(resources, held, snapshot([(topic(), ID)]), **narrowed)
         assert [each.kind for each in plan.changes] == [key]
         assert bool(plan.outputs) is isinstance(of, Acl)
 
@@ -333,7 +335,7 @@ def test_a_plan_that_leaves_something_out_leaves_outputs_alone(of: Topic | Acl) 
 )
 def test_a_target_is_an_address_a_block_or_a_pattern(target: str, hits: int) -> None:
     """K4-14."""
-    plan = plan_of(
+    plan = make_plan(
         [resource('kafka_topic.t["a"]', topic("a")), resource('kafka_topic.t["b"]', topic("b"))],
         state(),
         snapshot(),
@@ -347,7 +349,7 @@ def test_drift_is_what_differs_from_the_last_apply() -> None:
     applied = topic(config={"retention.ms": "1"})
     live = topic(config={"retention.ms": "2"})
     held = state(owned(ORDERS, applied, ID), owned("kafka_topic.gone", topic("gone"), "id-2"))
-    plan = plan_of([resource(ORDERS, applied)], held, snapshot([(live, ID)]))
+    plan = make_plan([resource(ORDERS, applied)], held, snapshot([(live, ID)]))
     assert [(str(each.address), each.action) for each in plan.drift] == [
         ("kafka_topic.gone", Action.DELETE),
         (ORDERS, Action.UPDATE),
@@ -358,7 +360,7 @@ def test_drift_is_what_differs_from_the_last_apply() -> None:
 def test_outputs_are_compared_and_sensitive_ones_are_never_shown() -> None:
     held = state(outputs={"a": OutputValue("1"), "b": OutputValue("2")})
     outputs = {"a": OutputValue("1"), "c": OutputValue(None, is_sensitive=True)}
-    plan = plan_of([], held, snapshot(), outputs=outputs)
+    plan = make_plan([], held, snapshot(), outputs=outputs)
     assert [(each.name, each.action, each.after) for each in plan.outputs] == [
         ("a", Action.NO_OP, "1"),
         ("b", Action.DELETE, None),
@@ -369,14 +371,14 @@ def test_outputs_are_compared_and_sensitive_ones_are_never_shown() -> None:
 def test_batches_hold_no_more_records_than_the_limit() -> None:
     """Trap 4: a topic counts itself, its partitions and its configs."""
     many = [resource(f"kafka_topic.t{n}", topic(f"t{n:03}", partitions=9)) for n in range(50)]
-    plan = plan_of(many, state(), snapshot(), max_records=100)
+    plan = make_plan(many, state(), snapshot(), max_records=100)
     assert [len(batch.changes) for batch in plan.batches] == [10] * 5
 
 
 def test_every_chunk_of_replaced_acls_is_deleted_and_added_before_the_next() -> None:
     """Design law 4: the moment without access stays one request long."""
     pairs = [(acl(f"User:{n}"), acl(f"User:{n}", acl_operation="Write")) for n in range(5)]
-    plan = plan_of(
+    plan = make_plan(
         [resource(f"kafka_acl.a{n}", after) for n, (_, after) in enumerate(pairs)],
         state(*(owned(f"kafka_acl.a{n}", before) for n, (before, _) in enumerate(pairs))),
         snapshot(acls=[before for before, _ in pairs]),
@@ -389,9 +391,9 @@ def test_every_chunk_of_replaced_acls_is_deleted_and_added_before_the_next() -> 
 
 
 def test_the_checksum_names_the_actions_and_not_the_time() -> None:
-    first = plan_of([resource(ORDERS, topic())], state(), snapshot(), created_at="2026-01-01")
-    again = plan_of([resource(ORDERS, topic())], state(), snapshot(), created_at="2026-02-02")
-    other = plan_of([resource(ORDERS, topic(partitions=4))], state(), snapshot())
+    first = make_plan([resource(ORDERS, topic())], state(), snapshot(), created_at="2026-01-01")
+    again = make_plan([resource(ORDERS, topic())], state(), snapshot(), created_at="2026-02-02")
+    other = make_plan([resource(ORDERS, topic(partitions=4))], state(), snapshot())
     assert first.checksum == again.checksum != other.checksum
 
 
@@ -400,7 +402,7 @@ def test_protection_that_comes_or_goes_alone_is_noted(protects: bool) -> None:
     """KP232's way out: declare it with prevent_destroy = false, apply, and then remove it."""
     held = state(owned(ORDERS, topic(), ID, is_protected=not protects))
     declared = [resource(ORDERS, topic(), prevent_destroy=protects)]
-    plan = plan_of(declared, held, snapshot([(topic(), ID)]))
+    plan = make_plan(declared, held, snapshot([(topic(), ID)]))
     assert only(plan) == (Action.NO_OP, Reason.PROTECTION)
     assert not plan.has_changes
     assert plan.is_applyable

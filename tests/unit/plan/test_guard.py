@@ -3,14 +3,14 @@
 import pytest
 
 from kplan.model.plan import Plan
-from tests.values import identity, owned, plan_of, resource, snapshot, state, topic
+from tests.values import identity, make_plan, owned, resource, snapshot, state, topic
 
 
 def plan_with(held: int, kept: int, **given: object) -> Plan:
     topics = [topic(f"t{number}") for number in range(held)]
     names = [f"kafka_topic.t{number}" for number in range(held)]
     pairs = list(zip(names, topics, strict=True))
-    return plan_of(
+    return make_plan(
         [resource(name, each) for name, each in pairs[:kept]],
         state(*(owned(name, each, f"id-{name}") for name, each in pairs)),
         snapshot([(each, f"id-{name}") for name, each in pairs]),

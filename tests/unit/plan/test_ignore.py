@@ -6,7 +6,7 @@ from kplan.model.errors import UsageError
 from kplan.model.plan import Change
 from kplan.model.resource import Identity
 from kplan.plan.ignore import FilteredDrift, filter_drift, parse_patterns
-from tests.values import owned, plan_of, snapshot, state, topic
+from tests.values import make_plan, owned, snapshot, state, topic
 
 NOTHING: dict[str, tuple[Identity, ...]] = {}
 
@@ -21,7 +21,7 @@ def drifted() -> tuple[Change, ...]:
         (topic("audit", config={"retention.ms": "2", "a": "2"}), "1"),
         (topic("again", config={"a": "9"}), "other"),
     ]
-    return plan_of([], held, snapshot(live)).drift
+    return make_plan([], held, snapshot(live)).drift
 
 
 def left(text: str) -> FilteredDrift:

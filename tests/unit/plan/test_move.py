@@ -10,7 +10,7 @@ from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
 from kplan.model.plan import Action, Reason
 from kplan.plan.move import apply_moves, follow_moves
-from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
+from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
 
 A, B, C = (f"kafka_topic.{name}" for name in "abc")
 
@@ -59,7 +59,7 @@ def test_addresses_can_be_swapped_along_a_chain() -> None:
 def test_a_moved_acl_that_also_changes_is_replaced_and_not_deleted_beside_a_new_one() -> None:
     before, after = acl(), acl(acl_operation="Write")
     held = state(owned("kafka_acl.a", before))
-    made = plan_of(
+    made = make_plan(
         [resource("kafka_acl.b", after)],
         held,
         snapshot(acls=[before]),
@@ -71,7 +71,7 @@ def test_a_moved_acl_that_also_changes_is_replaced_and_not_deleted_beside_a_new_
 
 def test_what_moved_and_is_not_declared_is_deleted_from_where_the_state_has_it() -> None:
     held = state(owned(A, topic("a"), "1"))
-    made = plan_of([], held, snapshot([(topic("a"), "1")]), moved=((A, B),))
+    made = make_plan([], held, snapshot([(topic("a"), "1")]), moved=((A, B),))
     (change,) = made.changes
     assert (str(change.address), str(change.previous)) == (B, A)
     assert change.reason is Reason.NOT_DECLARED
@@ -80,7 +80,7 @@ def test_what_moved_and_is_not_declared_is_deleted_from_where_the_state_has_it()
 def test_what_only_moves_is_recorded_whatever_is_targeted() -> None:
     """Terraform refuses to plan here (plan-apply.md 1b); nothing of it touches the cluster."""
     held = state(owned(A, topic("a"), "1"), owned("kafka_topic.d", topic("d"), "2"))
-    made = plan_of(
+    made = make_plan(
         [resource(B, topic("a")), resource(C, topic("c")), resource("kafka_topic.d", topic("d"))],
         held,
         snapshot([(topic("a"), "1"), (topic("d"), "2")]),
@@ -108,7 +108,7 @@ def test_what_moves_and_changes_only_moves_until_it_is_targeted(
     held = state(replace(owned(old, before, "1" if is_topic else ""), is_protected=True))
     live = snapshot([(before, "1")]) if isinstance(before, Topic) else snapshot(acls=[before])
     wanted = [resource(new, after), resource(C, topic("c"))]
-    other = plan_of(wanted, held, live, moved=((old, new),), targets=(C,))
+    other = make_plan(wanted, held, live, moved=((old, new),), targets=(C,))
     told = {str(each.address): (each.action, each.reason) for each in other.changes}
     assert told == {new: (Action.NO_OP, Reason.MOVED), C: (Action.CREATE, Reason.NONE)}
     assert [str(each.address) for batch in other.batches for each in batch.changes] == [C]
@@ -116,9 +116,9 @@ def test_what_moves_and_changes_only_moves_until_it_is_targeted(
     (entry,) = after_move.owned.values()
     assert (str(entry.address), entry.value, entry.is_protected) == (new, before, True)
     assert entry.identity == next(iter(held.owned.values())).identity
-    later = plan_of(wanted, after_move, live, targets=(new,))  # the moved block is gone by now
+    later = make_plan(wanted, after_move, live, targets=(new,))  # the moved block is gone by now
     (change,) = later.changes
     assert change.action in {Action.UPDATE, Action.REPLACE}
-    this = plan_of(wanted, held, live, moved=((old, new),), targets=(new,))
+    this = make_plan(wanted, held, live, moved=((old, new),), targets=(new,))
     (change,) = this.changes
     assert (str(change.address), str(change.previous)) == (new, old)

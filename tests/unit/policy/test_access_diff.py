@@ -7,8 +7,8 @@ from itertools import product
 
 import pytest
 
-from kplan.cluster.specs import AclBinding
-from kplan.model.access import AccessShift, Effect
+from kplan.cluster.request import AclBinding
+from kplan.model.impact import AccessChange, AccessEffect
 from kplan.policy.access_diff import AclStages, compare_access
 from kplan.policy.authorizer import (
     OPERATIONS,
@@ -19,7 +19,7 @@ from kplan.policy.authorizer import (
     AuthorizerRules,
 )
 
-Row = tuple[Effect, str, str, str]
+Row = tuple[AccessEffect, str, str, str]
 NOBODY = "User:nobody"
 NAMES = ("a", "ab", "abc", "a.b", "a.bc", "b", "ba", "c", "orders", "orders-eu", "z")
 
@@ -39,7 +39,7 @@ def binding(operation: str = "READ", name: str = "orders", **given: str) -> AclB
 
 def shifts(
     before: Collection[AclBinding], after: Collection[AclBinding], *names: str, **given: object
-) -> tuple[AccessShift, ...]:
+) -> tuple[AccessChange, ...]:
     """Compare as deletes before adds do."""
     first, last = frozenset(before), frozenset(after)
     rules = AuthorizerRules(**given)  # type: ignore[arg-type] # checked by the dataclass
@@ -49,8 +49,8 @@ def shifts(
 def test_a_prefix_is_counted_on_what_exists() -> None:
     acl = binding("READ", "pay.", pattern_type="PREFIXED")
     (found,) = shifts([], [acl], "orders", "pay.in", "pay.out")
-    assert found == AccessShift(
-        Effect.GAIN, "User:alice", "*", "TOPIC", ("READ", "DESCRIBE"), ("pay.*",), 2,
+    assert found == AccessChange(
+        AccessEffect.GAIN, "User:alice", "*", "TOPIC", ("READ", "DESCRIBE"), ("pay.*",), 2,
         ("pay.in", "pay.out"),
     )  # fmt: skip
 
@@ -69,16 +69,18 @@ def test_a_replaced_acl_leaves_a_gap_for_what_is_kept() -> None:
     """K4-45: deletes go before adds."""
     found = shifts([binding("READ")], [binding("WRITE")], "orders")
     assert [(each.effect, each.operations) for each in found] == [
-        (Effect.LOSS, ("READ",)),
-        (Effect.GAIN, ("WRITE",)),
-        (Effect.GAP, ("DESCRIBE",)),
+        (AccessEffect.LOSS, ("READ",)),
+        (AccessEffect.GAIN, ("WRITE",)),
+        (AccessEffect.GAP, ("DESCRIBE",)),
     ]
 
 
 def test_a_replaced_deny_exposes_for_a_moment() -> None:
     before = [binding("ALL"), binding("READ", permission="DENY")]
     after = [binding("ALL"), binding("ALL", permission="DENY")]
-    (gone,) = [each for each in shifts(before, after, "orders") if each.effect is Effect.EXPOSURE]
+    (gone,) = [
+        each for each in shifts(before, after, "orders") if each.effect is AccessEffect.EXPOSURE
+    ]
     assert gone.operations == ("READ",)
 
 
@@ -97,7 +99,7 @@ def test_a_super_user_neither_gains_nor_loses() -> None:
 def test_the_first_acl_on_a_topic_takes_it_from_everyone_else() -> None:
     found = shifts([], [binding("ALL")], "orders", "other", allow_everyone=True)
     assert [(each.effect, each.principal, each.existing) for each in found] == [
-        (Effect.LOSS, WILDCARD_PRINCIPAL, 1)
+        (AccessEffect.LOSS, WILDCARD_PRINCIPAL, 1)
     ]
     assert found[0].operations == OPERATIONS["TOPIC"]
 
@@ -145,7 +147,7 @@ def _expected(stages: AclStages, rules: AuthorizerRules, names: Collection[str])
     hosts = sorted({WILDCARD_HOST} | {each.host for each in bindings})
     principals = sorted({WILDCARD_PRINCIPAL} | {each.principal for each in bindings})
 
-    def effect(who: str, host: str, operation: str, name: str) -> Effect | None:
+    def effect(who: str, host: str, operation: str, name: str) -> AccessEffect | None:
         who, host = (
             {WILDCARD_PRINCIPAL: NOBODY}.get(who, who),
             {WILDCARD_HOST: "other"}.get(host, host),
@@ -153,8 +155,8 @@ def _expected(stages: AclStages, rules: AuthorizerRules, names: Collection[str])
         asked = AccessRequest(who, host, operation, "TOPIC", name)
         before, between, after = (each.authorize(asked).is_allowed for each in acls)
         if before is not after:
-            return Effect.LOSS if before else Effect.GAIN
-        return None if before is between else Effect.GAP if before else Effect.EXPOSURE
+            return AccessEffect.LOSS if before else AccessEffect.GAIN
+        return None if before is between else AccessEffect.GAP if before else AccessEffect.EXPOSURE
 
     found: Counter[Row] = Counter()
     for name, who, host, operation in product(names, principals, hosts, OPERATIONS["TOPIC"]):

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.policy.access_diff import AclStages
 from kplan.policy.access_guard import GuardContext, check_access

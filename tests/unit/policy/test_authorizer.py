@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
 from kplan.policy.authorizer import AccessRequest, AclIndex, AuthorizerRules
 from tests.unit.policy.oracle.authorizer import ANSWERS, cases, ours
 

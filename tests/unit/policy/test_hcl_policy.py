@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.exit_code import ExitCode, outcomes_exit, plan_exit
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic
 from kplan.model.errors import ConfigError
-from kplan.model.outcome import Status
+from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Plan
-from kplan.model.policy import Standing
-from kplan.model.refusal import Origin
+from kplan.model.policy import ViolationStatus
+from kplan.model.refusal import RefusalOrigin
 from kplan.workflow.apply_saved import apply_saved
 from kplan.workflow.execution import Hands
 from kplan.workflow.project import PlanOptions, PolicyOptions
 from kplan.workflow.saved import save
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 TOPICS = """
 locals { sizes = { small = 3, large = 40 } }
@@ -44,8 +44,8 @@ policy "cap" {
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path, MemoryCluster())
+def site(tmp_path: Path) -> ProjectHarness:
+    return ProjectHarness(tmp_path, MemoryCluster())
 
 
 def policy(body: str, rule: str = 'condition = true\n message = "no"', effect: str = "deny") -> str:
@@ -60,29 +60,29 @@ def standings(plan: Plan) -> list[tuple[str, str, str]]:
     return [(each.identity, each.policy, each.standing.value) for each in plan.violations]
 
 
-def test_what_a_policy_refuses_is_left_out_and_the_rest_goes_on(site: Site) -> None:
+def test_what_a_policy_refuses_is_left_out_and_the_rest_goes_on(site: ProjectHarness) -> None:
     """K201-13: a violation affects only its own topic."""
     site.write(TOPICS + cap())
     done = site.apply()
     assert [(each.change.identity, each.status) for each in done.outcomes] == [
-        ("small", Status.APPLIED),
-        ("large", Status.FAILED),
+        ("small", OutcomeStatus.APPLIED),
+        ("large", OutcomeStatus.FAILED),
     ]
     refusal = done.outcomes[1].refusal
     assert refusal is not None
-    assert (refusal.error, refusal.origin) == ("POLICY_VIOLATION", Origin.POLICY)
+    assert (refusal.error, refusal.origin) == ("POLICY_VIOLATION", RefusalOrigin.POLICY)
     assert refusal.message == "large has 40 partitions, and 12 is the most (policy cap)"
     assert sorted(site.cluster.topics()) == ["small"]
     assert outcomes_exit(done.planned.plan, done.outcomes, detailed=True) is ExitCode.REFUSED
     assert outcomes_exit(done.planned.plan, done.outcomes, detailed=False) is ExitCode.ERROR
 
 
-def test_a_refusal_names_the_policy_the_resource_and_the_way_out(site: Site) -> None:
+def test_a_refusal_names_the_policy_the_resource_and_the_way_out(site: ProjectHarness) -> None:
     """K201-07, K201-26."""
     site.write(TOPICS, "topics.tf")
     site.write(cap(), "policies.hcl")
     plan = site.plan().plan
-    (told,) = plan.problems
+    (told,) = plan.all_diagnostics
     assert (told.code, told.is_error) == ("KP320", True)
     assert str(told.address) == 'kafka_topic.t["large"]'
     assert told.subject is not None
@@ -95,7 +95,9 @@ def test_a_refusal_names_the_policy_the_resource_and_the_way_out(site: Site) -> 
     assert plan_exit(plan, detailed=True) is ExitCode.REFUSED
 
 
-def test_one_refusal_stops_everything_where_all_or_nothing_is_asked_for(site: Site) -> None:
+def test_one_refusal_stops_everything_where_all_or_nothing_is_asked_for(
+    site: ProjectHarness,
+) -> None:
     site.write(TOPICS + cap())
     done = site.apply(policies=PolicyOptions(mode="all"))
     assert (done.is_approved, site.cluster.topics()) == (False, {})
@@ -105,14 +107,14 @@ def test_one_refusal_stops_everything_where_all_or_nothing_is_asked_for(site: Si
     assert site.apply(policies=PolicyOptions(mode="item")).is_approved
 
 
-def test_nothing_is_asked_about_what_does_not_change(site: Site) -> None:
+def test_nothing_is_asked_about_what_does_not_change(site: ProjectHarness) -> None:
     site.write(TOPICS)
     site.apply()
     site.write(TOPICS + cap())
     assert site.plan().plan.violations == ()
 
 
-def test_a_topic_cannot_be_grown_past_what_it_could_be_created_with(site: Site) -> None:
+def test_a_topic_cannot_be_grown_past_what_it_could_be_created_with(site: ProjectHarness) -> None:
     """K201-09, K201-15: Kafka lets a policy be walked around by CreatePartitions (trap 9)."""
     site.write(TOPICS.replace("40", "6") + cap())
     site.apply()
@@ -120,7 +122,7 @@ def test_a_topic_cannot_be_grown_past_what_it_could_be_created_with(site: Site) 
     assert standings(site.plan().plan) == [("large", "cap", "refused")]
 
 
-def test_an_edit_of_one_key_is_judged_with_all_the_others(site: Site) -> None:
+def test_an_edit_of_one_key_is_judged_with_all_the_others(site: ProjectHarness) -> None:
     """K201-08: Kafka's AlterConfigPolicy sees only the keys that change."""
     rule = (
         'condition = try(requested.config["cleanup.policy"], "") == "compact" && '
@@ -138,7 +140,9 @@ def test_an_edit_of_one_key_is_judged_with_all_the_others(site: Site) -> None:
     assert site.plan().plan.violations == ()
 
 
-def test_the_second_of_two_topics_that_are_too_much_together_is_refused(site: Site) -> None:
+def test_the_second_of_two_topics_that_are_too_much_together_is_refused(
+    site: ProjectHarness,
+) -> None:
     """K201-16, K201-05: totals count the rest of the plan, and not what is refused."""
     rule = 'condition = cluster.so_far.partitions > 45\n message = "${cluster.so_far.partitions}"'
     site.write(
@@ -150,7 +154,7 @@ def test_the_second_of_two_topics_that_are_too_much_together_is_refused(site: Si
     assert plan.count(*[each.action for each in plan.changes]) == 2
 
 
-def test_a_policy_may_go_by_the_principal(site: Site) -> None:
+def test_a_policy_may_go_by_the_principal(site: ProjectHarness) -> None:
     """K201-17, K201-06."""
     rule = 'condition = !startswith(requested.name, "ci.")\n message = "not by ${principal}"'
     when = 'on = ["create"]\nwhen = principal == "User:ci"'
@@ -160,7 +164,7 @@ def test_a_policy_may_go_by_the_principal(site: Site) -> None:
     assert [each.message for each in found] == ["not by User:ci"] * 2
 
 
-def test_deletes_are_judged_by_what_is_there(site: Site) -> None:
+def test_deletes_are_judged_by_what_is_there(site: ProjectHarness) -> None:
     """K201-11, which no policy of Kafka covers."""
     site.write(TOPICS)
     site.apply()
@@ -173,7 +177,9 @@ def test_deletes_are_judged_by_what_is_there(site: Site) -> None:
     assert any(each.identity == "large" for each in done.state.owned.values())
 
 
-def test_acls_are_judged_too_and_a_replacement_is_a_delete_and_a_create(site: Site) -> None:
+def test_acls_are_judged_too_and_a_replacement_is_a_delete_and_a_create(
+    site: ProjectHarness,
+) -> None:
     """K201-28."""
     acl = """
     resource "kafka_acl" "a" {
@@ -202,42 +208,44 @@ def test_acls_are_judged_too_and_a_replacement_is_a_delete_and_a_create(site: Si
     ("effect", "code", "is_told"), [("warn", "KP321", True), ("advise", "KP333", False)]
 )
 def test_warnings_and_advice_keep_nothing_back(
-    site: Site, effect: str, code: str, is_told: bool
+    site: ProjectHarness, effect: str, code: str, is_told: bool
 ) -> None:
     site.write(TOPICS + policy('on = ["create"]', effect=effect))
     done = site.apply()
     plan = done.planned.plan
-    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
     assert {each.diagnostic.code for each in plan.violations} == {code}
-    assert bool(plan.problems) is is_told
+    assert bool(plan.all_diagnostics) is is_told
     assert all(any(code in note for note in each.notes) for each in plan.changes)
 
 
-def test_an_advisory_policy_tells_what_it_would_refuse(site: Site) -> None:
+def test_an_advisory_policy_tells_what_it_would_refuse(site: ProjectHarness) -> None:
     site.write(TOPICS + cap('level = "advisory"'))
     plan = site.plan().plan
     assert standings(plan) == [("large", "cap", "told")]
-    assert [(each.code, each.is_error) for each in plan.problems] == [("KP322", False)]
+    assert [(each.code, each.is_error) for each in plan.all_diagnostics] == [("KP322", False)]
 
 
-def test_a_soft_policy_gives_way_to_a_reason_and_the_reason_is_recorded(site: Site) -> None:
+def test_a_soft_policy_gives_way_to_a_reason_and_the_reason_is_recorded(
+    site: ProjectHarness,
+) -> None:
     site.write(TOPICS + cap('level = "soft"'))
     plan = site.plan().plan
     assert standings(plan) == [("large", "cap", "refused")]
-    assert plan.problems[0].hint == "Ask the platform team for more."
+    assert plan.all_diagnostics[0].hint == "Ask the platform team for more."
     over = PolicyOptions(overrides={"cap": "load test of May"})
     done = site.apply(policies=over)
     assert sorted(site.cluster.topics()) == ["large", "small"]
     (found,) = done.planned.plan.violations
     assert (found.standing, found.reason) == (
-        Standing.OVERRIDDEN,
+        ViolationStatus.OVERRIDDEN,
         "overridden: load test of May",
     )
 
 
 @pytest.mark.parametrize("name", ["cap", "nobody"])
 def test_a_hard_policy_and_one_that_is_not_there_cannot_be_overridden(
-    site: Site, name: str
+    site: ProjectHarness, name: str
 ) -> None:
     site.write(TOPICS + cap())
     plan = site.plan(policies=PolicyOptions(overrides={name: "because"})).plan
@@ -250,44 +258,44 @@ WAIVERS = """waivers = [{
   }]"""
 
 
-def test_a_waiver_holds_up_to_its_last_day_and_is_listed(site: Site) -> None:
+def test_a_waiver_holds_up_to_its_last_day_and_is_listed(site: ProjectHarness) -> None:
     site.write(TOPICS + cap(WAIVERS.replace("DAY", "2026-01-02")))
     plan = site.plan().plan
     (found,) = plan.violations
     assert (found.standing, found.reason) == (
-        Standing.WAIVED,
+        ViolationStatus.WAIVED,
         "waived by team-x until 2026-01-02: migration",
     )
-    assert [each.code for each in plan.problems] == ["KP324"]
+    assert [each.code for each in plan.all_diagnostics] == ["KP324"]
 
 
-def test_a_waiver_that_has_ended_is_told_and_the_policy_refuses_again(site: Site) -> None:
+def test_a_waiver_that_has_ended_is_told_and_the_policy_refuses_again(site: ProjectHarness) -> None:
     site.write(TOPICS + cap(WAIVERS.replace("DAY", "2026-01-01")))
     plan = site.plan().plan
     assert standings(plan) == [("large", "cap", "refused")]
-    assert sorted(each.code for each in plan.problems) == ["KP320", "KP325"]
+    assert sorted(each.code for each in plan.all_diagnostics) == ["KP320", "KP325"]
 
 
-def test_a_policy_without_an_answer_refuses(site: Site) -> None:
+def test_a_policy_without_an_answer_refuses(site: ProjectHarness) -> None:
     site.write(
         TOPICS + policy('on = ["create"]', 'condition = current.partitions > 1\nmessage="x"')
     )
     plan = site.plan().plan
     assert {each.diagnostic.code for each in plan.violations} == {"KP326"}
-    assert plan.refused == {("kafka_topic", "small", ""), ("kafka_topic", "large", "")}
+    assert plan.refused_keys == {("kafka_topic", "small", ""), ("kafka_topic", "large", "")}
 
 
-def test_what_could_not_be_read_is_not_taken_for_nothing(site: Site) -> None:
+def test_what_could_not_be_read_is_not_taken_for_nothing(site: ProjectHarness) -> None:
     rule = 'condition = length(cluster.acls) > 1000\n message = "full"'
     site.write(TOPICS + policy('on = ["create"]', rule))
-    site.cluster.deny("DESCRIBE", "CLUSTER")
+    site.cluster.deny_operation("DESCRIBE", "CLUSTER")
     plan = site.plan().plan
     assert {each.diagnostic.code for each in plan.violations} == {"KP326"}
     assert "could not be read" in plan.violations[0].message
 
 
 def test_a_saved_plan_is_judged_again_by_the_policies_of_that_day(
-    site: Site, tmp_path: Path
+    site: ProjectHarness, tmp_path: Path
 ) -> None:
     """K201-01: the same policies in plan and again in apply."""
     rules = tmp_path / "rules"
@@ -298,36 +306,40 @@ def test_a_saved_plan_is_judged_again_by_the_policies_of_that_day(
     saved = tmp_path / "p.kplan"
     save(site.plan(policies=options.policies), saved, site.ports)
     (rules / "cap.hcl").write_text(cap())
-    hands = Hands(lambda _: True, site.memory)
+    hands = Hands(lambda _: True, site.watcher)
     done = apply_saved(site.project, saved, options, (site.ports, hands))
     assert [(each.change.identity, each.status) for each in done.outcomes] == [
-        ("small", Status.APPLIED),
-        ("large", Status.FAILED),
+        ("small", OutcomeStatus.APPLIED),
+        ("large", OutcomeStatus.FAILED),
     ]
 
 
-def test_what_was_refused_when_the_plan_was_saved_stays_refused(site: Site, tmp_path: Path) -> None:
+def test_what_was_refused_when_the_plan_was_saved_stays_refused(
+    site: ProjectHarness, tmp_path: Path
+) -> None:
     site.write(TOPICS + cap())
     saved = tmp_path / "p.kplan"
     save(site.plan(), saved, site.ports)
-    hands = Hands(lambda _: True, site.memory)
+    hands = Hands(lambda _: True, site.watcher)
     done = apply_saved(site.project, saved, PlanOptions(), (site.ports, hands))
     assert [(each.change.identity, each.status) for each in done.outcomes] == [
-        ("small", Status.APPLIED),
-        ("large", Status.FAILED),
+        ("small", OutcomeStatus.APPLIED),
+        ("large", OutcomeStatus.FAILED),
     ]
 
 
-def test_a_saved_plan_keeps_the_reasons_of_its_overrides(site: Site, tmp_path: Path) -> None:
+def test_a_saved_plan_keeps_the_reasons_of_its_overrides(
+    site: ProjectHarness, tmp_path: Path
+) -> None:
     site.write(TOPICS + cap('level = "soft"'))
     saved = tmp_path / "p.kplan"
     save(site.plan(policies=PolicyOptions(overrides={"cap": "agreed"})), saved, site.ports)
-    hands = Hands(lambda _: True, site.memory)
+    hands = Hands(lambda _: True, site.watcher)
     done = apply_saved(site.project, saved, PlanOptions(), (site.ports, hands))
-    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
 
 
-def test_policies_of_a_called_module_hold_for_the_whole_plan(site: Site) -> None:
+def test_policies_of_a_called_module_hold_for_the_whole_plan(site: ProjectHarness) -> None:
     inner = site.folder / "inner"
     inner.mkdir()
     (inner / "main.tf").write_text('variable "most" {}\n' + cap().replace("12", "var.most"))
@@ -335,7 +347,7 @@ def test_policies_of_a_called_module_hold_for_the_whole_plan(site: Site) -> None
     assert standings(site.plan().plan) == [("large", "cap", "refused")]
 
 
-def test_two_places_that_decide_the_same_need_an_order(site: Site) -> None:
+def test_two_places_that_decide_the_same_need_an_order(site: ProjectHarness) -> None:
     """K201-22."""
     rules = site.folder / "rules"
     rules.mkdir()
@@ -349,7 +361,7 @@ def test_two_places_that_decide_the_same_need_an_order(site: Site) -> None:
     assert [each[1] for each in standings(site.plan(policies=paths).plan)] == ["other", "cap"]
 
 
-def test_policies_that_are_asked_for_and_not_there_stop_the_run(site: Site) -> None:
+def test_policies_that_are_asked_for_and_not_there_stop_the_run(site: ProjectHarness) -> None:
     """K201-02: a missing policy is never silently off (trap 10)."""
     site.write(TOPICS)
     plan = site.plan(policies=PolicyOptions(paths=("nowhere",))).plan
@@ -357,7 +369,7 @@ def test_policies_that_are_asked_for_and_not_there_stop_the_run(site: Site) -> N
     assert plan.has_errors
 
 
-def test_the_value_of_a_secret_is_not_told(site: Site) -> None:
+def test_the_value_of_a_secret_is_not_told(site: ProjectHarness) -> None:
     site.write(
         'variable "s" {\n sensitive = true\n default = "hunter2"\n}\n'
         + TOPICS.replace(
@@ -374,7 +386,7 @@ def test_the_value_of_a_secret_is_not_told(site: Site) -> None:
     assert "hunter2" not in str(made.violations)
 
 
-def test_an_old_topic_beside_the_plan_counts(site: Site) -> None:
+def test_an_old_topic_beside_the_plan_counts(site: ProjectHarness) -> None:
     site.cluster.seed([NewTopic("old", 10, 1)])
     site.write(
         TOPICS
@@ -409,7 +421,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("body", "code", "hint"), MISTAKES)
 def test_a_mistake_in_a_policy_is_told_before_anything_is_planned(
-    site: Site, body: str, code: str, hint: str
+    site: ProjectHarness, body: str, code: str, hint: str
 ) -> None:
     site.write(TOPICS + policy(body))
     with pytest.raises(ConfigError) as raised:
@@ -419,21 +431,21 @@ def test_a_mistake_in_a_policy_is_told_before_anything_is_planned(
     assert told.subject is not None
 
 
-def test_a_policy_that_decides_nothing_is_a_mistake(site: Site) -> None:
+def test_a_policy_that_decides_nothing_is_a_mistake(site: ProjectHarness) -> None:
     site.write(TOPICS + 'policy "p" {\n on = ["create"]\n}')
     with pytest.raises(ConfigError) as raised:
         site.plan()
     assert [each.code for each in raised.value.diagnostics] == ["KP137"]
 
 
-def test_the_checksum_tells_a_plan_with_refusals_from_one_without(site: Site) -> None:
+def test_the_checksum_tells_a_plan_with_refusals_from_one_without(site: ProjectHarness) -> None:
     site.write(TOPICS)
     before = site.plan().plan
     site.write(TOPICS + cap())
     assert replace(before).checksum != site.plan().plan.checksum
 
 
-def test_a_policy_may_be_written_in_json(site: Site) -> None:
+def test_a_policy_may_be_written_in_json(site: ProjectHarness) -> None:
     rule = {"condition": "${requested.partitions > 12}", "message": "${requested.name} is large"}
     block = {"on": ["create"], "kind": "kafka_topic", "deny": [rule]}
     site.write(TOPICS)
@@ -447,12 +459,16 @@ def test_a_policy_may_be_written_in_json(site: Site) -> None:
     ("message", "told"),
     [("12", "12"), ("null", "(the policy gives no message)"), ("[1]", "is no text)")],
 )
-def test_a_message_is_text_whatever_was_written(site: Site, message: str, told: str) -> None:
+def test_a_message_is_text_whatever_was_written(
+    site: ProjectHarness, message: str, told: str
+) -> None:
     site.write(TOPICS + policy('on = ["create"]', f"condition = true\n message = {message}"))
     assert all(told in each.message for each in site.plan().plan.violations)
 
 
-def test_kinds_of_which_there_is_nothing_here_are_not_read_for_a_policy(site: Site) -> None:
+def test_kinds_of_which_there_is_nothing_here_are_not_read_for_a_policy(
+    site: ProjectHarness,
+) -> None:
     rule = 'condition = length(cluster.kafka_quota) > 0\n message = "x"'
     site.write(TOPICS + policy('on = ["create"]', rule))
     assert "No kafka_quota is declared or owned here" in site.plan().plan.violations[0].message

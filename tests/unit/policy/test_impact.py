@@ -8,7 +8,7 @@ from kplan.model.impact import Impact
 from kplan.model.plan import Change, Plan, Risk
 from kplan.policy.impact import add_impacts, check_thresholds, destructive_changes, topic_impact
 from kplan.policy.risk import add_risks
-from tests.values import owned, plan_of, resource, snapshot, state, topic
+from tests.values import make_plan, owned, resource, snapshot, state, topic
 
 ORDERS = "kafka_topic.orders"
 NOW = 1_000_000_000
@@ -19,7 +19,7 @@ def planned(before: Topic, after: Topic | None) -> Plan:
     declared = [resource("kafka_topic.z", topic("z"))]
     if after is not None:
         declared.append(resource(ORDERS, after))
-    return add_risks(plan_of(declared, state(owned(ORDERS, before)), snapshot([(before, "id")])))
+    return add_risks(make_plan(declared, state(owned(ORDERS, before)), snapshot([(before, "id")])))
 
 
 def judged(plan: Plan, found: Impact) -> Change:

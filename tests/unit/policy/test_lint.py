@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 import pytest
 
-from kplan.cluster.specs import AclBinding
-from kplan.model.source import SourceRange
+from kplan.cluster.request import AclBinding
+from kplan.model.diagnostic import SourceRange
 from kplan.policy.lint import AclInventory, Declaration, lint_acls
 from tests.unit.policy.test_access_diff import binding
 from tests.values import address

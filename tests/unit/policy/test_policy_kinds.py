@@ -6,10 +6,10 @@ from textwrap import dedent
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.plan import Plan
 from kplan.workflow.project import PolicyOptions
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ OTHER = 'resource "kafka_topic" "other" {\n  name = "other"\n}\n'
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path, MemoryCluster())
+def site(tmp_path: Path) -> ProjectHarness:
+    return ProjectHarness(tmp_path, MemoryCluster())
 
 
 @pytest.fixture(params=CASES, ids=[each.kind for each in CASES])
@@ -110,7 +110,9 @@ def refused(plan: Plan) -> list[str]:
 
 
 @pytest.mark.parametrize("language", ["hcl", "python"])
-def test_a_policy_refuses_to_create_alter_and_delete(site: Site, case: Case, language: str) -> None:
+def test_a_policy_refuses_to_create_alter_and_delete(
+    site: ProjectHarness, case: Case, language: str
+) -> None:
     """Issue 7, item 1: the same for ACLs, quotas, users and broker configs; K201-24, K201-28."""
     # An ACL is never altered: the old one goes, and a new one comes.
     altering = "create" if case.kind == "kafka_acl" else "alter"
@@ -134,7 +136,7 @@ def test_a_policy_refuses_to_create_alter_and_delete(site: Site, case: Case, lan
         site.apply()
 
 
-def test_with_the_mode_all_nothing_is_done_of_any_kind(site: Site, case: Case) -> None:
+def test_with_the_mode_all_nothing_is_done_of_any_kind(site: ProjectHarness, case: Case) -> None:
     """-policy-mode=all: one refusal stops the topic beside it too."""
     site.write(OTHER + case.declared(case.old) + in_hcl(case, "create", "requested", case.old))
     for mode, topics in (("all", set[str]()), ("item", {"other"})):

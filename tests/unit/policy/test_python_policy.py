@@ -5,12 +5,12 @@ from textwrap import dedent
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic
 from kplan.model.plan import Plan
-from kplan.model.policy import Standing
+from kplan.model.policy import ViolationStatus
 from kplan.workflow.project import PolicyOptions
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 TOPIC = """
 resource "kafka_topic" "t" {
@@ -23,28 +23,28 @@ resource "kafka_topic" "t" {
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster())
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
     found.write(TOPIC)
     return found
 
 
-def rules(site: Site, text: str, name: str = "rules.py") -> PolicyOptions:
+def rules(site: ProjectHarness, text: str, name: str = "rules.py") -> PolicyOptions:
     path = site.folder / name
     path.write_text(dedent(text))
     return PolicyOptions(paths=(str(path),))
 
 
-def planned(site: Site, text: str, *, more: str = "") -> Plan:
+def planned(site: ProjectHarness, text: str, *, more: str = "") -> Plan:
     site.write(TOPIC + more)
     return site.plan(policies=rules(site, text)).plan
 
 
 def codes(plan: Plan) -> list[str]:
-    return [each.code for each in plan.problems]
+    return [each.code for each in plan.all_diagnostics]
 
 
-def test_a_class_sees_the_requested_topic_as_kip_201_describes_it(site: Site) -> None:
+def test_a_class_sees_the_requested_topic_as_kip_201_describes_it(site: ProjectHarness) -> None:
     """K201-03, K201-04, K201-06, K201-07."""
     plan = planned(
         site,
@@ -69,7 +69,7 @@ def test_a_class_sees_the_requested_topic_as_kip_201_describes_it(site: Site) ->
             True, False, False, None, 3, None, [],
         )
     )  # fmt: skip
-    assert (found.policy, found.standing) == ("layout", Standing.REFUSED)
+    assert (found.policy, found.standing) == ("layout", ViolationStatus.REFUSED)
     places = dict(found.diagnostic.related)
     assert (places["the policy"].file, places["the policy"].line) == (
         str(site.folder / "rules.py"),
@@ -77,7 +77,7 @@ def test_a_class_sees_the_requested_topic_as_kip_201_describes_it(site: Site) ->
     )
 
 
-def test_a_class_sees_the_whole_topic_as_it_will_be_and_as_it_is(site: Site) -> None:
+def test_a_class_sees_the_whole_topic_as_it_will_be_and_as_it_is(site: ProjectHarness) -> None:
     """K201-08, K201-09, K201-10: an alteration is judged by where it leads."""
     site.apply()
     text = """
@@ -96,7 +96,7 @@ def test_a_class_sees_the_whole_topic_as_it_will_be_and_as_it_is(site: Site) -> 
     assert plan.violations[0].message == "3 to 5, {'retention.ms': '1000'}, 5"
 
 
-def test_deletes_and_acls_have_methods_of_their_own(site: Site) -> None:
+def test_deletes_and_acls_have_methods_of_their_own(site: ProjectHarness) -> None:
     """K201-11, K201-28, K201-24: a method for each operation on each kind."""
     site.apply()
     site.write("""
@@ -128,14 +128,16 @@ def test_deletes_and_acls_have_methods_of_their_own(site: Site) -> None:
         ("validate_x", ""),
     ],
 )
-def test_a_method_that_would_never_be_asked_is_told(site: Site, name: str, meant: str) -> None:
+def test_a_method_that_would_never_be_asked_is_told(
+    site: ProjectHarness, name: str, meant: str
+) -> None:
     plan = planned(site, f"class P:\n    def {name}(self, request, cluster): pass\n")
     (problem,) = plan.diagnostics
     assert problem.is_error
     assert f"{name} would judge nothing{meant}" in problem.detail
 
 
-def test_configure_and_close_are_called_once_even_after_an_error(site: Site) -> None:
+def test_configure_and_close_are_called_once_even_after_an_error(site: ProjectHarness) -> None:
     """K201-02."""
     log = site.folder / "log"
     plan = planned(
@@ -173,7 +175,7 @@ def test_configure_and_close_are_called_once_even_after_an_error(site: Site) -> 
     ],
 )
 def test_a_file_that_cannot_be_used_stops_the_plan_with_its_reason(
-    site: Site, text: str, told: str
+    site: ProjectHarness, text: str, told: str
 ) -> None:
     plan = planned(site, text)
     (found,) = plan.diagnostics
@@ -181,12 +183,12 @@ def test_a_file_that_cannot_be_used_stops_the_plan_with_its_reason(
     assert plan.has_errors
 
 
-def test_a_policy_that_ends_the_program_is_a_refusal_and_no_more(site: Site) -> None:
+def test_a_policy_that_ends_the_program_is_a_refusal_and_no_more(site: ProjectHarness) -> None:
     plan = planned(site, "class A:\n def validate_create_topic(self, r, c):\n  raise SystemExit(0)")
     assert codes(plan) == ["KP326"]
 
 
-def test_the_level_and_order_of_a_class_are_those_of_its_policy(site: Site) -> None:
+def test_the_level_and_order_of_a_class_are_those_of_its_policy(site: ProjectHarness) -> None:
     text = """
     class B:
         order = 2
@@ -205,7 +207,7 @@ def test_the_level_and_order_of_a_class_are_those_of_its_policy(site: Site) -> N
     ]
 
 
-def test_policies_of_the_old_shape_see_what_kafka_shows_them(site: Site) -> None:
+def test_policies_of_the_old_shape_see_what_kafka_shows_them(site: ProjectHarness) -> None:
     """K201-23; KRaft asks both about a topic that is created (trap 10)."""
     text = """
     seen = []
@@ -223,7 +225,7 @@ def test_policies_of_the_old_shape_see_what_kafka_shows_them(site: Site) -> None
     assert sorted(codes(plan)) == ["KP320", "KP334"]
 
 
-def test_an_old_alter_policy_is_asked_about_changed_keys_only(site: Site) -> None:
+def test_an_old_alter_policy_is_asked_about_changed_keys_only(site: ProjectHarness) -> None:
     site.apply()
     site.write(TOPIC.replace("= 3", "= 5").replace('"1000"', '"9"'))
     text = """
@@ -235,7 +237,7 @@ def test_an_old_alter_policy_is_asked_about_changed_keys_only(site: Site) -> Non
     assert plan.violations[0].message == "{'retention.ms': '9'}"
 
 
-def test_a_folder_holds_python_and_hcl(site: Site) -> None:
+def test_a_folder_holds_python_and_hcl(site: ProjectHarness) -> None:
     folder = site.folder / "rules"
     folder.mkdir()
     (folder / "a.py").write_text(
@@ -249,13 +251,13 @@ def test_a_folder_holds_python_and_hcl(site: Site) -> None:
     assert [each.message for each in plan.violations] == ["hcl", "py"]
 
 
-def test_an_empty_folder_is_no_policy(site: Site) -> None:
+def test_an_empty_folder_is_no_policy(site: ProjectHarness) -> None:
     (site.folder / "rules").mkdir()
     plan = site.plan(policies=PolicyOptions(paths=(str(site.folder / "rules"),))).plan
     assert codes(plan) == ["KP327"]
 
 
-def test_topics_that_are_there_can_be_counted(site: Site) -> None:
+def test_topics_that_are_there_can_be_counted(site: ProjectHarness) -> None:
     site.cluster.seed([NewTopic("old", 4, 1)])
     text = """
     class Budget:
@@ -265,7 +267,9 @@ def test_topics_that_are_there_can_be_counted(site: Site) -> None:
     assert planned(site, text).violations[0].message == "7 ['old']"
 
 
-def test_a_package_offers_policies_by_name(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_offers_policies_by_name(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The entry point group kplan.policies."""
 
     class Offered:

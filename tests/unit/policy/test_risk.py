@@ -11,13 +11,13 @@ from kplan.kinds.acl import Acl
 from kplan.kinds.broker_config import BrokerConfig
 from kplan.kinds.feature import Feature
 from kplan.kinds.quota import Quota
-from kplan.kinds.scram import Credential
+from kplan.kinds.scram import ScramCredential
 from kplan.kinds.topic_value import Topic
 from kplan.model.plan import Action, AttributeChange, Change, Risk
 from kplan.model.resource import Identity
 from kplan.policy import impact, risk
 from kplan.policy.risk import add_risks
-from tests.values import acl, address, owned, plan_of, resource, snapshot, state, topic
+from tests.values import acl, address, make_plan, owned, resource, snapshot, state, topic
 
 ORDERS = "kafka_topic.orders"
 
@@ -28,7 +28,7 @@ def judged(before: Topic | Acl, after: Topic | Acl | None) -> Change:
     declared = [resource("kafka_topic.z", topic("z"))]
     if after is not None:
         declared.append(resource(at, after))
-    plan = add_risks(plan_of(declared, state(owned(at, before, "")), live))
+    plan = add_risks(make_plan(declared, state(owned(at, before, "")), live))
     assert all(each in plan.changes for batch in plan.batches for each in batch.changes)
     return next(each for each in plan.changes if str(each.address) == at)
 
@@ -70,7 +70,7 @@ def test_a_change_is_as_risky_as_the_worst_of_what_it_does(
 
 
 def test_creating_is_safe() -> None:
-    plan = add_risks(plan_of([resource(ORDERS, topic())], state(), snapshot()))
+    plan = add_risks(make_plan([resource(ORDERS, topic())], state(), snapshot()))
     assert [each.risk for each in plan.changes] == [Risk.SAFE]
 
 
@@ -83,7 +83,7 @@ def change(before: object, after: object, **config: tuple[str | None, str | None
 
 
 LIMITED = Quota("user", "app", config={"rate": "9"})
-USER = Credential("app", "SCRAM-SHA-256")
+USER = ScramCredential("app", "SCRAM-SHA-256")
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ USER = Credential("app", "SCRAM-SHA-256")
     ],
 )  # fmt: skip
 def test_settings_and_swaps_have_their_risks(given: Change, worst: Risk, codes: list[str]) -> None:
-    plan = add_risks(replace(plan_of([], state(), snapshot()), changes=(given,)))
+    plan = add_risks(replace(make_plan([], state(), snapshot()), changes=(given,)))
     (found,) = plan.changes
     assert found.risk is worst
     assert [note[:6] for note in found.notes] == codes
@@ -141,7 +141,7 @@ def test_moved_and_fewer_replicas_have_their_risks(
 ) -> None:
     before = Topic("a", 1, 3, replica_assignment=((1,),))
     given = replace(change(before, after), attributes=(attribute,))
-    plan = add_risks(replace(plan_of([], state(), snapshot()), changes=(given,)))
+    plan = add_risks(replace(make_plan([], state(), snapshot()), changes=(given,)))
     (found,) = plan.changes
     assert found.risk is worst
     assert [note[:6] for note in found.notes] == codes

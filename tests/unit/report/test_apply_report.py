@@ -8,14 +8,14 @@ import pytest
 
 from kplan.cluster.errors import ERRORS, client_refusal, refusal
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.outcome import Outcome, Status
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change, Plan
 from kplan.model.state import OutputValue
 from kplan.report import views
 from kplan.report.document import Mark
 from kplan.report.documents.outcomes import done_rows, outcomes_document, way_out
 from kplan.report.look import PLAIN, Look
-from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
+from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
 
 AT = "2026-11-21T14:44:18.283282Z"
 
@@ -36,7 +36,7 @@ def planned() -> Plan:
         resource("kafka_topic.kept", topic("kept", partitions=6)),
         resource("kafka_acl.swap", acl(acl_operation="Write")),
     ]
-    return plan_of(wanted, held, live)
+    return make_plan(wanted, held, live)
 
 
 def change(name: str) -> Change:
@@ -49,7 +49,7 @@ def applied(
 ) -> Outcome:
     return Outcome(
         change(name),
-        Status.APPLIED,
+        OutcomeStatus.APPLIED,
         attempts=attempts,
         elapsed_ms=ms,
         note=note,
@@ -58,7 +58,7 @@ def applied(
     )
 
 
-def failed(name: str, code: int = 29, status: Status = Status.FAILED) -> Outcome:
+def failed(name: str, code: int = 29, status: OutcomeStatus = OutcomeStatus.FAILED) -> Outcome:
     return Outcome(change(name), status, refusal(code), attempts=3, elapsed_ms=1234)
 
 
@@ -78,8 +78,8 @@ def test_the_table_counts_each_outcome_by_action() -> None:
     outcomes = [
         applied("old"),
         failed("new"),
-        failed("kept", 7, Status.UNKNOWN),
-        Outcome(change("swap"), Status.SKIPPED),
+        failed("kept", 7, OutcomeStatus.UNKNOWN),
+        Outcome(change("swap"), OutcomeStatus.SKIPPED),
     ]
     assert views.apply_text(outcomes, PLAIN).startswith(
         "outcome          create    update   replace    delete       all\n"
@@ -112,14 +112,18 @@ def test_an_incomplete_apply_never_says_complete_and_tells_how_to_go_on() -> Non
 
 def test_an_unknown_outcome_is_not_a_failure_and_says_how_to_find_out() -> None:
     """K4-24."""
-    no_answer = Outcome(change("new"), Status.UNKNOWN, client_refusal("CLIENT_TIMED_OUT"), 1, 9)
+    no_answer = Outcome(
+        change("new"), OutcomeStatus.UNKNOWN, client_refusal("CLIENT_TIMED_OUT"), 1, 9
+    )
     text = views.apply_text([no_answer], PLAIN)
     assert "kafka_topic.new create unknown" in text
     assert "(retriable, 1 attempt, 9 ms)" in text
     assert "hint: Plan again: reading the cluster tells whether it was done." in text
-    noted = views.apply_text([Outcome(change("new"), Status.FAILED, note="half done")], PLAIN)
+    noted = views.apply_text(
+        [Outcome(change("new"), OutcomeStatus.FAILED, note="half done")], PLAIN
+    )
     assert "  ! kafka_topic.new create failed  main.tf:7:1\n      half done\n" in noted
-    silent = views.apply_text([Outcome(change("new"), Status.UNKNOWN)], PLAIN)
+    silent = views.apply_text([Outcome(change("new"), OutcomeStatus.UNKNOWN)], PLAIN)
     assert "No answer came, and the cluster could not be asked." in silent
 
 
@@ -152,8 +156,8 @@ def test_what_brokers_do_not_serve_yet_is_said() -> None:
 
 def test_a_destroy_has_its_own_sentence() -> None:
     held = state(owned("kafka_topic.old", topic("old"), "1"))
-    plan = plan_of([], held, snapshot([(topic("old"), "1")]), is_destroy=True)
-    done = [Outcome(each, Status.APPLIED, is_verified=True) for each in plan.changes]
+    plan = make_plan([], held, snapshot([(topic("old"), "1")]), is_destroy=True)
+    done = [Outcome(each, OutcomeStatus.APPLIED, is_verified=True) for each in plan.changes]
     found = TERRATEST_DESTROY.search(views.apply_text(done, PLAIN))
     assert found
     assert found.groups() == ("1",)
@@ -180,7 +184,7 @@ def test_an_apply_without_requests_is_complete() -> None:
             failed("new", 36),
             f"kafka_topic.new: failed: {refusal(36)} [1,234 ms, 3 attempts]",
         ),
-        (Outcome(change("new"), Status.SKIPPED), "kafka_topic.new: not attempted"),
+        (Outcome(change("new"), OutcomeStatus.SKIPPED), "kafka_topic.new: not attempted"),
     ],
 )
 def test_one_line_tells_what_became_of_one_change(outcome: Outcome, line: str) -> None:
@@ -194,7 +198,7 @@ def test_a_line_is_coloured_only_where_asked() -> None:
 
 
 def test_a_broker_message_of_many_lines_stays_on_one() -> None:
-    refused = Outcome(change("new"), Status.FAILED, refusal(44, "one\n\ttwo"))
+    refused = Outcome(change("new"), OutcomeStatus.FAILED, refusal(44, "one\n\ttwo"))
     assert "POLICY_VIOLATION: one\\n\\ttwo" in views.outcome_line(refused)
 
 
@@ -257,9 +261,9 @@ def test_each_item_has_terraforms_message_and_kafkas_answer() -> None:
         (failed("new", 89), "throttled"),
         (failed("new", 7), "timed_out"),
         (failed("new"), "failed"),
-        (Outcome(change("new"), Status.FAILED), "failed"),
-        (failed("new", 7, Status.UNKNOWN), "unknown"),
-        (Outcome(change("new"), Status.SKIPPED), "skipped"),
+        (Outcome(change("new"), OutcomeStatus.FAILED), "failed"),
+        (failed("new", 7, OutcomeStatus.UNKNOWN), "unknown"),
+        (Outcome(change("new"), OutcomeStatus.SKIPPED), "skipped"),
     ],
 )
 def test_items_have_one_of_six_statuses(outcome: Outcome, status: str) -> None:
@@ -284,7 +288,7 @@ def test_the_summary_counts_what_was_done_and_what_was_not() -> None:
 def test_a_stream_begins_with_the_version_and_tells_the_plan() -> None:
     (version,) = messages(views.version_line(AT))
     assert (version["type"], version["ui"], version["@level"]) == ("version", "1.2", "info")
-    plan = plan_of(
+    plan = make_plan(
         [resource('module.a.kafka_topic.new["x"]', topic("new"))],
         state(
             owned("kafka_topic.lost", topic("lost"), "1"),
@@ -310,7 +314,7 @@ def test_a_stream_begins_with_the_version_and_tells_the_plan() -> None:
 
 
 def test_the_stream_of_a_plan_can_hold_the_whole_plan() -> None:
-    plan = plan_of([resource("kafka_acl.a", acl())], state(), snapshot())
+    plan = make_plan([resource("kafka_acl.a", acl())], state(), snapshot())
     (told,) = messages(views.plan_line(plan, AT))
     assert (told["type"], told["@timestamp"]) == ("plan", AT)
     (found,) = told["resource_changes"]
@@ -331,5 +335,7 @@ def test_starts_and_problems_are_messages_too() -> None:
 
 
 def test_a_plan_without_outputs_has_no_outputs_message() -> None:
-    plan = plan_of([resource("kafka_topic.a", topic("a"))], state(), snapshot([(topic("a"), "1")]))
+    plan = make_plan(
+        [resource("kafka_topic.a", topic("a"))], state(), snapshot([(topic("a"), "1")])
+    )
     assert [each["type"] for each in messages(views.plan_stream(plan, AT))] == ["change_summary"]

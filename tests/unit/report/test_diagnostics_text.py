@@ -4,8 +4,7 @@ import re
 import pytest
 
 from kplan.model.address import Address
-from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.report.look import Look
 from kplan.report.views import diagnostics_text, validation_json
 

@@ -11,7 +11,7 @@ from kplan.model.state import OutputValue
 from kplan.report import views
 from kplan.report.documents.drift import Coverage, drift_document
 from kplan.report.look import PLAIN
-from tests.values import acl, owned, plan_of, snapshot, state, topic
+from tests.values import acl, make_plan, owned, snapshot, state, topic
 
 COVERAGE = Coverage(
     {"kafka_acl": 2, "kafka_topic": 10}, {"kafka_acl": (), "kafka_topic": tuple("abcde")}
@@ -25,7 +25,7 @@ def drifted() -> tuple[Change, ...]:
         owned("kafka_topic.again", topic("again"), "3"),
     )
     live = topic("audit", config={"retention.ms": "86400000"})
-    return plan_of([], held, snapshot([(live, "1"), (topic("again"), "other")])).drift
+    return make_plan([], held, snapshot([(live, "1"), (topic("again"), "other")])).drift
 
 
 def test_drift_shows_what_was_applied_and_what_is_live() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kplan.model.tables import Figures, FigureTable
+from kplan.model.table import Figures, FigureTable
 from kplan.report.format import ANSWERS, Format
 from kplan.report.look import PLAIN
 from kplan.report.parts import figures_report

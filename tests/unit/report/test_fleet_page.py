@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from kplan.model.tables import Cell, Figures, FigureTable
+from kplan.model.table import Cell, Figures, FigureTable
 from kplan.report.documents.fleet_page import fleet_page
 from kplan.report.look import PLAIN
 from kplan.report.views import figures_page, figures_text

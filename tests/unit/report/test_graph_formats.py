@@ -1,19 +1,19 @@
 """Graphs for Graphviz and for Mermaid."""
 
-from kplan.model.graph import Graph, Node, Sort
+from kplan.model.graph import Graph, Node, NodeType
 from kplan.report.language import graph_dot, graph_mermaid
 
 GRAPH = Graph(
     nodes=(
-        Node((), "check.c", Sort.CHECK),
-        Node((), "local.a-b", Sort.LOCAL),
-        Node((), "local.a_b", Sort.LOCAL),
-        Node((), "provider.kafka", Sort.PROVIDER),
-        Node((), "kafka_topic.t", Sort.RESOURCE),
-        Node((), "module.m", Sort.MODULE),
-        Node(("m",), "output.o", Sort.OUTPUT),
-        Node(("m",), "module.n", Sort.MODULE),
-        Node(("m", "n"), "var.é", Sort.VARIABLE),
+        Node((), "check.c", NodeType.CHECK),
+        Node((), "local.a-b", NodeType.LOCAL),
+        Node((), "local.a_b", NodeType.LOCAL),
+        Node((), "provider.kafka", NodeType.PROVIDER),
+        Node((), "kafka_topic.t", NodeType.RESOURCE),
+        Node((), "module.m", NodeType.MODULE),
+        Node(("m",), "output.o", NodeType.OUTPUT),
+        Node(("m",), "module.n", NodeType.MODULE),
+        Node(("m", "n"), "var.é", NodeType.VARIABLE),
     ),
     edges=(
         ("check.c", "kafka_topic.t"),
@@ -21,7 +21,7 @@ GRAPH = Graph(
         ("local.a_b", "local.a-b"),
         ("module.m.module.n.var.é", "module.m"),
     ),
-    circular=frozenset({("local.a-b", "local.a_b"), ("local.a_b", "local.a-b")}),
+    cycle_edges=frozenset({("local.a-b", "local.a_b"), ("local.a_b", "local.a-b")}),
 )
 DOT = """digraph G {
   rankdir = "RL";

@@ -8,8 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.report import views
 from kplan.report.look import Look
 from tests.golden.case import CASES, Told, told

@@ -12,7 +12,7 @@ from kplan.report.formats.markdown import LIMITS, markdown
 from kplan.report.formats.markdown_pieces import code, prose
 from kplan.report.formats.room import Piece, fitted, size
 from kplan.report.reports import plan_report
-from tests.values import owned, plan_of, resource, snapshot, state, topic
+from tests.values import make_plan, owned, resource, snapshot, state, topic
 
 
 @cache
@@ -25,7 +25,7 @@ def big_plan(destroyed: int, created: int) -> Plan:
     wanted = [
         resource(f"kafka_topic.new{number}", topic(f"new.{number}")) for number in range(created)
     ]
-    return add_risks(plan_of(wanted, state(*held), snapshot(live)))
+    return add_risks(make_plan(wanted, state(*held), snapshot(live)))
 
 
 def comment(plan: Plan, limit: int = LIMITS["github"]) -> str:

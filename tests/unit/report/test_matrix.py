@@ -10,15 +10,20 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from kplan.model.access import AccessDiff, AccessShift, Effect, Holder
-from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.impact import GroupImpact, Impact
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
+from kplan.model.impact import (
+    AccessChange,
+    AccessDiff,
+    AccessEffect,
+    AllowedPrincipal,
+    GroupImpact,
+    Impact,
+)
 from kplan.model.plan import Plan
-from kplan.model.policy import Effect as Verdict
-from kplan.model.policy import Level, Operation, Standing, Violation
+from kplan.model.policy import Level, Operation, Violation, ViolationStatus
+from kplan.model.policy import RuleEffect as Verdict
 from kplan.model.resource import Identity
-from kplan.model.source import SourceRange
-from kplan.model.tables import Figures, FigureTable
+from kplan.model.table import Figures, FigureTable
 from kplan.policy.impact import add_impacts
 from kplan.report.documents.access import holders_data, holders_document
 from kplan.report.documents.drift import Coverage
@@ -38,14 +43,14 @@ from tests.unit.report.test_reports_for_tools import (
 
 REFUSED = Violation(
     "retention", Operation.DELETE, "kafka_topic", Identity("old"), Verdict.DENY, Level.HARD,
-    Standing.REFUSED, "Keep it for a week.",
+    ViolationStatus.REFUSED, "Keep it for a week.",
     Diagnostic(
         "KP301", Severity.ERROR, "Refused by a policy", "Keep it for a week.",
         subject=SourceRange("topics/a b.tf", 1, 1, 1, 9),
     ),
 )  # fmt: skip
-LOST = AccessShift(Effect.LOSS, "User:billing", "*", "TOPIC", ("READ",), ("orders*",), 3)
-HOLDERS = [Holder("User:billing", "*", "ALLOW READ on TOPIC orders")]
+LOST = AccessChange(AccessEffect.LOSS, "User:billing", "*", "TOPIC", ("READ",), ("orders*",), 3)
+HOLDERS = [AllowedPrincipal("User:billing", "*", "ALLOW READ on TOPIC orders")]
 WHAT = ("TOPIC", "orders")
 TABLES = Figures(
     "Drift", (FigureTable("drift", ("cluster", "topic"), (("blue", "orders"), ("red", "audit"))),)

@@ -4,10 +4,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from kplan.model.plan import Action, BrokerMove, OutputChange, Plan
+from kplan.model.plan import Action, BrokerTransfer, OutputChange, Plan
 from kplan.policy.risk import add_risks
 from kplan.report.views import plan_json
-from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
+from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
 
 ORDERS = "kafka_topic.orders"
 ID = "topic-id-1"
@@ -28,7 +28,7 @@ def change_of(plan: Plan, address: str = ORDERS) -> Found:
 
 
 def created() -> Plan:
-    return plan_of([resource(ORDERS, topic(config={"retention.ms": "1"}))], state(), snapshot())
+    return make_plan([resource(ORDERS, topic(config={"retention.ms": "1"}))], state(), snapshot())
 
 
 def test_the_head_is_terraforms() -> None:
@@ -81,7 +81,7 @@ def test_a_create_has_the_providers_attributes_and_an_unknown_id() -> None:
 
 
 def test_an_acl_has_the_providers_import_id_and_default_pattern() -> None:
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_acl.a", acl())], state(owned("kafka_acl.a", acl())), snapshot(acls=[acl()])
     )
     after = change_of(plan, "kafka_acl.a")["change"]["after"]
@@ -91,7 +91,7 @@ def test_an_acl_has_the_providers_import_id_and_default_pattern() -> None:
 
 def test_a_swap_deletes_then_creates_and_names_the_paths_that_force_it() -> None:
     at = "kafka_acl.a"
-    plan = plan_of(
+    plan = make_plan(
         [resource(at, acl(acl_operation="Write"))], state(owned(at, acl())), snapshot(acls=[acl()])
     )
     found = change_of(plan, at)
@@ -104,7 +104,7 @@ def test_a_swap_deletes_then_creates_and_names_the_paths_that_force_it() -> None
 
 def test_an_update_carries_its_attributes_and_its_risk() -> None:
     held = topic(config={"retention.ms": "9"})
-    plan = plan_of(
+    plan = make_plan(
         [resource(ORDERS, topic(config={"retention.ms": "8"}))],
         state(owned(ORDERS, held, ID)),
         snapshot([(held, ID)]),
@@ -124,7 +124,7 @@ def test_an_update_carries_its_attributes_and_its_risk() -> None:
 
 def test_deletes_carry_terraforms_reason_code() -> None:
     addresses = ["kafka_topic.gone", 'kafka_topic.each["b"]', "kafka_topic.count[1]"]
-    plan = plan_of(
+    plan = make_plan(
         [
             resource('kafka_topic.each["a"]', topic("a")),
             resource("kafka_topic.count[0]", topic("c")),
@@ -143,7 +143,7 @@ def test_deletes_carry_terraforms_reason_code() -> None:
 
 
 def test_a_destroy_has_no_reason_code() -> None:
-    plan = plan_of(
+    plan = make_plan(
         [], state(owned(ORDERS, topic(), ID)), snapshot([(topic(), ID)]), is_destroy=True
     )
     assert "action_reason" not in change_of(plan)
@@ -151,7 +151,7 @@ def test_a_destroy_has_no_reason_code() -> None:
 
 def test_modules_nest_in_values_and_stand_in_addresses() -> None:
     at = 'module.pay["eu"].module.in.kafka_topic.orders'
-    found = read(plan_of([resource(at, topic())], state(), snapshot()))
+    found = read(make_plan([resource(at, topic())], state(), snapshot()))
     assert found["resource_changes"][0]["module_address"] == 'module.pay["eu"].module.in'
     (outer,) = found["planned_values"]["root_module"]["child_modules"]
     (inner,) = outer["child_modules"]
@@ -162,7 +162,7 @@ def test_modules_nest_in_values_and_stand_in_addresses() -> None:
 
 
 def test_planned_values_and_prior_state_hold_both_sides() -> None:
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_topic.new", topic("new"))],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID)]),
@@ -178,16 +178,16 @@ def test_planned_values_and_prior_state_hold_both_sides() -> None:
 
 
 def test_drift_has_the_shape_of_a_change() -> None:
-    plan = plan_of([resource(ORDERS, topic())], state(owned(ORDERS, topic(), ID)), snapshot())
+    plan = make_plan([resource(ORDERS, topic())], state(owned(ORDERS, topic(), ID)), snapshot())
     (drifted,) = read(plan)["resource_drift"]
     assert drifted["change"]["actions"] == ["delete"]
     assert drifted["kplan"]["reason"] == "it was deleted outside of kplan"
 
 
 def test_adoption_is_an_import_and_a_move_keeps_the_old_address() -> None:
-    adopted = plan_of([resource(ORDERS, topic())], state(), snapshot([(topic(), ID)]))
+    adopted = make_plan([resource(ORDERS, topic())], state(), snapshot([(topic(), ID)]))
     assert change_of(adopted)["change"]["importing"] == {"id": "orders"}
-    moved = plan_of(
+    moved = make_plan(
         [resource(ORDERS, topic())],
         state(owned("kafka_topic.was", topic(), ID)),
         snapshot([(topic(), ID)]),
@@ -224,7 +224,7 @@ def test_sensitive_leaves_are_redacted_everywhere() -> None:
     """Design law 11."""
     held, after = topic(config={"s": "hunter2", "k": "1"}), topic(config={"s": "hunter3", "k": "1"})
     declared = replace(resource(ORDERS, after), sensitive=frozenset({("config", "s")}))
-    plan = plan_of([declared], state(owned(ORDERS, held, ID)), snapshot([(held, ID)]))
+    plan = make_plan([declared], state(owned(ORDERS, held, ID)), snapshot([(held, ID)]))
     text = plan_json(replace(plan, drift=()))
     change = json.loads(text)["resource_changes"][0]["change"]
     assert change["after"]["config"] == {"k": "1", "s": "(sensitive value)"}
@@ -233,7 +233,7 @@ def test_sensitive_leaves_are_redacted_everywhere() -> None:
 
 
 def test_kplans_own_facts_stand_under_one_key() -> None:
-    plan = plan_of(
+    plan = make_plan(
         [resource(ORDERS, topic()), resource("kafka_acl.a", acl())],
         state(),
         snapshot(unread={"kafka_acl": "no right"}),
@@ -257,7 +257,7 @@ def test_kplans_own_facts_stand_under_one_key() -> None:
 
 
 def test_a_plan_with_errors_is_errored_and_not_applyable() -> None:
-    shrunk = plan_of(
+    shrunk = make_plan(
         [resource(ORDERS, topic(partitions=1))],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID)]),
@@ -274,7 +274,7 @@ def test_equal_plans_give_equal_bytes_on_one_line() -> None:
 
 def test_moves_are_summed_up_for_each_broker() -> None:
     """K4o-09; null is what could not be read."""
-    moves = (BrokerMove(1, 100, 40), BrokerMove(2, 0, 60, "eu"))
+    moves = (BrokerTransfer(1, 100, 40), BrokerTransfer(2, 0, 60, "eu"))
     assert read(replace(created(), moves=moves))["kplan"]["moves"] == {
         "bytes": 100,
         "brokers": [
@@ -282,6 +282,6 @@ def test_moves_are_summed_up_for_each_broker() -> None:
             {"provider": "kafka.eu", "broker": 2, "gains_bytes": 0, "loses_bytes": 60},
         ],
     }
-    unread = (BrokerMove(1, None, None),)
+    unread = (BrokerTransfer(1, None, None),)
     assert read(replace(created(), moves=unread))["kplan"]["moves"]["bytes"] is None
     assert "moves" not in read(created())["kplan"]

@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 
 from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.plan import Action, BrokerMove, OutputChange, Plan, Risk
+from kplan.model.plan import Action, BrokerTransfer, OutputChange, Plan, Risk
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import OutputValue
 from kplan.policy.risk import add_risks
 from kplan.report.look import Look
 from kplan.report.views import plan_text
-from tests.values import acl, address, owned, plan_of, resource, snapshot, state, topic
+from tests.values import acl, address, make_plan, owned, resource, snapshot, state, topic
 
 ORDERS = "kafka_topic.orders"
 ID = "topic-id-1"
@@ -76,7 +76,7 @@ def one_of_each() -> Plan:
             "kafka_acl.new", acl("User:zoe", "orders.", resource_pattern_type_filter="Prefixed")
         ),
     ]
-    plan = plan_of(
+    plan = make_plan(
         wanted,
         held,
         live,
@@ -93,7 +93,7 @@ def one_of_each() -> Plan:
 
 
 def nothing(**given: object) -> Plan:
-    return plan_of(
+    return make_plan(
         [resource(ORDERS, topic())],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID)]),
@@ -104,7 +104,7 @@ def nothing(**given: object) -> Plan:
 def update(before: dict[str, str], after: dict[str, str], live: Snapshot | None = None) -> str:
     held = topic(config=before)
     return shown(
-        plan_of(
+        make_plan(
             [resource(ORDERS, topic(config=after))],
             state(owned(ORDERS, held, ID)),
             live or snapshot([(held, ID)]),
@@ -188,7 +188,7 @@ def test_a_grown_assignment_shows_the_new_partitions_only() -> None:
     held = topic(replica_assignment=((1, 2), (2, 3)), partitions=2, replication_factor=2)
     grown = topic(replica_assignment=((1, 2), (2, 3), (3, 1)))
     live = snapshot([(held, ID)])
-    text = shown(plan_of([resource(ORDERS, grown)], state(owned(ORDERS, held, ID)), live))
+    text = shown(make_plan([resource(ORDERS, grown)], state(owned(ORDERS, held, ID)), live))
     assert (
         "      ~ replica_assignment = [\n"
         "          + [3, 1],\n"
@@ -215,14 +215,14 @@ def test_equal_remarks_of_many_acls_are_said_once() -> None:
     held = [owned(f"kafka_acl.a{number}", acl(name=f"t{number}")) for number in range(3)]
     live = snapshot(acls=[acl(name=f"t{number}") for number in range(3)])
     keep = resource(ORDERS, topic())
-    text = shown(add_risks(plan_of([keep], state(*held), live)))
+    text = shown(add_risks(make_plan([keep], state(*held), live)))
     assert text.count("KP2301") == 1
     assert "KP2301 User:app loses this permission (3 ACLs)" in text
 
 
 def test_a_swap_that_changes_the_principal_names_both() -> None:
     at = "kafka_acl.a"
-    plan = plan_of(
+    plan = make_plan(
         [resource(at, acl("User:new"))],
         state(owned(at, acl("User:old"))),
         snapshot(acls=[acl("User:old")]),
@@ -238,7 +238,7 @@ def test_a_swap_that_changes_the_principal_names_both() -> None:
 def test_a_swapped_deny_is_no_access_gap() -> None:
     at, held = "kafka_acl.a", acl(acl_permission_type="Deny")
     deny = acl(acl_permission_type="Deny", acl_operation="Write")
-    plan = plan_of([resource(at, deny)], state(owned(at, held)), snapshot(acls=[held]))
+    plan = make_plan([resource(at, deny)], state(owned(at, held)), snapshot(acls=[held]))
     assert "access gap" not in shown(plan)
 
 
@@ -271,13 +271,13 @@ def test_the_legend_lists_only_symbols_in_use() -> None:
         "  . forget: stays on the cluster, kplan lets go of it\n"
         "  ! look twice\n"
     ) in shown(one_of_each())
-    created = shown(plan_of([resource(ORDERS, topic())], state(), snapshot()))
+    created = shown(make_plan([resource(ORDERS, topic())], state(), snapshot()))
     assert "Symbols:\n  + create\n\n" in created
 
 
 def test_objects_changed_outside_stand_before_the_plan() -> None:
     lost, changed = topic("lost"), topic("audit", config={"retention.ms": "2592000000"})
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_topic.lost", lost), resource("kafka_topic.audit", changed)],
         state(owned("kafka_topic.lost", lost, "1"), owned("kafka_topic.audit", changed, "2")),
         snapshot([(topic("audit", config={"retention.ms": WEEK}), "2")]),
@@ -294,7 +294,7 @@ def test_objects_changed_outside_stand_before_the_plan() -> None:
 
 def test_a_long_drift_is_cut_with_a_pointer_to_the_whole() -> None:
     names = [f"t{number:02}" for number in range(30)]
-    plan = plan_of(
+    plan = make_plan(
         [resource(f"kafka_topic.{name}", topic(name)) for name in names],
         state(*(owned(f"kafka_topic.{name}", topic(name), "1") for name in names)),
         snapshot(),
@@ -318,19 +318,23 @@ def test_the_counts_are_terraforms_sentence_and_ours_stand_below() -> None:
 def test_moves_are_summed_up_for_each_broker_and_never_guessed() -> None:
     """K4o-09: in all and net; what could not be read is unknown, not zero."""
     gib = 1 << 30
-    known = (BrokerMove(1, 4 * gib, gib), BrokerMove(2, 0, 2 * gib), BrokerMove(3, 700, 0))
+    known = (
+        BrokerTransfer(1, 4 * gib, gib),
+        BrokerTransfer(2, 0, 2 * gib),
+        BrokerTransfer(3, 700, 0),
+    )
     told = shown(replace(one_of_each(), moves=known))
     assert "moves ~4 GiB: broker 1 +3 GiB, broker 2 -2 GiB, broker 3 +700 B |" in told
     others = tuple(replace(each, provider="eu") for each in known[:1])
     assert ", kafka.eu broker 1 +3 GiB" in shown(replace(one_of_each(), moves=(*known, *others)))
-    unread = (BrokerMove(1, None, None), BrokerMove(2, None, None))
+    unread = (BrokerTransfer(1, None, None), BrokerTransfer(2, None, None))
     assert "moves UNKNOWN bytes over 2 brokers |" in shown(replace(one_of_each(), moves=unread))
 
 
 def test_at_most_twenty_deletes_are_named() -> None:
     held = [owned(f"kafka_topic.t{number:02}", topic(f"t{number}"), "1") for number in range(23)]
     live = snapshot([(topic(f"t{number}"), "1") for number in range(23)])
-    text = shown(plan_of([resource(ORDERS, topic())], state(*held), live))
+    text = shown(make_plan([resource(ORDERS, topic())], state(*held), live))
     assert "kafka_topic.t19 and 3 more |" in text
 
 
@@ -365,7 +369,7 @@ def test_nothing_to_do_is_terraforms_sentence() -> None:
 
 def test_an_adoption_alone_changes_nothing_and_is_told() -> None:
     """K4-28."""
-    text = shown(plan_of([resource(ORDERS, topic())], state(), snapshot([(topic(), ID)])))
+    text = shown(make_plan([resource(ORDERS, topic())], state(), snapshot([(topic(), ID)])))
     assert "  # kafka_topic.orders will be imported\n" in text
     assert (
         "\nNo changes. Your infrastructure matches the configuration.\nkplan: 1 to adopt |" in text
@@ -373,12 +377,12 @@ def test_an_adoption_alone_changes_nothing_and_is_told() -> None:
 
 
 def test_an_adopted_object_that_changes_says_so_and_a_moved_one_names_its_old_address() -> None:
-    adopted = plan_of([resource(ORDERS, topic(partitions=6))], state(), snapshot([(topic(), ID)]))
+    adopted = make_plan([resource(ORDERS, topic(partitions=6))], state(), snapshot([(topic(), ID)]))
     assert (
         "  # (because it already exists on the cluster: it will be adopted and changed)\n"
         in shown(adopted)
     )
-    moved = plan_of(
+    moved = make_plan(
         [resource(ORDERS, topic(partitions=6))],
         state(owned("kafka_topic.was", topic(), ID)),
         snapshot([(topic(), ID)]),
@@ -389,7 +393,7 @@ def test_an_adopted_object_that_changes_says_so_and_a_moved_one_names_its_old_ad
 
 def test_a_kind_that_could_not_be_read_is_never_no_changes() -> None:
     """Design law 2."""
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_acl.a", acl())], state(), snapshot(unread={"kafka_acl": "no right"})
     )
     text = shown(plan)
@@ -406,7 +410,7 @@ def test_a_targeted_plan_says_that_it_is_partial() -> None:
 
 
 def test_a_plan_with_errors_says_that_it_cannot_be_applied_and_never_no_changes() -> None:
-    shrunk = plan_of(
+    shrunk = make_plan(
         [resource(ORDERS, topic(partitions=1))],
         state(owned(ORDERS, topic(), ID)),
         snapshot([(topic(), ID)]),
@@ -423,7 +427,7 @@ def test_a_plan_of_errors_alone_has_no_summary() -> None:
 
 
 def test_a_protected_delete_is_marked_as_refused() -> None:
-    plan = plan_of(
+    plan = make_plan(
         [resource("kafka_topic.other", topic("other"))],
         state(owned(ORDERS, topic(), ID, is_protected=True)),
         snapshot([(topic(), ID)]),
@@ -487,8 +491,10 @@ def test_sensitive_values_are_never_shown() -> None:
     secret = frozenset({("config", "a.secret")})
     before, after = topic(config={"a.secret": "hunter2"}), topic(config={"a.secret": "hunter3"})
     declared = replace(resource(ORDERS, after), sensitive=secret)
-    changed = shown(plan_of([declared], state(owned(ORDERS, before, ID)), snapshot([(before, ID)])))
-    created = shown(plan_of([declared], state(), snapshot()))
+    changed = shown(
+        make_plan([declared], state(owned(ORDERS, before, ID)), snapshot([(before, ID)]))
+    )
+    created = shown(make_plan([declared], state(), snapshot()))
     assert '~ "a.secret" = (sensitive value)\n' in changed
     assert '+ "a.secret" = (sensitive value)\n' in created
     assert "hunter" not in changed + created
@@ -499,7 +505,7 @@ def test_a_sensitive_map_hides_its_keys_too() -> None:
         resource(ORDERS, topic(config={"k": "v9"})), sensitive=frozenset({("config",)})
     )
     held = topic(config={"k": "v8"})
-    text = shown(plan_of([declared], state(owned(ORDERS, held, ID)), snapshot([(held, ID)])))
+    text = shown(make_plan([declared], state(owned(ORDERS, held, ID)), snapshot([(held, ID)])))
     assert "      ~ config = (sensitive value)\n" in text
     assert "v8" not in text
 
@@ -533,7 +539,7 @@ def test_values_from_the_cluster_cannot_steer_the_terminal() -> None:
 
 
 def test_notes_of_a_safe_change_are_comments() -> None:
-    plan = plan_of([resource(ORDERS, topic())], state(), snapshot())
+    plan = make_plan([resource(ORDERS, topic())], state(), snapshot())
     noted = replace(plan, changes=(replace(plan.changes[0], notes=("partitions = 1 is default",)),))
     assert "    }\n      # partitions = 1 is default\n" in shown(noted)
     unsure = replace(plan, changes=(replace(plan.changes[0], risk=Risk.UNKNOWN),))
@@ -554,6 +560,6 @@ def test_a_refused_dry_run_is_counted() -> None:
 
 def test_addresses_of_modules_are_shown_whole() -> None:
     at = 'module.pay["eu"].kafka_topic.orders'
-    text = shown(plan_of([resource(at, topic())], state(), snapshot()))
+    text = shown(make_plan([resource(at, topic())], state(), snapshot()))
     assert f"# {at} will be created" in text
     assert address(at).module == ('pay["eu"]',)

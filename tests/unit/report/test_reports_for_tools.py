@@ -8,11 +8,10 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from kplan.cluster.errors import refusal
-from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.outcome import Outcome, Status
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change, Plan, Risk
-from kplan.model.source import SourceRange
-from kplan.model.testing import Grade
+from kplan.model.test_result import RunStatus
 from kplan.policy.risk import add_risks
 from kplan.report.case import Case, Finding, Level
 from kplan.report.documents.drift import Coverage
@@ -22,7 +21,7 @@ from kplan.report.formats.sarif import LIMIT, sarif_data
 from kplan.report.report import Report, Setting, written
 from kplan.report.reports import apply_report, drift_report, plan_report, problems_report
 from tests.schemas import Schema
-from tests.values import acl, owned, plan_of, resource, snapshot, state, topic
+from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
 
 AT = "2026-11-21T14:44:18.283+00:00"
 SOURCES = {"topics/a b.tf": 'resource "kafka_topic" "x" {\n  partitions = 0\n}\n'}
@@ -47,7 +46,7 @@ def planned() -> Plan:
         resource("kafka_topic.kept", topic("kept", partitions=6), line=12),
         resource("kafka_acl.swap", acl(acl_operation="Write")),
     ]
-    return add_risks(plan_of(wanted, held, live))
+    return add_risks(make_plan(wanted, held, live))
 
 
 def change(name: str) -> Change:
@@ -57,10 +56,10 @@ def change(name: str) -> Change:
 
 def outcomes() -> tuple[Outcome, ...]:
     return (
-        Outcome(change("new"), Status.APPLIED, attempts=1, elapsed_ms=31, is_verified=True),
-        Outcome(change("kept"), Status.FAILED, refusal(29), attempts=2, elapsed_ms=5),
-        Outcome(change("old"), Status.UNKNOWN, attempts=1),
-        Outcome(change("swap"), Status.SKIPPED),
+        Outcome(change("new"), OutcomeStatus.APPLIED, attempts=1, elapsed_ms=31, is_verified=True),
+        Outcome(change("kept"), OutcomeStatus.FAILED, refusal(29), attempts=2, elapsed_ms=5),
+        Outcome(change("old"), OutcomeStatus.UNKNOWN, attempts=1),
+        Outcome(change("swap"), OutcomeStatus.SKIPPED),
     )
 
 
@@ -71,7 +70,7 @@ def drifted() -> tuple[Change, ...]:
         owned("kafka_topic.again", topic("again"), "3"),
     )
     live = [(topic("audit", config={"retention.ms": "2"}), "1"), (topic("again"), "other")]
-    return plan_of([], held, snapshot(live)).drift
+    return make_plan([], held, snapshot(live)).drift
 
 
 REPORTS: dict[str, Report] = {
@@ -142,7 +141,7 @@ def test_sarif_keeps_within_what_code_scanning_takes(sarif_schema: Schema) -> No
     """More than 25,000 results in a run and GitHub refuses the file; the gravest are kept."""
     notes = [Finding("KP1", Level.NOTE, "Note", str(number)) for number in range(LIMIT)]
     grave = Finding("KP2", Level.ERROR, "Grave")
-    log = sarif_data([Case("all", "all", Grade.FAIL, findings=(*notes, grave))])
+    log = sarif_data([Case("all", "all", RunStatus.FAIL, findings=(*notes, grave))])
     (run,) = cast("dict[str, Any]", log)["runs"]
     assert len(run["results"]) == LIMIT
     sarif_schema.validate({**cast("dict[str, Any]", log), "runs": [{**run, "results": []}]})
@@ -238,7 +237,7 @@ def test_every_drifted_object_fails_and_what_stayed_dark_is_an_error() -> None:
 
 def test_a_report_with_nothing_in_it_is_still_one_that_services_take() -> None:
     """An empty JUnit file is a failure to some of them."""
-    plan = plan_of([], state(), snapshot())
+    plan = make_plan([], state(), snapshot())
     for report in (
         plan_report(plan, {}, AT),
         apply_report(plan, (), {}, AT, ""),

@@ -3,18 +3,17 @@
 import json
 
 from kplan.model.address import Address
-from kplan.model.history import Differences, Version
-from kplan.model.standing import Standing
+from kplan.model.state import ObjectStatus, StateDiff, StateVersion
 from kplan.report import views
 from kplan.report.look import PLAIN
 from tests.values import LINEAGE, owned, state, topic
 
 A, B = Address("kafka_topic", "a"), Address("kafka_topic", "b")
 VERSIONS = (
-    Version("b/1.json", "2026-11-20T10:00:00+00:00", 1, LINEAGE, 1),
-    Version("b/2.json", "2026-11-20T11:00:00+00:00", fault="It is empty."),
-    Version(
-        "s.json", "2026-11-21T12:00:00+00:00", 3, LINEAGE, 1_200, Differences((A,), (B,)),
+    StateVersion("b/1.json", "2026-11-20T10:00:00+00:00", 1, LINEAGE, 1),
+    StateVersion("b/2.json", "2026-11-20T11:00:00+00:00", read_error="It is empty."),
+    StateVersion(
+        "s.json", "2026-11-21T12:00:00+00:00", 3, LINEAGE, 1_200, StateDiff((A,), (B,)),
         is_current=True,
     ),
 )  # fmt: skip
@@ -38,7 +37,7 @@ def test_of_a_damaged_state_no_fact_is_made_up() -> None:
 
 def test_a_journal_is_mentioned_beside_the_standings() -> None:
     held = state(owned("kafka_topic.a", topic("a")))
-    told = views.standings_text(held, {A: Standing.AS_APPLIED}, PLAIN, has_journal=True)
+    told = views.standings_text(held, {A: ObjectStatus.AS_APPLIED}, PLAIN, has_journal=True)
     assert "Finish it with: kplan apply -resume" in told
     assert "1 of 1 object as last applied." in told
 

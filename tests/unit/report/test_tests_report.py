@@ -3,10 +3,9 @@
 import json
 from xml.etree import ElementTree as ET
 
-from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.plan import BasedOn, Plan
-from kplan.model.source import SourceRange
-from kplan.model.testing import Grade, RunResult
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
+from kplan.model.plan import Plan, PlanBasis
+from kplan.model.test_result import RunResult, RunStatus
 from kplan.report import language
 from kplan.report.look import PLAIN, Look
 
@@ -20,18 +19,18 @@ FAILED = Diagnostic(
     subject=SourceRange("a.kptest.hcl", 2, 15, 2, 28),
     values=(("output.o", "is 3"),),
 )
-PLAN = Plan(BasedOn("", "", 0, ""), (), ())
+PLAN = Plan(PlanBasis("", "", 0, ""), (), ())
 RESULTS = (
-    RunResult("a.kptest.hcl", "good", Grade.PASS, elapsed_s=0.25, plan=PLAN),
-    RunResult("a.kptest.hcl", "bad", Grade.FAIL, (FAILED, FAILED)),
-    RunResult("tests/b.kptest.hcl", "broken", Grade.ERROR, (FAILED,)),
-    RunResult("tests/b.kptest.hcl", "left", Grade.SKIP, reason='Run "broken" came to no end.'),
+    RunResult("a.kptest.hcl", "good", RunStatus.PASS, elapsed_s=0.25, plan=PLAN),
+    RunResult("a.kptest.hcl", "bad", RunStatus.FAIL, (FAILED, FAILED)),
+    RunResult("tests/b.kptest.hcl", "broken", RunStatus.ERROR, (FAILED,)),
+    RunResult("tests/b.kptest.hcl", "left", RunStatus.SKIP, reason='Run "broken" came to no end.'),
 )
 
 
 def test_text_has_the_words_of_terraform() -> None:
     assert language.result_file_line("a", None, PLAIN) == "a... in progress"
-    assert language.result_file_line("a", Grade.ERROR, PLAIN) == "a... fail"
+    assert language.result_file_line("a", RunStatus.ERROR, PLAIN) == "a... fail"
     lines = [language.result_run_line(each, PLAIN) for each in RESULTS]
     assert lines == [
         '  run "good"... pass',
@@ -58,7 +57,7 @@ def test_messages_carry_file_run_status_and_problems() -> None:
     assert first["test_abstract"] == {"a.kptest.hcl": ["good", "bad"]}
     began = json.loads(language.result_file_json("a", None, AT))
     assert began["test_file"] == {"path": "a", "progress": "starting"}
-    ended = json.loads(language.result_file_json("a", Grade.PASS, AT))
+    ended = json.loads(language.result_file_json("a", RunStatus.PASS, AT))
     assert ended["test_file"] == {"path": "a", "progress": "complete", "status": "pass"}
     found = [
         json.loads(line)

@@ -2,11 +2,11 @@
 
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
-from kplan.model.outcome import Outcome, Status
-from kplan.model.plan import Action, BasedOn, Batch, Change, Plan, Step
+from kplan.model.diagnostic import SourceRange
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Action, Batch, Change, Plan, PlanBasis, Step
 from kplan.model.resource import Identity
-from kplan.model.source import SourceRange
-from kplan.model.state import Owned, State
+from kplan.model.state import OwnedObject, State
 
 LINEAGE = "6f1c2d7e-0a4b-4c39-9a55-2f0d5b1c7e11"
 
@@ -15,8 +15,8 @@ def topic(name: str = "orders", partitions: int | None = 3) -> Topic:
     return Topic(name, partitions, 3, config={"retention.ms": "604800000"})
 
 
-def owned(name: str = "orders", key: str | int | None = None, partitions: int = 3) -> Owned:
-    return Owned(
+def owned(name: str = "orders", key: str | int | None = None, partitions: int = 3) -> OwnedObject:
+    return OwnedObject(
         Address("kafka_topic", name, key),
         Identity(name),
         topic(name, partitions),
@@ -26,7 +26,7 @@ def owned(name: str = "orders", key: str | int | None = None, partitions: int = 
     )
 
 
-def state(*objects: Owned, serial: int = 41, cluster_id: str = "cluster-1") -> State:
+def state(*objects: OwnedObject, serial: int = 41, cluster_id: str = "cluster-1") -> State:
     return State(LINEAGE, serial, cluster_id, {each.address: each for each in objects})
 
 
@@ -45,7 +45,7 @@ def creation(name: str = "orders") -> Change:
 def plan(*changes: Change, serial: int = 41) -> Plan:
     step = Step(40, "create_topics")
     return Plan(
-        BasedOn("digest", LINEAGE, serial, "cluster-1"),
+        PlanBasis("digest", LINEAGE, serial, "cluster-1"),
         changes,
         (Batch("kafka_topic", step, changes),) if changes else (),
         checksum="5c2e-91ab",
@@ -54,4 +54,4 @@ def plan(*changes: Change, serial: int = 41) -> Plan:
 
 
 def applied(change: Change) -> Outcome:
-    return Outcome(change, Status.APPLIED, None, 1, 31, uid=f"id-of-{change.identity}")
+    return Outcome(change, OutcomeStatus.APPLIED, None, 1, 31, uid=f"id-of-{change.identity}")

@@ -9,22 +9,21 @@ from kplan.kinds.acl import Acl, AclKind
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
-from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.model.plan import (
     Action,
     AttributeChange,
-    BasedOn,
     Batch,
     Change,
     OutputChange,
     Plan,
+    PlanBasis,
     Reason,
     Risk,
     Step,
 )
 from kplan.model.resource import Identity
-from kplan.model.source import SourceRange
-from kplan.model.state import AppliedPlan, OutputValue, Owned, State
+from kplan.model.state import AppliedPlan, OutputValue, OwnedObject, State
 
 # On a machine with much to do, neither drawing nor a fsync is to be timed.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -64,12 +63,12 @@ _FACTS = st.fixed_dictionaries(
     }
 )
 OWNED = st.builds(
-    lambda address, value, facts: Owned(address, TopicKind().identify(value), value, **facts),
+    lambda address, value, facts: OwnedObject(address, TopicKind().identify(value), value, **facts),
     addresses("kafka_topic"),
     TOPICS,
     _FACTS,
 ) | st.builds(
-    lambda address, value, facts: Owned(address, AclKind().identify(value), value, **facts),
+    lambda address, value, facts: OwnedObject(address, AclKind().identify(value), value, **facts),
     addresses("kafka_acl"),
     ACLS,
     _FACTS,
@@ -169,7 +168,7 @@ def plans(draw: st.DrawFn) -> Plan:
         st.lists(held, max_size=3).map(tuple),
     )
     return Plan(
-        based_on=draw(st.builds(BasedOn, _TEXT, _TEXT, st.integers(0), _TEXT)),
+        based_on=draw(st.builds(PlanBasis, _TEXT, _TEXT, st.integers(0), _TEXT)),
         changes=tuple(changes),
         batches=draw(st.lists(batches, max_size=3).map(tuple)),
         drift=draw(st.lists(_SMALL, max_size=2).map(tuple)),

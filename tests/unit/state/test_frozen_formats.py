@@ -11,24 +11,23 @@ from pathlib import Path
 from kplan.kinds.acl import Acl, AclKind
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
-from kplan.model.diagnostic import Diagnostic, Severity
-from kplan.model.outcome import Outcome, Status
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import (
     Action,
     AttributeChange,
-    BasedOn,
     Batch,
     Change,
     OutputChange,
     Plan,
+    PlanBasis,
     Reason,
     Risk,
     Step,
 )
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
-from kplan.model.source import SourceRange
-from kplan.model.state import OutputValue, Owned, State
+from kplan.model.state import OutputValue, OwnedObject, State
 from kplan.state.codec import decode_state, encode_state
 from kplan.state.file import read_state
 from kplan.state.holder import Holder, decode_holder
@@ -51,9 +50,9 @@ STATE = State(
     41,
     CLUSTER,
     {
-        AT_READ: Owned(AT_READ, AclKind().identify(READ), READ, declared_at="acls.tf:3"),
-        AT_AUDIT: Owned(AT_AUDIT, Identity("audit"), AUDIT, is_pending=True),
-        AT_ORDERS: Owned(
+        AT_READ: OwnedObject(AT_READ, AclKind().identify(READ), READ, declared_at="acls.tf:3"),
+        AT_AUDIT: OwnedObject(AT_AUDIT, Identity("audit"), AUDIT, is_pending=True),
+        AT_ORDERS: OwnedObject(
             AT_ORDERS, Identity("eu.orders.v1"), ORDERS, "b8tRS7h4TJ2Vt43Dp85v2A",
             is_protected=True, declared_at="topics.tf:12",
         ),
@@ -77,7 +76,7 @@ DELETION = Change(
 KEPT = Change(AT_AUDIT, "kafka_topic", Identity("audit"), Action.NO_OP, AUDIT, AUDIT)
 DRIFTED = replace(GROWTH, attributes=(AttributeChange(("config", "retention.ms"), "1", None),))
 PLAN = Plan(
-    BasedOn("digest", LINEAGE, 41, CLUSTER),
+    PlanBasis("digest", LINEAGE, 41, CLUSTER),
     (DELETION, GROWTH, KEPT),
     (
         Batch("kafka_acl", Step(10, "delete_acls"), (DELETION,)),
@@ -114,10 +113,10 @@ JOURNAL = Journal(
     frozenset({DELETION.key, GROWTH.key}),
     (
         Outcome(
-            replace(DELETION, before=None, reason=Reason.NONE), Status.FAILED,
+            replace(DELETION, before=None, reason=Reason.NONE), OutcomeStatus.FAILED,
             Refusal("CLUSTER_AUTHORIZATION_FAILED", 31, "no"), 2, 12, "gave up",
         ),
-        Outcome(REMEMBERED, Status.APPLIED, None, 1, 31, "", True, "b8tRS7h4TJ2Vt43Dp85v2A"),
+        Outcome(REMEMBERED, OutcomeStatus.APPLIED, None, 1, 31, "", True, "b8tRS7h4TJ2Vt43Dp85v2A"),
     ),
     {42: 2},
     is_ended=True,

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from kplan.model.address import Address
-from kplan.model.errors import StateCorrupt, StateError
-from kplan.model.history import Differences
-from kplan.model.state import State
+from kplan.model.errors import StateCorruptError, StateError
+from kplan.model.state import State, StateDiff
 from kplan.state.backup import backups
 from kplan.state.file import write_state
 from kplan.state.history import backup_state, history, newest_serial
@@ -28,15 +27,15 @@ def test_the_history_tells_what_every_state_changed(tmp_path: Path) -> None:
     grown = owned("kafka_topic.orders", topic("orders", partitions=9))
     written(path, state(ORDERS), state(ORDERS, AUDIT), state(grown))
     found = history(path)
-    assert [(each.serial, each.objects, each.is_current) for each in found] == [
+    assert [(each.serial, each.object_count, each.is_current) for each in found] == [
         (1, 1, False),
         (2, 2, False),
         (3, 1, True),
     ]
-    assert [each.differences for each in found] == [
+    assert [each.diff for each in found] == [
         None,
-        Differences(added=(Address("kafka_topic", "audit"),)),
-        Differences(
+        StateDiff(added=(Address("kafka_topic", "audit"),)),
+        StateDiff(
             changed=(Address("kafka_topic", "orders"),), removed=(Address("kafka_topic", "audit"),)
         ),
     ]
@@ -53,9 +52,9 @@ def test_a_damaged_one_is_listed_with_its_fault_and_the_others_are_compared_past
     path = tmp_path / "kplan.json"
     written(path, state(ORDERS), state(ORDERS), state(ORDERS, AUDIT))
     (tmp_path / "backup" / "kplan.json" / "2.json").write_text("{")
-    faults = [bool(each.fault) for each in history(path)]
+    faults = [bool(each.read_error) for each in history(path)]
     assert faults == [False, True, False]
-    assert history(path)[2].differences == Differences(added=(Address("kafka_topic", "audit"),))
+    assert history(path)[2].diff == StateDiff(added=(Address("kafka_topic", "audit"),))
 
 
 def test_a_backup_is_read_by_its_serial(tmp_path: Path) -> None:
@@ -65,7 +64,7 @@ def test_a_backup_is_read_by_its_serial(tmp_path: Path) -> None:
     with pytest.raises(StateError, match="no backup of serial 7; kept are: 1"):
         backup_state(path, 7)
     backups(path)[0].write_text("")
-    with pytest.raises(StateCorrupt, match=r"1\.json: It is empty"):
+    with pytest.raises(StateCorruptError, match=r"1\.json: It is empty"):
         backup_state(path, 1)
 
 

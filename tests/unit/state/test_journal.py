@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from kplan.kinds.acl import Acl, AclKind
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
-from kplan.model.errors import StateCorrupt, StateError
-from kplan.model.outcome import Outcome, Status
+from kplan.model.errors import StateCorruptError, StateError
+from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
-from kplan.model.state import Owned, State
+from kplan.model.state import OwnedObject, State
 from kplan.state.file import new_state, read_state, write_state
 from kplan.state.journal import Journal, discard_journal, fold, journal_path, read_journal
 from kplan.state.journal_writer import JournalWriter, recording
@@ -31,8 +31,8 @@ from tests.unit.state.state_strategies import UNHURRIED
 
 A, B, C = creation("a"), creation("b"), creation("c")
 REFUSAL = Refusal("POLICY_VIOLATION", 44, "Topic b needs a team", 0)
-FAILED = Outcome(B, Status.FAILED, REFUSAL, 2, 12, note="gave up")
-UNKNOWN = Outcome(C, Status.UNKNOWN, Refusal("CLIENT_TIMED_OUT", -2), 1, 30_000)
+FAILED = Outcome(B, OutcomeStatus.FAILED, REFUSAL, 2, 12, note="gave up")
+UNKNOWN = Outcome(C, OutcomeStatus.UNKNOWN, Refusal("CLIENT_TIMED_OUT", -2), 1, 30_000)
 
 
 def read(path: Path) -> Journal:
@@ -135,7 +135,7 @@ def test_folding_takes_over_what_was_applied_and_nothing_else(tmp_path: Path) ->
     before = state(owned("kept"), cluster_id="")
     after, unsettled = fold(before, read(path))
     assert set(after.owned) == {Address("kafka_topic", "a"), Address("kafka_topic", "kept")}
-    assert after.owned[A.address] == Owned(
+    assert after.owned[A.address] == OwnedObject(
         A.address, A.identity, A.after, uid="id-of-a", is_pending=True, declared_at="topics.tf:12"
     )
     assert unsettled == {C.key}
@@ -151,7 +151,7 @@ def test_folding_knows_deletes_replacements_and_moves(tmp_path: Path) -> None:
     kind = AclKind()
     at = Address("kafka_acl", "billing")
     old, new = acl("Write"), acl("Read")
-    held = Owned(at, kind.identify(old), old)
+    held = OwnedObject(at, kind.identify(old), old)
     gone, moved = owned("gone"), owned("moved")
     target = Address("kafka_topic", "target")
     changes = (
@@ -173,7 +173,7 @@ def test_folding_knows_deletes_replacements_and_moves(tmp_path: Path) -> None:
     with recording(path, plan(*changes)) as journal:
         journal.on_send(plan(*changes).batches[0], changes)
         for change in changes:
-            journal.on_outcomes([Outcome(change, Status.APPLIED, attempts=1)])
+            journal.on_outcomes([Outcome(change, OutcomeStatus.APPLIED, attempts=1)])
     after, _ = fold(state(held, gone, moved), read(path))
     assert {str(place): each.identity for place, each in after.owned.items()} == {
         "kafka_acl.billing": kind.identify(new),
@@ -241,7 +241,7 @@ def test_a_journal_cut_anywhere_tells_the_beginning_of_the_truth(
     for length in range(0, len(data), 3):
         journal_path(path).write_bytes(data[:length])
         if length < begins:
-            with pytest.raises(StateCorrupt):
+            with pytest.raises(StateCorruptError):
                 read_journal(path)
             continue
         found = read(path)
@@ -260,7 +260,7 @@ def test_a_flipped_bit_never_tells_another_story(
     journal_path(path).write_bytes(data)
     try:
         found = read(path)
-    except StateCorrupt:
+    except StateCorruptError:
         return
     # The very last line break is gone, which is what a cut looks like.
     assert found == replace(whole, is_ended=False)
@@ -278,7 +278,7 @@ def test_a_lost_or_moved_line_is_damage(
     moved = [*lost[: one + 1], lines[one], *lost[one + 1 :]]
     for broken in (lost, moved):
         journal_path(path).write_bytes(b"\n".join([*broken, b""]))
-        with pytest.raises(StateCorrupt):
+        with pytest.raises(StateCorruptError):
             read_journal(path)
 
 
@@ -302,7 +302,7 @@ def test_what_is_no_journal_is_named_for_what_it_is(
 ) -> None:
     path = tmp_path / "state.json"
     journal_path(path).write_bytes(data)
-    with pytest.raises(StateCorrupt) as caught:
+    with pytest.raises(StateCorruptError) as caught:
         read_journal(path)
     assert words in caught.value.detail
 
@@ -311,7 +311,7 @@ def test_a_line_of_an_unknown_sort_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     with recording(path, plan(A)) as journal:
         journal._write_through({"later": 1})
-    with pytest.raises(StateCorrupt, match="unknown sort"):
+    with pytest.raises(StateCorruptError, match="unknown sort"):
         read_journal(path)
 
 

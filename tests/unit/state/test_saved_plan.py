@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from kplan.kinds.schema import Attribute
 from kplan.model.address import Address
-from kplan.model.errors import KplanError, StalePlan
+from kplan.model.errors import KplanError, StalePlanError
 from kplan.model.plan import Action, AttributeChange, Change, OutputChange, Plan
 from kplan.model.resource import Identity
 from kplan.state import values
@@ -161,13 +161,13 @@ def test_what_is_no_plan_is_named_for_what_it_is(tmp_path: Path, data: bytes, wo
     with pytest.raises(KplanError) as caught:
         read_plan(path)
     assert words in caught.value.detail
-    assert not isinstance(caught.value, StalePlan)
+    assert not isinstance(caught.value, StalePlanError)
 
 
 def test_a_plan_of_a_newer_format_is_stale_and_names_the_version(tmp_path: Path) -> None:
     path = tmp_path / "p.kplan"
     path.write_bytes(archive(meta_json=b'{"format": 3, "kplan_version": "3.4.0"}'))
-    with pytest.raises(StalePlan, match=r"kplan 3\.4\.0 in format 3"):
+    with pytest.raises(StalePlanError, match=r"kplan 3\.4\.0 in format 3"):
         read_plan(path)
 
 
@@ -181,7 +181,7 @@ def test_a_plan_that_is_not_there_or_cannot_be_written_is_an_error(tmp_path: Pat
 def test_a_plan_expires() -> None:
     check_not_expired(META, datetime(2026, 8, 5, 9, 59, tzinfo=UTC))
     check_not_expired(replace(META, expires_at=""), datetime(2999, 1, 1, tzinfo=UTC))
-    with pytest.raises(StalePlan, match="good until 2026-08-05T10:00:00"):
+    with pytest.raises(StalePlanError, match="good until 2026-08-05T10:00:00"):
         check_not_expired(META, datetime(2026, 8, 5, 10, tzinfo=UTC))
 
 

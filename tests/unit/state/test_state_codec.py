@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kplan.model.address import Address
-from kplan.model.errors import StateCorrupt, StateError
+from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.state import OutputValue, State
 from kplan.state.codec import decode_heading, decode_state, encode_moved, encode_state, moved_to
 from kplan.state.sealed import seal
@@ -91,7 +91,7 @@ def test_any_flipped_bit_is_damage(what: State, dice: random.Random) -> None:
     data = bytearray(written(what))
     at = dice.randrange(len(data))
     data[at] ^= 1 << dice.randrange(8)
-    with pytest.raises(StateCorrupt):
+    with pytest.raises(StateCorruptError):
         decode_state(bytes(data))
 
 
@@ -100,7 +100,7 @@ def test_any_flipped_bit_is_damage(what: State, dice: random.Random) -> None:
 def test_any_truncation_is_damage(what: State) -> None:
     data = written(what)
     for length in range(len(data)):
-        with pytest.raises(StateCorrupt):
+        with pytest.raises(StateCorruptError):
             decode_state(data[:length])
 
 
@@ -124,7 +124,7 @@ def test_any_truncation_is_damage(what: State) -> None:
     ],
 )
 def test_what_is_no_state_is_named_for_what_it_is(data: bytes, words: str) -> None:
-    with pytest.raises(StateCorrupt) as caught:
+    with pytest.raises(StateCorruptError) as caught:
         decode_state(data)
     assert words in caught.value.detail
 
@@ -134,7 +134,7 @@ def test_both_sides_of_a_git_merge_are_told_as_such() -> None:
     ours, theirs = b"<<<<<<< HEAD\n", b">>>>>>> other\n"
     for at in (0, 4):
         merged = b"".join([*whole[:at], ours, whole[at], b"=======\n", theirs, *whole[at + 1 :]])
-        with pytest.raises(StateCorrupt, match="both sides of a git merge") as fault:
+        with pytest.raises(StateCorruptError, match="both sides of a git merge") as fault:
             decode_state(merged)
         assert "state rebuild" in fault.value.hint
 
@@ -150,7 +150,7 @@ def test_a_note_of_where_the_state_went_is_no_state() -> None:
 
 
 def test_a_newer_format_names_the_version_that_wrote_it() -> None:
-    with pytest.raises(StateCorrupt) as caught:
+    with pytest.raises(StateCorruptError) as caught:
         decode_state(foreign(format=3, kplan_version="3.4.0"))
     assert "format is 3" in caught.value.detail
     assert "kplan 3.4.0 or later" in caught.value.hint
@@ -167,7 +167,7 @@ def test_a_kind_of_a_later_version_is_an_error_that_names_the_version() -> None:
 def test_the_heading_is_read_without_the_resources() -> None:
     row = {"kind": "kafka_mirror"}
     assert decode_heading(foreign(resources=[row])).serial == 41
-    with pytest.raises(StateCorrupt):
+    with pytest.raises(StateCorruptError):
         decode_heading(foreign(serial=None))
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kplan.model.errors import StalePlan, StateCorrupt, StateError, WrongCluster
-from kplan.model.plan import BasedOn
+from kplan.model.errors import StalePlanError, StateCorruptError, StateError, WrongClusterError
+from kplan.model.plan import PlanBasis
 from kplan.model.state import State
 from kplan.model.version import VERSION
 from kplan.state.atomic import sync_folder, write_atomically
@@ -50,7 +50,7 @@ def test_a_truncated_state_is_an_error_and_never_means_no_state(tmp_path: Path, 
     path = tmp_path / "state.json"
     write_state(path, state(owned()))
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(StateCorrupt) as caught:
+    with pytest.raises(StateCorruptError) as caught:
         read_state(path)
     assert str(path) in caught.value.detail
 
@@ -63,7 +63,7 @@ def test_a_damaged_state_names_the_command_that_brings_the_newest_whole_backup_b
         write_state(path, state(owned(), serial=serial))
     backups(path)[-1].write_bytes(b"")
     path.write_bytes(b"{}")
-    with pytest.raises(StateCorrupt) as caught:
+    with pytest.raises(StateCorruptError) as caught:
         read_state(path)
     assert "serial 2" in caught.value.hint
     subprocess.run(["sh", "-c", caught.value.hint.partition(": ")[2]], check=True)
@@ -73,7 +73,7 @@ def test_a_damaged_state_names_the_command_that_brings_the_newest_whole_backup_b
 def test_a_damaged_state_without_a_backup_says_so(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     path.write_bytes(b"")
-    with pytest.raises(StateCorrupt) as caught:
+    with pytest.raises(StateCorruptError) as caught:
         read_state(path)
     assert "No whole backup" in caught.value.hint
 
@@ -94,7 +94,7 @@ def test_a_state_with_a_kind_of_a_later_version_is_whole_and_still_an_error(
     path.write_bytes(seal({**heading, "resources": [{"kind": "kafka_mirror"}]}))
     with pytest.raises(StateError, match="kafka_mirror") as caught:
         read_state(path)
-    assert not isinstance(caught.value, StateCorrupt)
+    assert not isinstance(caught.value, StateCorruptError)
     assert str(path) in caught.value.detail
 
 
@@ -305,18 +305,18 @@ def test_a_state_of_another_cluster_is_refused() -> None:
     check_same_cluster(state(cluster_id="a"), "a")
     check_same_cluster(state(cluster_id=""), "a")
     for answering in ("b", ""):
-        with pytest.raises(WrongCluster):
+        with pytest.raises(WrongClusterError):
             check_same_cluster(state(cluster_id="a"), answering)
 
 
 def test_a_plan_fits_only_the_state_it_was_made_from() -> None:
-    based_on = BasedOn("digest", LINEAGE, 41, "cluster-1")
+    based_on = PlanBasis("digest", LINEAGE, 41, "cluster-1")
     check_same_state(state(), based_on)
-    with pytest.raises(StalePlan, match="serial 41"):
+    with pytest.raises(StalePlanError, match="serial 41"):
         check_same_state(state(serial=42), based_on)
-    with pytest.raises(StalePlan, match=LINEAGE):
+    with pytest.raises(StalePlanError, match=LINEAGE):
         check_same_state(State("another", 41), based_on)
-    with pytest.raises(WrongCluster):
+    with pytest.raises(WrongClusterError):
         check_same_state(state(cluster_id="cluster-2"), based_on)
 
 

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kplan.cluster.memory_records import Kept, MemoryRecords
-from kplan.cluster.records import Shelf
-from kplan.model.errors import StateCorrupt, StateError, StateLocked, Unreachable
+from kplan.cluster.memory.records import MemoryRecords, RecordLog
+from kplan.cluster.records import StateTopic
+from kplan.model.errors import StateCorruptError, StateError, StateLockedError, UnreachableError
 from kplan.model.state import State
 from kplan.state import record_lock
 from kplan.state.codec import encode_state
@@ -39,8 +39,8 @@ def large(serial: int = 1, count: int = 1000, seed: int = 1) -> State:
 
 
 def kept(records: MemoryRecords) -> dict[str, bytes]:
-    assert records.kept.records is not None
-    return records.kept.records
+    assert records.log.records is not None
+    return records.log.records
 
 
 def gone(holder: Holder, silent_s: float) -> Holder:
@@ -50,7 +50,7 @@ def gone(holder: Holder, silent_s: float) -> Holder:
 
 
 def locked_by(holder: Holder) -> MemoryRecords:
-    return MemoryRecords(Kept({"lock": encode_holder(holder)}))
+    return MemoryRecords(RecordLog({"lock": encode_holder(holder)}))
 
 
 # ---- documents
@@ -60,12 +60,12 @@ def test_a_large_state_is_cut_into_parts_and_written_at_once() -> None:
     records = MemoryRecords()
     held = large(count=2000)
     RecordStore(records).write(held)
-    (write,) = records.kept.writes
+    (write,) = records.log.writes
     parts = [name for name in write if name.startswith("states/0000000001/")]
     assert len(parts) > 2
     assert all(len(each) <= PART_BYTES for each in write.values() if each is not None)
     assert list(write)[-2:] == ["states/0000000001", "state"]
-    assert RecordStore(records.another()).read() == held
+    assert RecordStore(records.connect()).read() == held
 
 
 def test_parts_of_states_that_are_not_kept_any_more_are_removed() -> None:
@@ -75,7 +75,7 @@ def test_parts_of_states_that_are_not_kept_any_more_are_removed() -> None:
         store.write(large(serial, count=100, seed=serial))
     names = {name.split("/")[1] for name in kept(records) if name.startswith("states/")}
     assert names == {f"{serial:010}" for serial in range(3, 24)}
-    assert [each.fault for each in store.history()] == [""] * 21
+    assert [each.read_error for each in store.history()] == [""] * 21
 
 
 def damaged() -> Mapping[str, bytes]:
@@ -98,12 +98,12 @@ def test_damage_is_told_and_never_means_no_state(name: str, how: str) -> None:
         del left[name]
     else:
         left[name] = b"other" if how == "other" else left[name][:-7]
-    store = RecordStore(MemoryRecords(Kept(left)))
+    store = RecordStore(MemoryRecords(RecordLog(left)))
     is_needed = name == "state" or name.startswith("states/0000000002/")
     if not is_needed:
         assert store.read() == large(serial=2)
         return
-    with pytest.raises(StateCorrupt) as told:
+    with pytest.raises(StateCorruptError) as told:
         store.read()
     assert PLACE in told.value.detail
     whole = 1 if name.startswith("states/0000000002/") else 2
@@ -116,39 +116,39 @@ def test_parts_of_another_document_are_found_out() -> None:
     other = MemoryRecords()
     RecordStore(other).write(state(owned("other"), serial=1))
     mixed = {**WHOLE, "states/0000000001/0000": kept(other)["states/0000000001/0000"]}
-    with pytest.raises(StateCorrupt, match="checksum of serial 1"):
-        RecordStore(MemoryRecords(Kept(mixed))).earlier(1)
+    with pytest.raises(StateCorruptError, match="checksum of serial 1"):
+        RecordStore(MemoryRecords(RecordLog(mixed))).earlier(1)
 
 
 @given(st.binary(max_size=200))
 def test_no_record_of_the_state_ends_in_a_traceback(data: bytes) -> None:
-    store = RecordStore(MemoryRecords(Kept({"state": data})))
+    store = RecordStore(MemoryRecords(RecordLog({"state": data})))
     with pytest.raises(StateError):
         store.read()
 
 
 def test_a_newer_format_names_the_version_that_reads_it() -> None:
     told = b'{"format": 2, "kplan_version": "7.1"}'
-    store = RecordStore(MemoryRecords(Kept({"state": told})))
-    with pytest.raises(StateCorrupt, match="format is 2") as fault:
+    store = RecordStore(MemoryRecords(RecordLog({"state": told})))
+    with pytest.raises(StateCorruptError, match="format is 2") as fault:
         store.read()
     assert "kplan 7.1 or later" in fault.value.hint
 
 
 def test_damaged_states_stand_in_the_history_with_what_is_wrong() -> None:
     left = {name: each for name, each in WHOLE.items() if name != "states/0000000002/0001"}
-    store = RecordStore(MemoryRecords(Kept({**left, "states/0000000003/0000": b""})))
+    store = RecordStore(MemoryRecords(RecordLog({**left, "states/0000000003/0000": b""})))
     found = store.history()
     assert [(each.serial, each.is_current) for each in found] == [(1, False), (2, True), (3, False)]
-    assert [bool(each.fault) for each in found] == [False, True, True]
-    with pytest.raises(StateCorrupt, match="1 of the"):
+    assert [bool(each.read_error) for each in found] == [False, True, True]
+    with pytest.raises(StateCorruptError, match="1 of the"):
         store.earlier(2)
 
 
 def test_a_damaged_state_can_be_replaced() -> None:
     left = {name: each for name, each in WHOLE.items() if name != "state"}
-    store = RecordStore(MemoryRecords(Kept(left)))
-    with pytest.raises(StateCorrupt):
+    store = RecordStore(MemoryRecords(RecordLog(left)))
+    with pytest.raises(StateCorruptError):
         store.read()
     store.write(state(owned("old"), serial=3))
     assert store.read() == state(owned("old"), serial=3)
@@ -161,10 +161,10 @@ def test_a_write_whose_answer_is_lost_is_looked_up() -> None:
     for is_written in (True, False):
         records = MemoryRecords()
         store = RecordStore(records)
-        records.lose_answer(is_written=is_written)
+        records.lose_next_response(is_written=is_written)
         store.write(state(owned()))
         assert store.read() == state(owned())
-        assert len([each for each in records.kept.writes if "state" in each]) == 1
+        assert len([each for each in records.log.writes if "state" in each]) == 1
 
 
 def test_two_runs_without_lock_that_read_the_same_state_do_not_both_write(
@@ -172,7 +172,7 @@ def test_two_runs_without_lock_that_read_the_same_state_do_not_both_write(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     records = MemoryRecords()
-    first, second = RecordStore(records), RecordStore(records.another())
+    first, second = RecordStore(records), RecordStore(records.connect())
     first.write(state(owned(), serial=1))
     assert first.read() == second.read()
     second.write(state(owned("second"), serial=2))
@@ -187,9 +187,9 @@ def test_a_writer_that_comes_between_the_look_and_the_write_is_seen(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     records = MemoryRecords()
-    store, other = RecordStore(records), RecordStore(records.another())
+    store, other = RecordStore(records), RecordStore(records.connect())
     assert store.read() is None
-    records.meanwhile(lambda: other.write(state(owned("other"), serial=1)))
+    records.run_before_write(lambda: other.write(state(owned("other"), serial=1)))
     with pytest.raises(StateError, match="written meanwhile"):
         store.write(state(owned(), serial=1))
     assert store.read() == state(owned("other"), serial=1)
@@ -199,8 +199,8 @@ def test_writers_that_come_between_for_ever_are_told() -> None:
     records = MemoryRecords()
     store = RecordStore(records)
     for _ in range(5):
-        records.lose_answer(is_written=False)
-    with pytest.raises(StateLocked, match="keeps writing"):
+        records.lose_next_response(is_written=False)
+    with pytest.raises(StateLockedError, match="keeps writing"):
         store.retire("x")
 
 
@@ -213,16 +213,16 @@ def test_a_run_that_lost_its_lock_cannot_write_any_more(
     """A stolen lock is harmless: fencing and the check in each step see to that."""
     monkeypatch.chdir(tmp_path)
     records = MemoryRecords()
-    first, second = RecordStore(records), RecordStore(records.another())
+    first, second = RecordStore(records), RecordStore(records.connect())
     first.write(state(owned(), serial=1))
     holder = this_run("apply")
     a = creation("a")
     with at_once(first, holder), first.recording(plan(a)) as journal:
         second.force_unlock(holder.id)
-        with pytest.raises(StateLocked, match="taken away from this run; nobody holds it"):
+        with pytest.raises(StateLockedError, match="taken away from this run; nobody holds it"):
             journal.on_send(plan(a).batches[0], [a])
         with at_once(second, this_run("plan")):
-            with pytest.raises(StateLocked, match="it is held by plan"):
+            with pytest.raises(StateLockedError, match="it is held by plan"):
                 first.write(state(owned("first"), serial=2))
             assert second.lock_status().is_held
         assert second.read() == state(owned(), serial=1)
@@ -231,24 +231,24 @@ def test_a_run_that_lost_its_lock_cannot_write_any_more(
 def test_a_contender_that_comes_too_late_does_the_holder_no_harm() -> None:
     """It claims, sees the lock, and leaves; the holder claims again and goes on."""
     records = MemoryRecords()
-    first, late = RecordStore(records), RecordStore(records.another())
+    first, late = RecordStore(records), RecordStore(records.connect())
     first.write(state(serial=1))
     with at_once(first, this_run("apply")):
-        records.another().claim()
+        records.connect().claim()
         first.write(state(owned(), serial=2))
-        with pytest.raises(StateLocked):
+        with pytest.raises(StateLockedError):
             at_once(late, this_run("plan")).__enter__()
         first.write(state(serial=3))
 
 
 def test_of_two_runs_that_see_a_free_lock_one_gets_it() -> None:
     records = MemoryRecords()
-    store, other = RecordStore(records), RecordStore(records.another())
+    store, other = RecordStore(records), RecordStore(records.connect())
     store.write(state(serial=1))
     store.read()
     faster = at_once(other, this_run("apply", ci="https://ci/faster"))
-    records.meanwhile(faster.__enter__)
-    with pytest.raises(StateLocked, match="faster"):
+    records.run_before_write(faster.__enter__)
+    with pytest.raises(StateLockedError, match="faster"):
         at_once(store, this_run("apply")).__enter__()
     faster.__exit__(None, None, None)
     with at_once(store, this_run("apply")):
@@ -262,18 +262,18 @@ def test_a_plan_leaves_nothing_where_nothing_is(monkeypatch: pytest.MonkeyPatch)
     with at_once(store, this_run("plan")):
         assert store.read() is None
         threading.Event().wait(0.05)
-    assert records.glance() is None
+    assert records.peek() is None
     assert records.is_closed
 
 
 def test_the_first_apply_takes_the_lock_with_its_first_change() -> None:
     records = MemoryRecords()
-    first, second = RecordStore(records), RecordStore(records.another())
+    first, second = RecordStore(records), RecordStore(records.connect())
     with at_once(first, this_run("apply")), at_once(second, this_run("apply", ci="https://ci/2")):
         with first.recording(plan(creation("a"))):
             assert second.lock_status().is_held
         with (
-            pytest.raises(StateLocked, match="taken away from this run; it is held by apply"),
+            pytest.raises(StateLockedError, match="taken away from this run; it is held by apply"),
             second.recording(plan(creation("b"))),
         ):
             pass
@@ -296,14 +296,14 @@ def test_the_lock_of_a_dead_run_is_taken_over_once_it_has_been_silent(
         with at_once(store, this_run("plan")):
             assert store.lock_status().is_held
         return
-    with pytest.raises(StateLocked, match=r"process is gone: the lock is free in \d+ s"):
+    with pytest.raises(StateLockedError, match=r"process is gone: the lock is free in \d+ s"):
         at_once(store, this_run("plan")).__enter__()
 
 
 def test_a_run_elsewhere_is_never_taken_for_dead() -> None:
     afar = replace(gone(this_run("apply"), 10**6), host="elsewhere")
     store = RecordStore(locked_by(afar))
-    with pytest.raises(StateLocked, match="elsewhere"):
+    with pytest.raises(StateLockedError, match="elsewhere"):
         at_once(store, this_run("plan")).__enter__()
     assert store.force_unlock(afar.id) == afar
     with at_once(store, this_run("plan")):
@@ -311,9 +311,9 @@ def test_a_run_elsewhere_is_never_taken_for_dead() -> None:
 
 
 def test_a_note_that_cannot_be_read_is_somebodys() -> None:
-    store = RecordStore(MemoryRecords(Kept({"lock": b"?"})))
+    store = RecordStore(MemoryRecords(RecordLog({"lock": b"?"})))
     assert store.lock_status() == LockStatus(is_held=True)
-    with pytest.raises(StateLocked, match="no readable note"):
+    with pytest.raises(StateLockedError, match="no readable note"):
         at_once(store, this_run("plan")).__enter__()
     with pytest.raises(StateError, match="not locked by any run that can be named"):
         store.force_unlock("x")
@@ -326,13 +326,13 @@ def test_the_heartbeat_goes_on_and_ends_with_the_lock(monkeypatch: pytest.Monkey
     store.write(state(serial=1))
     seen = threading.Event()
     with at_once(store, this_run("apply")):
-        before = len(records.kept.writes)
-        while len(records.kept.writes) < before + 5:
+        before = len(records.log.writes)
+        while len(records.log.writes) < before + 5:
             assert not seen.wait(0.01)
         store.write(state(owned(), serial=2))
-    after = len(records.kept.writes)
+    after = len(records.log.writes)
     assert not seen.wait(0.1)
-    assert len(records.kept.writes) == after
+    assert len(records.log.writes) == after
     assert store.read() == state(owned(), serial=2)
 
 
@@ -369,7 +369,7 @@ class Flaky(MemoryRecords):
     def _check(self) -> None:
         if self.is_away:
             self.refused += 1
-            raise Unreachable("kafka-1:9092 refused the connection.")
+            raise UnreachableError("kafka-1:9092 refused the connection.")
 
 
 def test_a_state_that_cannot_be_written_is_kept_in_a_file(
@@ -440,11 +440,11 @@ def test_outcomes_are_written_with_the_next_intent() -> None:
     store = RecordStore(records)
     a, b = creation("a"), creation("b")
     with store.recording(plan(a, b)) as journal:
-        before = len(records.kept.writes)
+        before = len(records.log.writes)
         journal.on_send(plan(a, b).batches[0], [a])
         journal.on_outcomes([applied(a)])
         journal.on_send(plan(a, b).batches[0], [b])
-        assert len(records.kept.writes) == before + 2
+        assert len(records.log.writes) == before + 2
 
 
 @pytest.mark.parametrize("missing", ["journal/000000", "journal/000001"])
@@ -456,11 +456,11 @@ def test_a_journal_with_a_gap_is_damaged(missing: str) -> None:
         journal.on_send(plan(a).batches[0], [a])
         journal.end()
     del kept(records)[missing]
-    with pytest.raises(StateCorrupt):
+    with pytest.raises(StateCorruptError):
         store.journal()
 
 
 def test_the_place_names_topic_and_key() -> None:
     assert RecordStore(MemoryRecords()).place == PLACE
-    other = RecordStore(MemoryRecords(shelf=Shelf("__kplan_eu", "shop")))
+    other = RecordStore(MemoryRecords(shelf=StateTopic("__kplan_eu", "shop")))
     assert other.place == 'the topic __kplan_eu (key "shop")'

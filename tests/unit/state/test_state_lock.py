@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.model.errors import StateError, StateLocked
+from kplan.model.errors import StateError, StateLockedError
 from kplan.state import lock
 from kplan.state.atomic import write_atomically, write_beside
 from kplan.state.holder import Holder, decode_holder, encode_holder, is_dead, this_run
@@ -88,7 +88,7 @@ def test_a_second_run_without_patience_fails_at_once_and_says_who_holds_the_lock
 ) -> None:
     path = tmp_path / "state.json"
     with held_elsewhere(path) as other:
-        with pytest.raises(StateLocked) as caught, at_once(path, this_run("plan")):
+        with pytest.raises(StateLockedError) as caught, at_once(path, this_run("plan")):
             pass
         by = other.holder
         for word in ("apply by", f"pid {by.pid}", "https://ci/run/7", by.id, by.created):
@@ -116,7 +116,7 @@ def test_waiting_ends_with_the_timeout(tmp_path: Path) -> None:
     with held_elsewhere(path):
         started = time.monotonic()
         with (
-            pytest.raises(StateLocked, match=r"Waited 0\.4 s"),
+            pytest.raises(StateLockedError, match=r"Waited 0\.4 s"),
             locked(path, this_run("apply"), 0.4, lambda _: None),
         ):
             pass
@@ -137,7 +137,11 @@ def test_processes_that_contend_for_the_lock_never_overlap(tmp_path: Path) -> No
 
 def test_threads_of_one_process_exclude_each_other_too(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    with at_once(path, this_run("apply")), pytest.raises(StateLocked), at_once(path, this_run("x")):
+    with (
+        at_once(path, this_run("apply")),
+        pytest.raises(StateLockedError),
+        at_once(path, this_run("x")),
+    ):
         pass
 
 
@@ -162,7 +166,7 @@ def test_a_run_on_another_machine_is_never_taken_for_dead(tmp_path: Path) -> Non
     afar = replace(this_run("apply"), host="elsewhere", boot_id="other", heartbeat="2001-01-01")
     leave_note(path, afar)
     assert lock_status(path) == LockStatus(is_held=True, holder=afar)
-    with pytest.raises(StateLocked, match="@elsewhere"), at_once(path, this_run("apply")):
+    with pytest.raises(StateLockedError, match="@elsewhere"), at_once(path, this_run("apply")):
         pass
 
 
@@ -240,7 +244,7 @@ def test_a_note_that_cannot_be_read_still_locks(
     path = tmp_path / "state.json"
     leave(note_path(path))
     assert lock_status(path) == LockStatus(is_held=True)
-    with pytest.raises(StateLocked) as caught, at_once(path, this_run("apply")):
+    with pytest.raises(StateLockedError) as caught, at_once(path, this_run("apply")):
         pass
     assert str(note_path(path)) in caught.value.hint
     with pytest.raises(StateError) as refused:
@@ -366,7 +370,7 @@ def test_another_machine_that_is_faster_wins(
         return write_beside(note, data)
 
     monkeypatch.setattr(lock, "write_beside", slow)
-    with pytest.raises(StateLocked, match="@elsewhere"), at_once(path, this_run("apply")):
+    with pytest.raises(StateLockedError, match="@elsewhere"), at_once(path, this_run("apply")):
         pass
     assert sorted(each.name for each in tmp_path.iterdir()) == ["state.lock", "state.lock.json"]
 

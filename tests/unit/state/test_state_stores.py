@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory_records import MemoryRecords
+from kplan.cluster.memory.records import MemoryRecords
 from kplan.model.address import Address
-from kplan.model.errors import StateError, StateLocked
-from kplan.model.history import Differences
-from kplan.model.outcome import Status
+from kplan.model.errors import StateError, StateLockedError
+from kplan.model.outcome import OutcomeStatus
+from kplan.model.state import StateDiff
 from kplan.model.version import VERSION
 from kplan.state.codec import encode_state
 from kplan.state.file_store import FileStore
@@ -31,7 +31,7 @@ def again(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
     if request.param == "file":
         return lambda: FileStore(tmp_path / "state" / "kplan.json")
     records = MemoryRecords()
-    return lambda: RecordStore(records.another())
+    return lambda: RecordStore(records.connect())
 
 
 @pytest.fixture
@@ -67,13 +67,13 @@ def test_earlier_states_are_kept_and_told(store: StateStore, again: Open) -> Non
             assert (store.read() is None) == (serial == 1)
             store.write(state(*map(owned, names), serial=serial))
     found = again().history()
-    assert [(each.serial, each.objects, each.is_current) for each in found] == [
+    assert [(each.serial, each.object_count, each.is_current) for each in found] == [
         (1, 1, False), (2, 2, False), (3, 1, True),
     ]  # fmt: skip
-    assert [each.differences for each in found] == [
+    assert [each.diff for each in found] == [
         None,
-        Differences(added=(Address("kafka_topic", "b"),)),
-        Differences(removed=(Address("kafka_topic", "a"),)),
+        StateDiff(added=(Address("kafka_topic", "b"),)),
+        StateDiff(removed=(Address("kafka_topic", "a"),)),
     ]
     assert again().earlier(2) == state(owned("a"), owned("b"), serial=2)
     assert again().newest_serial() == 3
@@ -124,7 +124,7 @@ def test_one_run_holds_the_lock_and_the_next_is_told_who(store: StateStore, agai
         assert status.is_held
         assert status.holder is not None
         assert status.holder.id == holder.id
-        with pytest.raises(StateLocked, match="https://ci/run/7") as told:
+        with pytest.raises(StateLockedError, match="https://ci/run/7") as told:
             at_once(again(), this_run("plan")).__enter__()
         assert f"kplan force-unlock {holder.id}" in told.value.hint
     assert again().lock_status() == LockStatus(is_held=False)
@@ -178,10 +178,10 @@ def test_a_run_whose_lock_was_taken_away_sends_nothing_more(store: StateStore, a
         with store.recording(made, holder=holder) as journal:
             journal.on_send(made.batches[0], [a])
             again().force_unlock(holder.id)
-            with pytest.raises(StateLocked, match="taken away from this run; nobody holds it"):
+            with pytest.raises(StateLockedError, match="taken away from this run; nobody holds it"):
                 journal.on_send(made.batches[0], [b])
         with (
-            pytest.raises(StateLocked, match="taken away from this run"),
+            pytest.raises(StateLockedError, match="taken away from this run"),
             store.recording(made, holder=holder),
         ):
             pass
@@ -201,7 +201,7 @@ def test_a_journal_tells_the_next_run_what_was_sent_and_what_became_of_it(
     found = again().journal()
     assert found is not None
     assert found.changes == (a, b, c)
-    assert [(each.change, each.status) for each in found.outcomes] == [(a, Status.APPLIED)]
+    assert [(each.change, each.status) for each in found.outcomes] == [(a, OutcomeStatus.APPLIED)]
     assert {identity for _, identity, _ in found.unsettled} == {"b", "c"}
     assert found.covered == {42: 1}
     assert not found.is_ended

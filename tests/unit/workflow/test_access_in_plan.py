@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.setting_specs import ConfigDetail, ConfigResource
-from kplan.cluster.specs import ConfigEntry, ConfigSource, NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import ConfigEntry, ConfigSource, NewTopic
+from kplan.cluster.settings import ConfigDetail, ConfigResource
 from kplan.config.inputs import Inputs
-from kplan.model.access import Effect
+from kplan.model.impact import AccessEffect
 from kplan.model.refusal import Refusal
 from kplan.report.documents.plan import plan_document
 from kplan.report.formats.text import text
 from kplan.report.look import PLAIN
 from kplan.workflow.plan import Planned, plan
 from kplan.workflow.project import PlanOptions, Ports, Project
-from tests.applying import FakeClock
+from tests.apply_harness import FakeClock
 from tests.golden.case import NOW, Silence
 
 ACL = """
@@ -59,7 +59,7 @@ def planned(
     cluster = cluster or Brokers(1)
     cluster.settings = {key.replace("_", "."): value for key, value in settings.items()}
     cluster.seed([NewTopic("orders", 1, 1), NewTopic("other", 1, 1)])
-    cluster.gather("billing", "billing-test", "audit")
+    cluster.add_groups("billing", "billing-test", "audit")
     ports = Ports(lambda *_: cluster, Silence(), FakeClock(), lambda: NOW, lambda: False)
     project = Project(tmp_path, tmp_path / "state.json", Inputs())
     return plan(project, PlanOptions(accepts=accepts), ports)
@@ -80,7 +80,7 @@ def test_a_plan_counts_the_live_topics_somebody_gains(tmp_path: Path) -> None:
     made = planned(tmp_path, ACL)
     assert made.plan.access is not None
     (gained,) = made.plan.access.shifts
-    assert (gained.effect, gained.operations) == (Effect.GAIN, ("READ", "DESCRIBE"))
+    assert (gained.effect, gained.operations) == (AccessEffect.GAIN, ("READ", "DESCRIBE"))
     assert (gained.existing, gained.examples) == (1, ("orders",))
     assert codes(made) == []
 

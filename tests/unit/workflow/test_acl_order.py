@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import ConfigError
 from kplan.workflow.validate import validate
-from tests.sites import MAIN, Site
+from tests.project_harness import MAIN_TF, ProjectHarness
 
-ADD_FIRST = MAIN.replace(
+ADD_FIRST = MAIN_TF.replace(
     '{ bootstrap_servers = ["127.0.0.1:1"] }',
     '{\n bootstrap_servers = ["127.0.0.1:1"]\n acl_order = "add_first"\n}',
 )
@@ -21,20 +21,20 @@ LIFECYCLE = (
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    return Site(tmp_path, MemoryCluster())
+def site(tmp_path: Path) -> ProjectHarness:
+    return ProjectHarness(tmp_path, MemoryCluster())
 
 
-def held_between(site: Site, before: str, after: str) -> set[str]:
+def held_between(site: ProjectHarness, before: str, after: str) -> set[str]:
     """Apply one configuration after the other; give what was held at the second request."""
     site.write(before)
     site.apply()
     site.write(after)
     seen: list[set[str]] = []
     for call in ("create_acls", "delete_acls"):
-        site.cluster.before(
+        site.cluster.run_before(
             call,
-            lambda: seen.append({each.operation for each in site.cluster.another_admin().acls()}),
+            lambda: seen.append({each.operation for each in site.cluster.connect_as().acls()}),
         )
     done = site.apply()
     assert not site.plan().plan.has_changes
@@ -45,19 +45,21 @@ def held_between(site: Site, before: str, after: str) -> set[str]:
 @pytest.mark.parametrize(
     ("text", "held"),
     [
-        (MAIN, set()),
+        (MAIN_TF, set()),
         (ADD_FIRST, {"READ", "WRITE"}),
-        (MAIN.replace(LIFECYCLE[0], LIFECYCLE[1] % "true"), {"READ", "WRITE"}),
+        (MAIN_TF.replace(LIFECYCLE[0], LIFECYCLE[1] % "true"), {"READ", "WRITE"}),
         (ADD_FIRST.replace(LIFECYCLE[0], LIFECYCLE[1] % "false"), set()),
         (ADD_FIRST.replace('"Allow"', '"Deny"'), set()),
     ],
 )
-def test_what_is_held_between_the_two_requests(site: Site, text: str, held: set[str]) -> None:
+def test_what_is_held_between_the_two_requests(
+    site: ProjectHarness, text: str, held: set[str]
+) -> None:
     """K4-45, decision 0003."""
     assert held_between(site, text, text.replace(*SWAPPED)) == held
 
 
-def test_the_outcome_says_that_access_was_never_missing(site: Site) -> None:
+def test_the_outcome_says_that_access_was_never_missing(site: ProjectHarness) -> None:
     site.write(ADD_FIRST)
     site.apply()
     site.write(ADD_FIRST.replace(*SWAPPED))
@@ -65,9 +67,11 @@ def test_the_outcome_says_that_access_was_never_missing(site: Site) -> None:
     assert outcome.note == "never without access"
 
 
-def test_of_a_replaced_deny_the_outcome_tells_how_long_nothing_was_withheld(site: Site) -> None:
+def test_of_a_replaced_deny_the_outcome_tells_how_long_nothing_was_withheld(
+    site: ProjectHarness,
+) -> None:
     """Nobody was without access: it was the other way round."""
-    denied = MAIN.replace('"Allow"', '"Deny"')
+    denied = MAIN_TF.replace('"Allow"', '"Deny"')
     site.write(denied)
     site.apply()
     site.write(denied.replace(*SWAPPED))
@@ -75,17 +79,19 @@ def test_of_a_replaced_deny_the_outcome_tells_how_long_nothing_was_withheld(site
     assert outcome.note.startswith("without the Deny for at most ")
 
 
-def test_a_delete_whose_successor_stands_in_another_block_waits_for_it(site: Site) -> None:
+def test_a_delete_whose_successor_stands_in_another_block_waits_for_it(
+    site: ProjectHarness,
+) -> None:
     site.write(ADD_FIRST)
     site.apply()
     site.write(ADD_FIRST.replace('"kafka_acl" "read"', '"kafka_acl" "write"').replace(*SWAPPED))
     steps = [batch.step.name for batch in site.plan().plan.batches]
     assert steps == ["create_acls", "delete_acls"]
-    site.write(MAIN.replace('"kafka_acl" "read"', '"kafka_acl" "write"').replace(*SWAPPED))
+    site.write(MAIN_TF.replace('"kafka_acl" "read"', '"kafka_acl" "write"').replace(*SWAPPED))
     assert [batch.step.name for batch in site.plan().plan.batches] == steps[::-1]
 
 
-def test_an_apply_killed_between_the_two_is_brought_to_the_goal(site: Site) -> None:
+def test_an_apply_killed_between_the_two_is_brought_to_the_goal(site: ProjectHarness) -> None:
     class Killed(BaseException):
         pass
 
@@ -95,17 +101,17 @@ def test_an_apply_killed_between_the_two_is_brought_to_the_goal(site: Site) -> N
     site.write(ADD_FIRST)
     site.apply()
     site.write(ADD_FIRST.replace(*SWAPPED))
-    site.cluster.before("delete_acls", strike)
+    site.cluster.run_before("delete_acls", strike)
     with pytest.raises(Killed):
         site.apply()
-    site.cluster.heal()
+    site.cluster.clear_faults()
     assert len(site.cluster.acls()) == 2
     site.apply()
     assert {each.operation for each in site.cluster.acls()} == {"WRITE"}
     assert not site.plan().plan.has_changes
 
 
-def test_an_order_that_there_is_not_is_told_without_a_cluster(site: Site) -> None:
+def test_an_order_that_there_is_not_is_told_without_a_cluster(site: ProjectHarness) -> None:
     site.write(ADD_FIRST.replace("add_first", "first_add"))
     (problem,) = validate(site.project).diagnostics
     assert (problem.code, problem.detail) == (

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.setting_specs import NodeVersions
-from kplan.model.errors import Unsupported
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.settings import NodeVersions
+from kplan.model.errors import UnsupportedError
 from kplan.report import views
 from kplan.report.look import PLAIN
 from kplan.workflow.versions import versions
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 QUOTA = """
 provider "kafka" {
@@ -26,15 +26,15 @@ resource "kafka_quota" "a" {
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster())
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
     found.write(QUOTA)
     return found
 
 
-def test_a_plan_that_takes_what_the_cluster_lacks_is_refused(site: Site) -> None:
+def test_a_plan_that_takes_what_the_cluster_lacks_is_refused(site: ProjectHarness) -> None:
     """K117-21: API, needed and offered versions are named, and nothing is changed."""
-    site.cluster.lack("alter_quotas", "AlterClientQuotas", (0, 1))
+    site.cluster.remove_api("alter_quotas", "AlterClientQuotas", (0, 1))
     plan = site.plan().plan
     (problem,) = plan.diagnostics
     assert (problem.code, plan.is_applyable) == ("KP229", False)
@@ -43,25 +43,27 @@ def test_a_plan_that_takes_what_the_cluster_lacks_is_refused(site: Site) -> None
     assert site.cluster.quotas() == {}
 
 
-def test_what_nothing_takes_may_be_lacking(site: Site) -> None:
-    site.cluster.lack("alter_scram_users", "AlterUserScramCredentials", (0, 0))
+def test_what_nothing_takes_may_be_lacking(site: ProjectHarness) -> None:
+    site.cluster.remove_api("alter_scram_users", "AlterUserScramCredentials", (0, 0))
     assert site.plan().plan.diagnostics == ()
 
 
 def test_a_kind_that_cannot_be_read_at_all_stops_a_plan_about_it_and_no_other(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lacking(**_: object) -> None:
-        raise Unsupported("kplan needs DescribeClientQuotas in a version of 0 to 1; b lacks it.")
+        raise UnsupportedError(
+            "kplan needs DescribeClientQuotas in a version of 0 to 1; b lacks it."
+        )
 
     monkeypatch.setattr(site.cluster, "quotas", lacking)
-    with pytest.raises(Unsupported, match="DescribeClientQuotas"):
+    with pytest.raises(UnsupportedError, match="DescribeClientQuotas"):
         site.plan()
     site.write(QUOTA.partition("resource")[0])
     assert site.plan().plan.diagnostics == ()
 
 
-def test_the_brokers_are_told_with_apis_and_features(site: Site) -> None:
+def test_the_brokers_are_told_with_apis_and_features(site: ProjectHarness) -> None:
     """K117-17."""
     found = versions(site.project, site.ports)
     text = views.figures_text(found, PLAIN)
@@ -74,14 +76,14 @@ def test_the_brokers_are_told_with_apis_and_features(site: Site) -> None:
 
 
 def test_brokers_that_differ_and_those_that_are_silent_are_noted(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """K117-08, K117-17."""
     plain = site.cluster.versions()
 
     def own(broker: int | None = None) -> NodeVersions:
         if broker == 3:
-            site.cluster.go_down(3)
+            site.cluster.stop_brokers(3)
             return MemoryCluster.versions(site.cluster, broker=3)
         return replace(plain, apis={**plain.apis, "Metadata": (0, 12)}) if broker == 2 else plain
 

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import StateError
 from kplan.state import file
 from kplan.workflow.apply import apply, resume
 from kplan.workflow.checkpoints import EVERY_S
 from kplan.workflow.execution import Hands
 from kplan.workflow.project import PlanOptions
-from tests.applying import FakeClock, Memory
-from tests.sites import MAIN, Site
+from tests.apply_harness import FakeClock, RecordingWatcher
+from tests.project_harness import MAIN_TF, ProjectHarness
 
 
 class Killed(BaseException):
@@ -31,15 +31,15 @@ class SlowClock(FakeClock):
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster())
-    found.write(MAIN)
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
+    found.write(MAIN_TF)
     return found
 
 
-def applied(site: Site, clock: FakeClock) -> None:
+def applied(site: ProjectHarness, clock: FakeClock) -> None:
     ports = replace(site.ports, clock=clock)
-    apply(site.project, PlanOptions(), ports, Hands(lambda _: True, Memory()))
+    apply(site.project, PlanOptions(), ports, Hands(lambda _: True, RecordingWatcher()))
 
 
 def serials(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
@@ -55,14 +55,16 @@ def serials(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     return seen
 
 
-def test_a_short_apply_writes_its_state_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_short_apply_writes_its_state_once(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = serials(monkeypatch)
     applied(site, FakeClock())
     assert seen == [(1, 3)]
 
 
 def test_a_long_apply_writes_what_it_owns_so_far(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """plan-apply.md 3b: one write at the end, and every 30 s before."""
     seen = serials(monkeypatch)
@@ -74,19 +76,21 @@ def test_a_long_apply_writes_what_it_owns_so_far(
 
 
 @pytest.mark.parametrize("call", ["create_acls", "create_topics"])
-def test_an_apply_killed_after_such_a_write_is_resumed_to_the_goal(site: Site, call: str) -> None:
+def test_an_apply_killed_after_such_a_write_is_resumed_to_the_goal(
+    site: ProjectHarness, call: str
+) -> None:
     def strike() -> None:
         raise Killed
 
-    site.cluster.before(call, strike)
+    site.cluster.run_before(call, strike)
     with pytest.raises(Killed):
         applied(site, SlowClock())
-    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.memory))
+    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.watcher))
     assert not site.plan().plan.has_changes
 
 
 def test_a_write_in_between_that_fails_is_made_up_for_at_the_end(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write: Callable[..., None] = file.write_state
     failures = [StateError("the disk is full")]

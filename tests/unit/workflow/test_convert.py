@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.load import Configuration
 from kplan.config.yaml_document import read_yaml
 from kplan.kinds import KINDS
@@ -16,7 +16,7 @@ from kplan.model.errors import ConfigError
 from kplan.workflow.convert import READERS, Conversion, Format, convert
 from kplan.workflow.harvest import Harvest
 from kplan.workflow.validate import validate
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 JIKKOU = """apiVersion: "kafka.jikkou.io/v1beta2"
 kind: KafkaTopicList
@@ -222,7 +222,7 @@ def from_text(folder: Path, text: str, format_: Format | None = None) -> Convers
 
 def declared(folder: Path, found: Conversion) -> Configuration:
     """Load what was written; it has to be valid as it stands."""
-    site = Site(folder, MemoryCluster())
+    site = ProjectHarness(folder, MemoryCluster())
     site.write(found.text)
     configuration = validate(site.project)
     assert configuration.diagnostics == ()

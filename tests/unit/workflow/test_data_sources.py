@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import AclBinding, NewTopic
 from kplan.config.console import Console
 from kplan.config.inputs import Inputs
 from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError
-from kplan.model.testing import Grade
+from kplan.model.test_result import RunStatus
 from kplan.workflow.graph import graph
 from kplan.workflow.project import Project
 from kplan.workflow.testing import suite
 from kplan.workflow.validate import validate
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 PROVIDER = 'provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }\n'
 COPY = (
@@ -35,9 +35,9 @@ output "retention" { value = data.kafka_topic.orders.config["retention.ms"] }
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
+def site(tmp_path: Path) -> ProjectHarness:
     """Give a cluster with a few things that nobody here declares."""
-    found = Site(tmp_path, MemoryCluster())
+    found = ProjectHarness(tmp_path, MemoryCluster())
     found.cluster.seed(
         [
             NewTopic("orders", 6, 2, None, {"retention.ms": "1000"}),
@@ -53,14 +53,14 @@ def site(tmp_path: Path) -> Site:
     return found
 
 
-def refused(site: Site, text: str) -> list[tuple[str, str, str]]:
+def refused(site: ProjectHarness, text: str) -> list[tuple[str, str, str]]:
     site.write(text)
     with pytest.raises(ConfigError) as told:
         site.plan()
     return [(each.code, each.detail, each.hint) for each in told.value.diagnostics]
 
 
-def test_a_topic_is_read_and_its_attributes_are_values_like_any(site: Site) -> None:
+def test_a_topic_is_read_and_its_attributes_are_values_like_any(site: ProjectHarness) -> None:
     site.write(COPY)
     done = site.apply()
     (copy,) = done.planned.plan.changes
@@ -71,7 +71,7 @@ def test_a_topic_is_read_and_its_attributes_are_values_like_any(site: Site) -> N
     assert not site.plan().plan.is_applyable
 
 
-def test_lists_of_topics_and_acls_have_the_names_of_the_provider(site: Site) -> None:
+def test_lists_of_topics_and_acls_have_the_names_of_the_provider(site: ProjectHarness) -> None:
     site.write(
         PROVIDER
         + """
@@ -98,7 +98,7 @@ def test_lists_of_topics_and_acls_have_the_names_of_the_provider(site: Site) -> 
     }
 
 
-def test_what_is_read_may_decide_which_instances_there_are(site: Site) -> None:
+def test_what_is_read_may_decide_which_instances_there_are(site: ProjectHarness) -> None:
     site.write(
         PROVIDER
         + """
@@ -118,7 +118,7 @@ def test_what_is_read_may_decide_which_instances_there_are(site: Site) -> None:
     assert keys == {"orders", "payments"}
 
 
-def test_instances_of_one_block_are_read_in_one_go(site: Site) -> None:
+def test_instances_of_one_block_are_read_in_one_go(site: ProjectHarness) -> None:
     site.write(
         PROVIDER
         + """
@@ -137,7 +137,7 @@ def test_instances_of_one_block_are_read_in_one_go(site: Site) -> None:
     assert asked[: asked.index("describe")] == ["topics", "topic_configs"]
 
 
-def test_modules_read_from_the_cluster_they_are_handed(site: Site) -> None:
+def test_modules_read_from_the_cluster_they_are_handed(site: ProjectHarness) -> None:
     west = MemoryCluster(1, cluster_id="west")
     west.seed([NewTopic("orders", 2, 1)])
     site.clusters = {"west": west}
@@ -164,7 +164,7 @@ def test_modules_read_from_the_cluster_they_are_handed(site: Site) -> None:
     assert found.value == [6, 2, 2]
 
 
-def test_a_topic_that_is_not_there_is_told_with_the_way_out(site: Site) -> None:
+def test_a_topic_that_is_not_there_is_told_with_the_way_out(site: ProjectHarness) -> None:
     assert refused(site, COPY.replace('{ name = "orders" }', '{ name = "ordres" }')) == [
         ("KP167", 'The cluster has no topic "ordres".', 'Did you mean "orders"?')
     ]
@@ -172,7 +172,7 @@ def test_a_topic_that_is_not_there_is_told_with_the_way_out(site: Site) -> None:
     assert told[0][2] == "Create it first; or declare it as a resource, and refer to that."
 
 
-def test_a_connection_cannot_depend_on_what_is_read_over_one(site: Site) -> None:
+def test_a_connection_cannot_depend_on_what_is_read_over_one(site: ProjectHarness) -> None:
     text = """
     data "kafka_topic" "t" { name = "orders" }
     locals { name = data.kafka_topic.t.name }
@@ -196,13 +196,13 @@ def test_a_connection_cannot_depend_on_what_is_read_over_one(site: Site) -> None
         ("locals { x = data.kafka_topic }", "KP116", "data.kafka_topic"),
     ],
 )  # fmt: skip
-def test_mistakes_are_told(site: Site, block: str, code: str, detail: str) -> None:
+def test_mistakes_are_told(site: ProjectHarness, block: str, code: str, detail: str) -> None:
     told = refused(site, PROVIDER + block)
     assert told[0][0] == code
     assert detail in told[0][1] + str(told)
 
 
-def test_checking_and_drawing_need_no_cluster(site: Site) -> None:
+def test_checking_and_drawing_need_no_cluster(site: ProjectHarness) -> None:
     site.write(COPY)
     site.cluster.calls.clear()
     assert validate(site.project).diagnostics == ()
@@ -210,7 +210,7 @@ def test_checking_and_drawing_need_no_cluster(site: Site) -> None:
     assert site.cluster.calls == []
 
 
-def test_the_console_says_that_it_asks_no_cluster(site: Site) -> None:
+def test_the_console_says_that_it_asks_no_cluster(site: ProjectHarness) -> None:
     site.write(COPY)
     console = Console(site.folder, Inputs(), KINDS)
     (problem,) = console.evaluate_text("local.partitions").diagnostics
@@ -241,4 +241,4 @@ def test_tests_read_the_cluster_in_memory(tmp_path: Path) -> None:
     """)
     found = suite(Project(tmp_path, tmp_path / "state.json", Inputs()))
     results = [each for script in found.scripts for each in found.results(script, lambda: 0.0)]
-    assert [each.grade for each in results] == [Grade.PASS], results
+    assert [each.status for each in results] == [RunStatus.PASS], results

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kplan.config.inputs import Inputs
-from kplan.model.testing import Grade
+from kplan.model.test_result import RunStatus
 from kplan.workflow.project import Project
 from kplan.workflow.testing import suite
 
@@ -17,7 +17,7 @@ TESTED = sorted({each.parent for each in EXAMPLES.rglob("*.kptest.hcl")})
 def test_every_test_of_an_example_passes(folder: Path) -> None:
     found = suite(Project(folder, folder / "state" / "kplan.json", Inputs()))
     results = [each for script in found.scripts for each in found.results(script, lambda: 0.0)]
-    assert [each for each in results if each.grade is not Grade.PASS] == []
+    assert [each for each in results if each.status is not RunStatus.PASS] == []
     assert results
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import KplanError, StateError
 from kplan.state.file import read_state
 from kplan.state.holder import this_run
@@ -19,17 +19,19 @@ from kplan.workflow.apply import resume
 from kplan.workflow.execution import Hands
 from kplan.workflow.project import PlanOptions, Ports
 from kplan.workflow.states import owned_objects
-from tests.sites import MAIN, Site
+from tests.project_harness import MAIN_TF, ProjectHarness
 
-NEXT = MAIN.replace('"Read"', '"Write"').replace("86400000", "3600000").replace("payments = 6", "")
+NEXT = (
+    MAIN_TF.replace('"Read"', '"Write"').replace("86400000", "3600000").replace("payments = 6", "")
+)
 
 
-class LockedSite(Site):
+class LockedSite(ProjectHarness):
     """A site whose runs hold the lock."""
 
     @property
     def ports(self) -> Ports:
-        return replace(Site(self.folder, self.cluster).ports, holder=this_run("apply"))
+        return replace(ProjectHarness(self.folder, self.cluster).ports, holder=this_run("apply"))
 
 
 @dataclass(slots=True)
@@ -69,7 +71,7 @@ def prepared(folder: Path, *, is_first: bool) -> LockedSite:
     """Make a folder: nothing was applied yet, or a change to what was."""
     folder.mkdir()
     site = LockedSite(folder, MemoryCluster())
-    site.write(MAIN)
+    site.write(MAIN_TF)
     if not is_first:
         site.apply()
         site.write(NEXT)
@@ -101,7 +103,7 @@ def test_a_disk_that_is_full_from_any_write_on_costs_neither_state_nor_outcome(
         assert {each.identity for each in owned_objects(site.project)} >= live, number
 
 
-def failure_of(site: Site) -> KplanError | None:
+def failure_of(site: ProjectHarness) -> KplanError | None:
     """Apply on the full disk; None: what could not be written was of no consequence."""
     try:
         site.apply()
@@ -110,12 +112,12 @@ def failure_of(site: Site) -> KplanError | None:
     return None
 
 
-def finish(site: Site) -> None:
+def finish(site: ProjectHarness) -> None:
     """Do what a person does once there is room again."""
     if read_journal(site.project.state_path) is None:
         site.apply()
     else:
-        resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.memory))
+        resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.watcher))
 
 
 def test_too_little_room_for_journal_and_state_is_told_before_anything_is_sent(

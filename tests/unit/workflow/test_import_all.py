@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import AclBinding, NewTopic, TopicRef
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import AclBinding, NewTopic, TopicRef
 from kplan.config.format.formatter import format_text
 from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError, StateError, UsageError
@@ -16,7 +16,7 @@ from kplan.workflow.blocks import BlockNames
 from kplan.workflow.generation import generated
 from kplan.workflow.import_all import Imported, import_all
 from kplan.workflow.states import owned_objects
-from tests.sites import MAIN, Site
+from tests.project_harness import MAIN_TF, ProjectHarness
 from tests.values import topic
 
 GENERATED = Path(__file__).parent / "fixtures" / "generated.tf"
@@ -56,17 +56,19 @@ ACLS = (
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster(3))
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster(3))
     found.cluster.seed(TOPICS, ACLS)
     return found
 
 
-def imported(site: Site, file: str = "cluster.tf", prefix: str = "") -> Imported:
+def imported(site: ProjectHarness, file: str = "cluster.tf", prefix: str = "") -> Imported:
     return import_all(site.project, site.folder / file, prefix, site.ports)
 
 
-def test_a_cluster_becomes_tidy_configuration_and_then_there_is_nothing_to_do(site: Site) -> None:
+def test_a_cluster_becomes_tidy_configuration_and_then_there_is_nothing_to_do(
+    site: ProjectHarness,
+) -> None:
     """From an empty folder; peers 11, plan-apply.md 1a."""
     found = imported(site)
     assert (site.folder / "cluster.tf").read_text() == found.text == GENERATED.read_text()
@@ -87,7 +89,7 @@ def test_what_is_written_is_laid_out_as_terraform_does(tmp_path: Path) -> None:
         assert Path(copy).read_text() == GENERATED.read_text()
 
 
-def test_a_prefix_takes_topics_and_acls_on_such_names(site: Site) -> None:
+def test_a_prefix_takes_topics_and_acls_on_such_names(site: ProjectHarness) -> None:
     found = imported(site, prefix="shop.")
     assert {each.identity for each in found.owned if each.address.kind == "kafka_topic"} == {
         "shop.orders",
@@ -97,8 +99,8 @@ def test_a_prefix_takes_topics_and_acls_on_such_names(site: Site) -> None:
     assert not site.plan().plan.has_changes
 
 
-def test_what_is_declared_or_owned_already_is_not_declared_again(site: Site) -> None:
-    site.write(MAIN.replace("{ orders = 3, payments = 6 }", "{ orders = 3 }"))
+def test_what_is_declared_or_owned_already_is_not_declared_again(site: ProjectHarness) -> None:
+    site.write(MAIN_TF.replace("{ orders = 3, payments = 6 }", "{ orders = 3 }"))
     site.apply()
     first = imported(site)
     assert not {"orders"} & {each.identity for each in first.owned}
@@ -108,7 +110,7 @@ def test_what_is_declared_or_owned_already_is_not_declared_again(site: Site) -> 
     assert not (site.folder / "again.tf").exists()
 
 
-def test_names_of_blocks_that_are_there_are_not_taken_again(site: Site) -> None:
+def test_names_of_blocks_that_are_there_are_not_taken_again(site: ProjectHarness) -> None:
     site.write(
         'resource "kafka_topic" "shop_orders" {\n  name = "new"\n  partitions = 1\n'
         "  replication_factor = 1\n}\n"
@@ -120,7 +122,9 @@ def test_names_of_blocks_that_are_there_are_not_taken_again(site: Site) -> None:
     ]
 
 
-def test_a_file_is_never_written_over_and_lies_in_the_folder(site: Site, tmp_path: Path) -> None:
+def test_a_file_is_never_written_over_and_lies_in_the_folder(
+    site: ProjectHarness, tmp_path: Path
+) -> None:
     site.write("", "there.tf")
     with pytest.raises(UsageError, match="exists"):
         imported(site, "there.tf")
@@ -130,15 +134,15 @@ def test_a_file_is_never_written_over_and_lies_in_the_folder(site: Site, tmp_pat
             imported(site, elsewhere)
 
 
-def test_nothing_is_left_behind_when_the_cluster_cannot_be_had(site: Site) -> None:
-    site.cluster.before("describe", lambda: (_ for _ in ()).throw(StateError("gone")))
+def test_nothing_is_left_behind_when_the_cluster_cannot_be_had(site: ProjectHarness) -> None:
+    site.cluster.run_before("describe", lambda: (_ for _ in ()).throw(StateError("gone")))
     with pytest.raises(StateError):
         imported(site)
     assert not (site.folder / "cluster.tf").exists()
     assert owned_objects(site.project) == ()
 
 
-def test_a_file_that_would_not_load_is_taken_away_again(site: Site) -> None:
+def test_a_file_that_would_not_load_is_taken_away_again(site: ProjectHarness) -> None:
     """What is declared here gets in the way of a topic that is there."""
     site.write('resource "kafka_topic" "x" {\n  name = "shop_orders"\n}\n')
     with pytest.raises(ConfigError):
@@ -147,21 +151,21 @@ def test_a_file_that_would_not_load_is_taken_away_again(site: Site) -> None:
     assert owned_objects(site.project) == ()
 
 
-def test_a_folder_that_cannot_be_written_to_is_told(site: Site) -> None:
+def test_a_folder_that_cannot_be_written_to_is_told(site: ProjectHarness) -> None:
     elsewhere = replace(site.project, folder=site.folder / "absent")
     with pytest.raises(UsageError, match="cannot be written"):
         import_all(elsewhere, elsewhere.folder / "c.tf", "", site.ports)
 
 
-def test_a_topic_that_vanishes_while_it_is_read_is_left_out(site: Site) -> None:
+def test_a_topic_that_vanishes_while_it_is_read_is_left_out(site: ProjectHarness) -> None:
     gone = [TopicRef("a-b")]
-    site.cluster.before("topic_configs", lambda: site.cluster.another_admin().delete_topics(gone))
+    site.cluster.run_before("topic_configs", lambda: site.cluster.connect_as().delete_topics(gone))
     assert 'name               = "a-b"' not in imported(site).text
 
 
-def test_what_cannot_be_seen_is_left_out_and_told(site: Site) -> None:
-    site.cluster.without_authorizer()
-    site.cluster.hide("9lives")
+def test_what_cannot_be_seen_is_left_out_and_told(site: ProjectHarness) -> None:
+    site.cluster.disable_authorizer()
+    site.cluster.hide_topic("9lives")
     found = imported(site)
     assert list(found.unread) == ["kafka_acl"]
     assert {each.address.kind for each in found.owned} == {"kafka_topic"}
@@ -169,7 +173,7 @@ def test_what_cannot_be_seen_is_left_out_and_told(site: Site) -> None:
     assert not site.plan().plan.has_changes
 
 
-def test_an_acl_that_kafka_stores_but_nobody_can_declare_is_left_out(site: Site) -> None:
+def test_an_acl_that_kafka_stores_but_nobody_can_declare_is_left_out(site: ProjectHarness) -> None:
     """Trap 13."""
     site.cluster.seed([], [binding("User:x", host="")])
     found = imported(site)
@@ -197,7 +201,7 @@ def test_attributes_left_to_their_default_are_left_out() -> None:
     assert text == 'resource "kafka_topic" "t" {\n  name = "t"\n}\n'
 
 
-def test_many_topics_that_are_alike_share_a_block(site: Site) -> None:
+def test_many_topics_that_are_alike_share_a_block(site: ProjectHarness) -> None:
     """Ten thousand topics are a map and one block (plan-apply.md 4.2)."""
     compact = {"cleanup.policy": "compact"}
     site.cluster.seed([NewTopic(f"x{number:03}", 2, 1) for number in range(60)])

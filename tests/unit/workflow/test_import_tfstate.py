@@ -5,22 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic
 from kplan.model.errors import UsageError
 from kplan.model.plan import Action
 from kplan.workflow.import_tfstate import TakenOver, import_tfstate
 from kplan.workflow.states import owned_objects
-from tests.sites import MAIN, Site
+from tests.project_harness import MAIN_TF, ProjectHarness
 
 TFSTATE = Path(__file__).parent / "fixtures" / "terraform.tfstate"
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
+def site(tmp_path: Path) -> ProjectHarness:
     """Give what Terraform made of the configuration, with a state of kplan that knows nothing."""
-    found = Site(tmp_path, MemoryCluster())
-    found.write(MAIN)
+    found = ProjectHarness(tmp_path, MemoryCluster())
+    found.write(MAIN_TF)
     found.apply()
     found.project.state_path.unlink()
     found.cluster.seed([NewTopic("eu.orders", 1, 1)])
@@ -28,12 +28,12 @@ def site(tmp_path: Path) -> Site:
     return found
 
 
-def taken_over(site: Site, data: bytes | None = None) -> TakenOver:
+def taken_over(site: ProjectHarness, data: bytes | None = None) -> TakenOver:
     file = site.folder / "terraform.tfstate"
     return import_tfstate(site.project, file, data or TFSTATE.read_bytes(), site.ports)
 
 
-def test_what_terraform_owned_is_owned_at_the_same_addresses(site: Site) -> None:
+def test_what_terraform_owned_is_owned_at_the_same_addresses(site: ProjectHarness) -> None:
     found = taken_over(site)
     assert [str(each.address) for each in owned_objects(site.project)] == [
         "kafka_acl.read",
@@ -51,7 +51,7 @@ def test_what_terraform_owned_is_owned_at_the_same_addresses(site: Site) -> None
 
 
 def test_what_is_still_declared_needs_no_change_and_what_is_not_is_planned_away(
-    site: Site,
+    site: ProjectHarness,
 ) -> None:
     """As Terraform itself would do."""
     taken_over(site)
@@ -62,7 +62,7 @@ def test_what_is_still_declared_needs_no_change_and_what_is_not_is_planned_away(
     assert made.drift == ()
 
 
-def test_every_entry_that_is_left_out_is_told(site: Site) -> None:
+def test_every_entry_that_is_left_out_is_told(site: ProjectHarness) -> None:
     assert {each.address: each.reason for each in taken_over(site).left_out} == {
         "kafka_vault_secret.app": "kplan does not know kafka_vault_secret",
         "kafka_topic.odd": "its entry lacks or misplaces 'name'",
@@ -79,7 +79,7 @@ ODD: list[tuple[str, object]] = [("name", 5), ("name", {}), ("config", "x"), ("p
 
 @pytest.mark.parametrize(("name", "value"), ODD)
 def test_an_entry_with_a_value_of_another_type_is_told_and_left_out(
-    site: Site, name: str, value: object
+    site: ProjectHarness, name: str, value: object
 ) -> None:
     document = json.loads(TFSTATE.read_bytes())
     entry = next(each for each in document["resources"] if each["name"] == "t")
@@ -92,22 +92,22 @@ def test_an_entry_with_a_value_of_another_type_is_told_and_left_out(
 @pytest.mark.parametrize(
     "resources", [5, [5], [{"mode": "managed", "instances": [5]}]], ids=["all", "one", "instance"]
 )
-def test_a_damaged_state_of_terraform_is_an_error(site: Site, resources: object) -> None:
+def test_a_damaged_state_of_terraform_is_an_error(site: ProjectHarness, resources: object) -> None:
     document = {**json.loads(TFSTATE.read_bytes()), "resources": resources}
     with pytest.raises(UsageError, match="is damaged"):
         taken_over(site, json.dumps(document).encode())
 
 
-def test_what_is_gone_or_hidden_is_not_owned(site: Site) -> None:
-    site.cluster.hide("orders")
-    other = Site(site.folder, MemoryCluster())
+def test_what_is_gone_or_hidden_is_not_owned(site: ProjectHarness) -> None:
+    site.cluster.hide_topic("orders")
+    other = ProjectHarness(site.folder, MemoryCluster())
     reasons = [each.reason for each in taken_over(site).left_out]
     assert any(each.startswith("the cluster will not show orders") for each in reasons)
     other.project.state_path.unlink()
     assert "payments is not on the cluster" in [each.reason for each in taken_over(other).left_out]
 
 
-def test_no_secret_is_copied(site: Site) -> None:
+def test_no_secret_is_copied(site: ProjectHarness) -> None:
     """Design law 11."""
     found = taken_over(site)
     assert "hunter2" not in site.project.state_path.read_text()
@@ -124,13 +124,15 @@ def test_no_secret_is_copied(site: Site) -> None:
         ('{"version": 3, "terraform_version": "0.11.14"}', "has the format 3; kplan reads 4"),
     ],
 )
-def test_what_is_no_state_of_terraform_is_refused(site: Site, text: str, told: str) -> None:
+def test_what_is_no_state_of_terraform_is_refused(
+    site: ProjectHarness, text: str, told: str
+) -> None:
     with pytest.raises(UsageError, match=told):
         taken_over(site, text.encode() or b" ")
     assert not site.project.state_path.exists()
 
 
-def test_an_empty_state_of_terraform_owns_nothing(site: Site) -> None:
+def test_an_empty_state_of_terraform_owns_nothing(site: ProjectHarness) -> None:
     empty = {"version": 4, "terraform_version": "1.11.4", "resources": []}
     assert taken_over(site, json.dumps(empty).encode()) == TakenOver((), ())
     assert not site.project.state_path.exists()

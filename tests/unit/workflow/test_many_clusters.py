@@ -6,10 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import ConfigAlteration, NewTopic, TopicRef
-from kplan.model.errors import AuthError, ConfigError, StateError, Unreachable, WrongCluster
-from kplan.model.outcome import Status
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import ConfigAlteration, NewTopic, TopicRef
+from kplan.model.errors import (
+    AuthError,
+    ConfigError,
+    StateError,
+    UnreachableError,
+    WrongClusterError,
+)
+from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.report import views
 from kplan.report.look import PLAIN
@@ -24,7 +30,7 @@ from kplan.workflow.project import PlanOptions
 from kplan.workflow.rebuild import rebuild
 from kplan.workflow.saved import save
 from kplan.workflow.verification import verify
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 TWO = """
 provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }
@@ -76,10 +82,12 @@ class Down(MemoryCluster):
     """A cluster that does not answer."""
 
     def describe(self) -> object:  # type: ignore[override]
-        raise Unreachable("Nobody answers at 127.0.0.1:2.")
+        raise UnreachableError("Nobody answers at 127.0.0.1:2.")
 
 
-def test_a_cluster_that_cannot_even_be_connected_does_not_hold_up_the_others(site: Site) -> None:
+def test_a_cluster_that_cannot_even_be_connected_does_not_hold_up_the_others(
+    site: ProjectHarness,
+) -> None:
     def connect(_: object, key: str) -> MemoryCluster:
         if key:
             raise AuthError("No.")
@@ -95,9 +103,9 @@ def another(name: str = "west-cluster") -> MemoryCluster:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
+def site(tmp_path: Path) -> ProjectHarness:
     """Give a folder with TWO, and the cluster of kafka.west."""
-    found = Site(tmp_path, MemoryCluster(), clusters={"west": another()})
+    found = ProjectHarness(tmp_path, MemoryCluster(), clusters={"west": another()})
     found.write(TWO)
     return found
 
@@ -106,15 +114,15 @@ def topics(cluster: MemoryCluster) -> dict[str, int]:
     return {name: len(each.assignment) for name, each in cluster.topics().items()}  # type: ignore[union-attr]
 
 
-def owned(site: Site) -> dict[str, str]:
+def owned(site: ProjectHarness) -> dict[str, str]:
     state = read_state(site.project.state_path)
     assert state is not None
     return {str(address): each.provider for address, each in state.owned.items()}
 
 
-def test_each_cluster_gets_what_is_declared_for_it(site: Site) -> None:
+def test_each_cluster_gets_what_is_declared_for_it(site: ProjectHarness) -> None:
     done = site.apply()
-    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
     assert topics(site.cluster) == {"orders": 1}
     assert topics(site.clusters["west"]) == {"orders": 2}
     assert site.cluster.acls() == frozenset()
@@ -129,7 +137,7 @@ def test_each_cluster_gets_what_is_declared_for_it(site: Site) -> None:
     assert not site.plan().plan.has_adoptions
 
 
-def test_the_plan_says_which_cluster_is_meant(site: Site) -> None:
+def test_the_plan_says_which_cluster_is_meant(site: ProjectHarness) -> None:
     text = views.plan_text(site.plan().plan, PLAIN)
     head = text.splitlines()[:2]
     assert head[0].startswith("Cluster kafka: bWVtb3J5LWNsdXN0ZXItMQ (Kafka 4.3) at ")
@@ -139,14 +147,14 @@ def test_the_plan_says_which_cluster_is_meant(site: Site) -> None:
     assert "Plan: 3 to add, 0 to change, 0 to destroy." in text
 
 
-def test_batches_of_one_cluster_follow_those_of_another(site: Site) -> None:
+def test_batches_of_one_cluster_follow_those_of_another(site: ProjectHarness) -> None:
     plan = site.plan().plan
     assert [each.provider for each in plan.batches] == ["", "west", "west"]
 
 
 def test_connections_with_for_each_are_clusters_too(tmp_path: Path) -> None:
     clusters = {f'by_region["{name}"]': another(name) for name in ("eu", "us")}
-    site = Site(tmp_path, MemoryCluster(), clusters=clusters)
+    site = ProjectHarness(tmp_path, MemoryCluster(), clusters=clusters)
     site.write(REGIONS)
     site.apply()
     assert [topics(each) for each in clusters.values()] == [{"orders": 1}, {"orders": 2}]
@@ -154,7 +162,7 @@ def test_connections_with_for_each_are_clusters_too(tmp_path: Path) -> None:
     assert site.plan().plan.is_applyable is False
 
 
-def test_a_cluster_that_is_down_does_not_hold_up_the_others(site: Site) -> None:
+def test_a_cluster_that_is_down_does_not_hold_up_the_others(site: ProjectHarness) -> None:
     """Design law 2: nothing is planned for it, and the run is incomplete."""
     up = site.clusters["west"]
     site.clusters["west"] = Down(1)
@@ -169,7 +177,7 @@ def test_a_cluster_that_is_down_does_not_hold_up_the_others(site: Site) -> None:
     assert [each.provider for each in site.apply().planned.plan.batches] == ["west", "west"]
 
 
-def test_what_is_owned_on_a_cluster_that_is_down_stays_owned(site: Site) -> None:
+def test_what_is_owned_on_a_cluster_that_is_down_stays_owned(site: ProjectHarness) -> None:
     site.apply()
     before = owned(site)
     site.clusters["west"] = Down(1)
@@ -181,14 +189,14 @@ def test_what_is_owned_on_a_cluster_that_is_down_stays_owned(site: Site) -> None
     assert drift(site.project, site.ports).is_blind
 
 
-def test_no_cluster_at_all_is_an_error(site: Site) -> None:
+def test_no_cluster_at_all_is_an_error(site: ProjectHarness) -> None:
     site.cluster = Down(1)
     site.clusters["west"] = Down(1)
-    with pytest.raises(Unreachable):
+    with pytest.raises(UnreachableError):
         site.plan()
 
 
-def test_two_connections_to_one_cluster_are_refused(site: Site) -> None:
+def test_two_connections_to_one_cluster_are_refused(site: ProjectHarness) -> None:
     site.clusters["west"] = site.cluster
     with pytest.raises(ConfigError) as told:
         site.plan()
@@ -197,14 +205,16 @@ def test_two_connections_to_one_cluster_are_refused(site: Site) -> None:
     assert str(problem.subject) == "main.tf:3:1"
 
 
-def test_a_connection_that_leads_elsewhere_than_before_is_refused(site: Site) -> None:
+def test_a_connection_that_leads_elsewhere_than_before_is_refused(site: ProjectHarness) -> None:
     site.apply()
     site.clusters["west"] = another("somewhere else")
-    with pytest.raises(WrongCluster, match=r"bootstrap address of kafka\.west"):
+    with pytest.raises(WrongClusterError, match=r"bootstrap address of kafka\.west"):
         site.plan()
 
 
-def test_what_is_owned_follows_its_cluster_when_the_connection_is_renamed(site: Site) -> None:
+def test_what_is_owned_follows_its_cluster_when_the_connection_is_renamed(
+    site: ProjectHarness,
+) -> None:
     site.apply()
     site.clusters["occident"] = site.clusters.pop("west")
     site.write(TWO.replace("west", "occident"))
@@ -217,7 +227,7 @@ def test_what_is_owned_follows_its_cluster_when_the_connection_is_renamed(site: 
 
 
 def test_a_connection_gets_an_alias_without_any_change(tmp_path: Path) -> None:
-    site = Site(tmp_path, MemoryCluster())
+    site = ProjectHarness(tmp_path, MemoryCluster())
     site.write("""
     provider "kafka" {}
     resource "kafka_topic" "t" {
@@ -243,7 +253,7 @@ def test_a_connection_gets_an_alias_without_any_change(tmp_path: Path) -> None:
     assert (state.cluster_id, dict(state.clusters)) == ("", {"main": "bWVtb3J5LWNsdXN0ZXItMQ"})
 
 
-def test_an_object_goes_from_no_cluster_to_another(site: Site) -> None:
+def test_an_object_goes_from_no_cluster_to_another(site: ProjectHarness) -> None:
     """Design law 6: it would be deleted here and created there, and lose its records."""
     site.apply()
     topic = TWO.replace('"there" {\n  provider           = kafka.west', '"there" {', 1)
@@ -254,7 +264,7 @@ def test_an_object_goes_from_no_cluster_to_another(site: Site) -> None:
     assert topics(site.clusters["west"]) == {"orders": 2}
 
 
-def test_what_nobody_declares_any_more_is_deleted_where_it_is(site: Site) -> None:
+def test_what_nobody_declares_any_more_is_deleted_where_it_is(site: ProjectHarness) -> None:
     site.apply()
     site.write(TWO[: TWO.index('resource "kafka_topic" "there"')])
     done = site.apply()
@@ -265,7 +275,7 @@ def test_what_nobody_declares_any_more_is_deleted_where_it_is(site: Site) -> Non
     assert topics(site.cluster) == {"orders": 1}
 
 
-def test_a_connection_is_needed_as_long_as_something_is_owned_there(site: Site) -> None:
+def test_a_connection_is_needed_as_long_as_something_is_owned_there(site: ProjectHarness) -> None:
     site.apply()
     block = TWO[TWO.index('provider "kafka" {\n') : TWO.index("resource")]
     site.write(TWO[: TWO.index('resource "kafka_topic" "there"')].replace(block, ""))
@@ -273,14 +283,14 @@ def test_a_connection_is_needed_as_long_as_something_is_owned_there(site: Site) 
         site.plan()
 
 
-def test_everything_is_destroyed_on_every_cluster(site: Site) -> None:
+def test_everything_is_destroyed_on_every_cluster(site: ProjectHarness) -> None:
     site.apply()
     site.apply(is_destroy=True)
     assert topics(site.cluster) == topics(site.clusters["west"]) == {}
     assert owned(site) == {}
 
 
-def test_drift_and_verification_look_at_every_cluster(site: Site) -> None:
+def test_drift_and_verification_look_at_every_cluster(site: ProjectHarness) -> None:
     site.apply()
     west = site.clusters["west"]
     west.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "1"})])
@@ -299,48 +309,50 @@ def test_drift_and_verification_look_at_every_cluster(site: Site) -> None:
 
 
 def test_a_saved_plan_is_carried_out_on_the_clusters_it_was_made_for(
-    site: Site, tmp_path: Path
+    site: ProjectHarness, tmp_path: Path
 ) -> None:
     file = tmp_path / "two.kplan"
     save(site.plan(), file, site.ports)
-    hands = Hands(lambda _: False, site.memory)
+    hands = Hands(lambda _: False, site.watcher)
     west = site.clusters["west"]
     site.clusters["west"] = another("somewhere else")
-    with pytest.raises(WrongCluster, match=r"west-cluster behind kafka\.west"):
+    with pytest.raises(WrongClusterError, match=r"west-cluster behind kafka\.west"):
         apply_saved(site.project, file, PlanOptions(), (site.ports, hands))
     site.clusters["west"] = west
     done = apply_saved(site.project, file, PlanOptions(), (site.ports, hands))
-    assert {each.status for each in done.outcomes} == {Status.APPLIED}
+    assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
     assert topics(west) == {"orders": 2}
 
 
-def test_a_saved_plan_leaves_out_what_is_stale_on_one_cluster(site: Site, tmp_path: Path) -> None:
+def test_a_saved_plan_leaves_out_what_is_stale_on_one_cluster(
+    site: ProjectHarness, tmp_path: Path
+) -> None:
     file = tmp_path / "two.kplan"
     save(site.plan(), file, site.ports)
     site.clusters["west"].seed([NewTopic("orders", 7, 1)])
-    hands = Hands(lambda _: False, site.memory)
+    hands = Hands(lambda _: False, site.watcher)
     done = apply_saved(site.project, file, PlanOptions(), (site.ports, hands), OnStale.SKIP)
     told = {(each.change.key[0], each.change.provider): each.status for each in done.outcomes}
     assert told == {
-        ("kafka_topic", ""): Status.APPLIED,
-        ("kafka_topic", "west"): Status.FAILED,
-        ("kafka_acl", "west"): Status.APPLIED,
+        ("kafka_topic", ""): OutcomeStatus.APPLIED,
+        ("kafka_topic", "west"): OutcomeStatus.FAILED,
+        ("kafka_acl", "west"): OutcomeStatus.APPLIED,
     }
 
 
-def test_an_interrupted_apply_is_resumed_on_every_cluster(site: Site) -> None:
-    ports = replace(site.ports, is_stopped=lambda: bool(site.memory.sent))
-    done = apply(site.project, PlanOptions(), ports, Hands(lambda _: True, site.memory))
+def test_an_interrupted_apply_is_resumed_on_every_cluster(site: ProjectHarness) -> None:
+    ports = replace(site.ports, is_stopped=lambda: bool(site.watcher.sent))
+    done = apply(site.project, PlanOptions(), ports, Hands(lambda _: True, site.watcher))
     assert done.is_resumable
     assert topics(site.clusters["west"]) == {}
-    again = resume(site.project, PlanOptions(), site.ports, Hands(lambda _: True, site.memory))
-    assert {each.status for each in again.outcomes} == {Status.APPLIED}
+    again = resume(site.project, PlanOptions(), site.ports, Hands(lambda _: True, site.watcher))
+    assert {each.status for each in again.outcomes} == {OutcomeStatus.APPLIED}
     assert topics(site.clusters["west"]) == {"orders": 2}
     assert len(owned(site)) == 3
 
 
 def test_objects_are_imported_and_states_rebuilt_from_the_cluster_they_are_declared_on(
-    site: Site,
+    site: ProjectHarness,
 ) -> None:
     site.cluster.seed([NewTopic("orders", 1, 1)])
     site.clusters["west"].seed([NewTopic("orders", 2, 1)])
@@ -357,7 +369,7 @@ def test_objects_are_imported_and_states_rebuilt_from_the_cluster_they_are_decla
     site.clusters["west"].delete_topics([TopicRef("orders")])
 
 
-def test_the_json_names_connections_as_terraform_does(site: Site) -> None:
+def test_the_json_names_connections_as_terraform_does(site: ProjectHarness) -> None:
     found = json.loads(views.plan_json(site.plan().plan))
     keys = {
         each["address"]: each["provider_config_key"]

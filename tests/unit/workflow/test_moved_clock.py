@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.model.errors import StalePlan
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.model.errors import StalePlanError
 from kplan.model.plan import Action
 from kplan.state.file import read_state
 from kplan.workflow.apply import resume
@@ -16,28 +16,28 @@ from kplan.workflow.execution import Hands
 from kplan.workflow.plan import Planned
 from kplan.workflow.project import PlanOptions, Ports
 from kplan.workflow.saved import save
-from tests.sites import MAIN, Site
+from tests.project_harness import MAIN_TF, ProjectHarness
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 DAY = timedelta(days=1)
-NEXT = MAIN.replace("86400000", "3600000")
+NEXT = MAIN_TF.replace("86400000", "3600000")
 
 
 @dataclass(slots=True)
-class ClockedSite(Site):
+class ClockedSite(ProjectHarness):
     """A site whose clock a test may move."""
 
     now: datetime = field(default=NOON)
 
     @property
     def ports(self) -> Ports:
-        return replace(Site(self.folder, self.cluster).ports, now=lambda: self.now)
+        return replace(ProjectHarness(self.folder, self.cluster).ports, now=lambda: self.now)
 
 
 @pytest.fixture
 def site(tmp_path: Path) -> ClockedSite:
     found = ClockedSite(tmp_path, MemoryCluster())
-    found.write(MAIN)
+    found.write(MAIN_TF)
     found.apply()
     found.write(NEXT)
     return found
@@ -51,7 +51,7 @@ def test_a_saved_plan_is_applied_before_its_time_is_over_and_from_the_future_too
     path = site.folder / "p"
     save(site.plan(), path, site.ports)
     site.now = NOON + later
-    hands = Hands(lambda _: False, site.memory)
+    hands = Hands(lambda _: False, site.watcher)
     done = apply_saved(site.project, path, PlanOptions(), (site.ports, hands))
     assert done.is_approved
     assert not site.plan().plan.has_changes
@@ -61,9 +61,9 @@ def test_a_clock_that_jumps_ahead_ends_the_life_of_a_saved_plan(site: ClockedSit
     path = site.folder / "p"
     save(site.plan(), path, site.ports)
     site.now = NOON + DAY
-    with pytest.raises(StalePlan, match="good until 2026-01-03T12:00:00"):
+    with pytest.raises(StalePlanError, match="good until 2026-01-03T12:00:00"):
         apply_saved(
-            site.project, path, PlanOptions(), (site.ports, Hands(lambda _: True, site.memory))
+            site.project, path, PlanOptions(), (site.ports, Hands(lambda _: True, site.watcher))
         )
     assert site.plan().plan.has_changes
 
@@ -82,16 +82,16 @@ def test_an_apply_that_was_killed_is_resumed_whatever_the_clock_says_then(
         raise Killed
 
     def approve(_: Planned) -> bool:
-        site.cluster.before("alter_topic_configs", strike)
+        site.cluster.run_before("alter_topic_configs", strike)
         return True
 
     with pytest.raises(Killed):
         site.apply(approve)
-    site.cluster.heal()
+    site.cluster.clear_faults()
     site.now = NOON + later
-    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.memory))
+    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.watcher))
     assert not site.plan().plan.has_changes
-    site.write(MAIN)
+    site.write(MAIN_TF)
     assert site.apply().planned.plan.count(Action.UPDATE) == 2
     state = read_state(site.project.state_path)
     assert state is not None

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from kplan.apply.limits import Limits
-from kplan.cluster.memory import MemoryCluster
-from kplan.model.state import Owned
-from tests.sites import Site
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.model.state import OwnedObject
+from tests.project_harness import ProjectHarness
 
 TOPICS = """
 resource "kafka_topic" "t" {
@@ -24,21 +24,21 @@ def declared(*names: str) -> str:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
+def site(tmp_path: Path) -> ProjectHarness:
     """One topic was applied, and nobody waited for it."""
-    found = Site(tmp_path, MemoryCluster())
+    found = ProjectHarness(tmp_path, MemoryCluster())
     found.write(declared("a"))
     found.apply(pace=Limits(waits_for_visibility=False))
     return found
 
 
-def owned(site: Site) -> dict[str, Owned]:
+def owned(site: ProjectHarness) -> dict[str, OwnedObject]:
     state = site.project.store.read()
     assert state is not None
     return {each.identity: each for each in state.owned.values()}
 
 
-def test_it_stays_pending_until_somebody_has_looked_at_every_broker(site: Site) -> None:
+def test_it_stays_pending_until_somebody_has_looked_at_every_broker(site: ProjectHarness) -> None:
     """Item 4: an apply of something else says nothing of it."""
     assert owned(site)["a"].is_pending
     site.write(declared("a", "b"))
@@ -46,26 +46,28 @@ def test_it_stays_pending_until_somebody_has_looked_at_every_broker(site: Site) 
     assert {name: each.is_pending for name, each in owned(site).items()} == {"a": True, "b": False}
 
 
-def test_a_plan_right_after_it_proposes_nothing_of_it(site: Site) -> None:
-    site.cluster.lag(3)
+def test_a_plan_right_after_it_proposes_nothing_of_it(site: ProjectHarness) -> None:
+    site.cluster.delay_reads(3)
     assert not site.plan().plan.has_changes
 
 
-def test_a_run_about_something_else_neither_waits_for_it_nor_touches_it(site: Site) -> None:
+def test_a_run_about_something_else_neither_waits_for_it_nor_touches_it(
+    site: ProjectHarness,
+) -> None:
     """Pending, and -target at another object."""
     site.write(declared("a", "b"))
-    site.cluster.lag(1_000)
+    site.cluster.delay_reads(1_000)
     site.cluster.calls.clear()
     plan = site.plan(targets=('kafka_topic.t["b"]',)).plan
     assert [str(each.address) for each in plan.changes] == ['kafka_topic.t["b"]']
     assert site.cluster.count("topics") < 5
-    site.cluster.lag(0)
+    site.cluster.delay_reads(0)
     site.apply(targets=('kafka_topic.t["b"]',))
     assert {name: each.is_pending for name, each in owned(site).items()} == {"a": True, "b": False}
     assert not site.plan().plan.has_changes
 
 
-def test_it_stays_pending_where_it_moves(site: Site) -> None:
+def test_it_stays_pending_where_it_moves(site: ProjectHarness) -> None:
     moved = "moved {\n  from = kafka_topic.t\n  to   = kafka_topic.u\n}\n"
     site.write(declared("a").replace('"t"', '"u"') + moved)
     site.apply()

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic
 from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError
-from kplan.model.policy import Standing
+from kplan.model.policy import ViolationStatus
 from kplan.model.resource import Identity
 from kplan.workflow.opened import loaded
 from kplan.workflow.policy_records import Offsets, judged_records
 from kplan.workflow.project import PolicyOptions
 from kplan.workflow.snapshot import read_snapshot
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 OFFSETS: Offsets = {Identity("a"): {0: 100, 1: 7}, Identity("b"): {0: 1}}
 POLICY = """
@@ -40,14 +40,16 @@ class Few:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster())
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
     found.cluster.seed([NewTopic("a", 2, 1), NewTopic("b", 2, 1)])
     found.write(POLICY)
     return found
 
 
-def judged(site: Site, options: PolicyOptions | None = None) -> list[tuple[str, str, Standing]]:
+def judged(
+    site: ProjectHarness, options: PolicyOptions | None = None
+) -> list[tuple[str, str, ViolationStatus]]:
     cluster = site.cluster
     snapshot = read_snapshot(cluster, cluster.describe(), KINDS, {})
     seen = (loaded(site.project), snapshot)
@@ -55,23 +57,23 @@ def judged(site: Site, options: PolicyOptions | None = None) -> list[tuple[str, 
     return [(each.identity, each.message, each.standing) for each in said]
 
 
-def test_a_policy_sees_the_topic_and_the_offsets_of_its_partitions(site: Site) -> None:
+def test_a_policy_sees_the_topic_and_the_offsets_of_its_partitions(site: ProjectHarness) -> None:
     """K201-12."""
-    assert judged(site) == [("a", "a: 2 partitions, 100", Standing.REFUSED)]
+    assert judged(site) == [("a", "a: 2 partitions, 100", ViolationStatus.REFUSED)]
 
 
-def test_a_soft_one_gives_way_to_a_reason(site: Site) -> None:
+def test_a_soft_one_gives_way_to_a_reason(site: ProjectHarness) -> None:
     options = PolicyOptions(overrides={"few": "asked for by law"})
-    assert [standing for *_, standing in judged(site, options)] == [Standing.OVERRIDDEN]
+    assert [standing for *_, standing in judged(site, options)] == [ViolationStatus.OVERRIDDEN]
 
 
-def test_python_has_a_method_for_it(site: Site) -> None:
+def test_python_has_a_method_for_it(site: ProjectHarness) -> None:
     site.write('resource "kafka_topic" "a" {\n  name = "a"\n}')
     (site.folder / "few.py").write_text(PYTHON)
     options = PolicyOptions(paths=(str(site.folder / "few.py"),))
-    assert judged(site, options) == [("a", "a 2", Standing.REFUSED)]
+    assert judged(site, options) == [("a", "a 2", ViolationStatus.REFUSED)]
 
 
-def test_a_policy_that_is_missing_lets_nothing_through(site: Site) -> None:
+def test_a_policy_that_is_missing_lets_nothing_through(site: ProjectHarness) -> None:
     with pytest.raises(ConfigError):
         judged(site, PolicyOptions(paths=("nowhere",)))

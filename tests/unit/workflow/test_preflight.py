@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.model.errors import Unreachable
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.model.errors import UnreachableError
 from kplan.model.plan import Plan
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 TOPICS = """
 resource "kafka_topic" "t" {
@@ -30,8 +30,8 @@ resource "kafka_acl" "a" {
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster(principal="User:ci"))
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster(principal="User:ci"))
     found.write(TOPICS)
     return found
 
@@ -40,9 +40,11 @@ def told(plan: Plan) -> list[str]:
     return [each.detail for each in plan.diagnostics if each.code == "KP332"]
 
 
-def test_the_right_to_create_is_told_once_for_all_topics_that_begin_alike(site: Site) -> None:
+def test_the_right_to_create_is_told_once_for_all_topics_that_begin_alike(
+    site: ProjectHarness,
+) -> None:
     """K4-21."""
-    site.cluster.deny("CREATE", "TOPIC")
+    site.cluster.deny_operation("CREATE", "TOPIC")
     plan = site.plan().plan
     assert told(plan) == ["User:ci needs CREATE on TOPIC shop.* (4 topics)."]
     (found,) = plan.diagnostics
@@ -53,22 +55,22 @@ def test_the_right_to_create_is_told_once_for_all_topics_that_begin_alike(site: 
     assert site.cluster.topics() == {}
 
 
-def test_the_right_to_delete_is_known_before_anything_is_deleted(site: Site) -> None:
+def test_the_right_to_delete_is_known_before_anything_is_deleted(site: ProjectHarness) -> None:
     """K4-34: nobody can ask Kafka whether it would delete, but what we may do it tells."""
     site.apply()
     site.write(TOPICS.replace(', "shop.d"', ""))
-    site.cluster.deny("DELETE", "TOPIC", "shop.d")
+    site.cluster.deny_operation("DELETE", "TOPIC", "shop.d")
     assert told(site.plan().plan) == ["User:ci needs DELETE on TOPIC shop.d."]
     assert "shop.d" in site.cluster.topics()
 
 
-def test_each_step_of_a_change_needs_a_right_of_its_own(site: Site) -> None:
+def test_each_step_of_a_change_needs_a_right_of_its_own(site: ProjectHarness) -> None:
     site.apply()
     site.write(
         TOPICS.replace("= 3", "= 6").replace("= 1\n", '= 1\n config = { "retention.ms" = "5" }\n')
     )
-    site.cluster.deny("ALTER", "TOPIC", "shop.a")
-    site.cluster.deny("ALTER_CONFIGS", "TOPIC", "shop.b")
+    site.cluster.deny_operation("ALTER", "TOPIC", "shop.a")
+    site.cluster.deny_operation("ALTER_CONFIGS", "TOPIC", "shop.b")
     plan = site.plan().plan
     assert told(plan) == [
         "User:ci needs ALTER on TOPIC shop.a.",
@@ -77,10 +79,10 @@ def test_each_step_of_a_change_needs_a_right_of_its_own(site: Site) -> None:
     assert {each.code for each in plan.diagnostics} == {"KP332"}, "each is told once"
 
 
-def test_the_right_to_change_acls_is_told(site: Site) -> None:
+def test_the_right_to_change_acls_is_told(site: ProjectHarness) -> None:
     """K4-48: ALTER on the cluster is enough, and ALL is not needed."""
     site.write(TOPICS + ACL)
-    site.cluster.deny("ALTER", "CLUSTER")
+    site.cluster.deny_operation("ALTER", "CLUSTER")
     plan = site.plan().plan
     assert told(plan) == ["User:ci needs ALTER on CLUSTER."]
     assert "--cluster" in plan.diagnostics[0].hint
@@ -114,11 +116,11 @@ resource "kafka_group_config" "g" {
 
 
 @pytest.mark.parametrize("right", SETTINGS)
-def test_the_rights_that_settings_take_are_told(site: Site, right: str) -> None:
+def test_the_rights_that_settings_take_are_told(site: ProjectHarness, right: str) -> None:
     """Quotas, users, configs of brokers and of groups (KIP-546, KIP-554, KIP-848)."""
     site.write(SETTINGS[right])
     operation, _, on = right.partition(" on ")
-    site.cluster.deny(operation, on.partition(" ")[0])
+    site.cluster.deny_operation(operation, on.partition(" ")[0])
     plan = site.plan().plan
     assert told(plan) == [f"User:ci needs {right}."]
     option = "--group billing" if "GROUP" in right else "--cluster"
@@ -126,22 +128,22 @@ def test_the_rights_that_settings_take_are_told(site: Site, right: str) -> None:
     assert site.apply().outcomes == ()
 
 
-def test_whoever_may_do_everything_hears_nothing(site: Site) -> None:
+def test_whoever_may_do_everything_hears_nothing(site: ProjectHarness) -> None:
     site.write(TOPICS + ACL)
     assert site.plan().plan.diagnostics == ()
 
 
-def test_a_hidden_topic_is_not_an_absent_one(site: Site) -> None:
+def test_a_hidden_topic_is_not_an_absent_one(site: ProjectHarness) -> None:
     """K4-34, trap 7: the answer 29 says nothing about whether there is a topic."""
     site.apply()
-    site.cluster.hide("shop.a")
+    site.cluster.hide_topic("shop.a")
     plan = site.plan().plan
     assert [each.code for each in plan.diagnostics] == ["KP233"]
     assert "needs DESCRIBE on TOPIC shop.a" in plan.diagnostics[0].detail
     assert plan.batches == ()
 
 
-def test_the_rights_are_not_asked_for_where_there_is_nothing_to_do(site: Site) -> None:
+def test_the_rights_are_not_asked_for_where_there_is_nothing_to_do(site: ProjectHarness) -> None:
     site.apply()
     site.cluster.calls.clear()
     site.plan()
@@ -149,10 +151,10 @@ def test_the_rights_are_not_asked_for_where_there_is_nothing_to_do(site: Site) -
 
 
 def test_a_cluster_that_does_not_tell_is_asked_by_applying(
-    site: Site, monkeypatch: pytest.MonkeyPatch
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def silent(_: object) -> None:
-        raise Unreachable("nobody answers")
+        raise UnreachableError("nobody answers")
 
     monkeypatch.setattr(site.cluster, "rights", silent)
     assert site.plan().plan.diagnostics == ()

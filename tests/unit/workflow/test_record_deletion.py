@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import NewTopic, TopicRef
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import NewTopic, TopicRef
 from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.model.errors import ConfigError, UsageError
-from kplan.model.outcome import Status
-from kplan.model.record_deletion import DeletionPlan
+from kplan.model.outcome import OutcomeStatus
+from kplan.model.record_deletion import RecordDeletionPlan
 from kplan.workflow.record_deletion import Deleted, Wanted, delete_records
 from kplan.workflow.record_targets import Target, targets_of
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 ALL_OF_A = Wanted((Target("a"),))
 NONE_OF_B = """
@@ -30,73 +30,85 @@ policy "keep" {
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster())
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
     found.cluster.seed([NewTopic("a", 2, 1), NewTopic("b", 1, 1), NewTopic("__own", 1, 1)])
     halves = {0: PartitionUse(10, 110, 0, 5000, 0), 1: PartitionUse(7, 7, None, 0, 0)}
-    found.cluster.use("a", TopicUse(halves, groups=()))
-    found.cluster.use("b", TopicUse({0: PartitionUse(0, 4, 0, None, 0)}, groups=()))
+    found.cluster.set_topic_use("a", TopicUse(halves, groups=()))
+    found.cluster.set_topic_use("b", TopicUse({0: PartitionUse(0, 4, 0, None, 0)}, groups=()))
     found.write("")
     return found
 
 
 def deleted(
-    site: Site, wanted: Wanted, approve: Callable[[DeletionPlan], bool] = lambda _: True
+    site: ProjectHarness,
+    wanted: Wanted,
+    approve: Callable[[RecordDeletionPlan], bool] = lambda _: True,
 ) -> Deleted:
     return delete_records(site.project, wanted, site.ports, approve)
 
 
-def first_offset(site: Site, topic: str, partition: int = 0) -> int | None:
+def first_offset(site: ProjectHarness, topic: str, partition: int = 0) -> int | None:
     return site.cluster.topic_use([topic])[topic].partitions[partition].start
 
 
-def statuses(done: Deleted) -> list[tuple[str, int, Status, int | None]]:
-    return [(each.cut.topic, each.cut.partition, each.status, each.start) for each in done.outcomes]
+def statuses(done: Deleted) -> list[tuple[str, int, OutcomeStatus, int | None]]:
+    return [
+        (each.deletion.topic, each.deletion.partition, each.status, each.start)
+        for each in done.outcomes
+    ]
 
 
-def test_a_plan_tells_watermarks_records_and_bytes_and_touches_nothing(site: Site) -> None:
+def test_a_plan_tells_watermarks_records_and_bytes_and_touches_nothing(
+    site: ProjectHarness,
+) -> None:
     """K201-20."""
     plan = deleted(site, Wanted((Target("a", 0, 60), Target("b"))), lambda _: False).plan
-    told = [(each.start, each.end, each.target, each.records, each.bytes) for each in plan.cuts]
+    told = [
+        (each.start, each.end, each.target, each.records, each.bytes) for each in plan.deletions
+    ]
     assert told == [(10, 110, 60, 50, 2500), (0, 4, 4, 4, None)]
     assert site.cluster.count("delete_records") == 0
 
 
-def test_the_end_is_what_was_there_when_it_was_planned(site: Site) -> None:
-    def written_meanwhile(_: DeletionPlan) -> bool:
-        site.cluster.use("a", TopicUse({0: PartitionUse(10, 500, 0, 5000, 0)}, groups=()))
+def test_the_end_is_what_was_there_when_it_was_planned(site: ProjectHarness) -> None:
+    def written_meanwhile(_: RecordDeletionPlan) -> bool:
+        site.cluster.set_topic_use("a", TopicUse({0: PartitionUse(10, 500, 0, 5000, 0)}, groups=()))
         return True
 
     done = deleted(site, ALL_OF_A, written_meanwhile)
-    assert statuses(done) == [("a", 0, Status.APPLIED, 110), ("a", 1, Status.APPLIED, 7)]
+    assert statuses(done) == [
+        ("a", 0, OutcomeStatus.APPLIED, 110),
+        ("a", 1, OutcomeStatus.APPLIED, 7),
+    ]
     assert first_offset(site, "a") == 110
 
 
-def test_a_leader_that_moved_is_asked_once_more(site: Site) -> None:
+def test_a_leader_that_moved_is_asked_once_more(site: ProjectHarness) -> None:
     site.cluster.refuse("NOT_LEADER_OR_FOLLOWER", call="delete_records", times=1)
-    assert {each.status for each in deleted(site, ALL_OF_A).outcomes} == {Status.APPLIED}
+    assert {each.status for each in deleted(site, ALL_OF_A).outcomes} == {OutcomeStatus.APPLIED}
     assert site.cluster.count("delete_records") == 2
 
 
-def test_a_leader_that_moves_again_is_a_failure(site: Site) -> None:
+def test_a_leader_that_moves_again_is_a_failure(site: ProjectHarness) -> None:
     site.cluster.refuse("NOT_LEADER_OR_FOLLOWER", call="delete_records", on="b")
     done = deleted(site, Wanted((Target("a", 0), Target("b", 0))))
-    assert [each.status for each in done.outcomes] == [Status.APPLIED, Status.FAILED]
+    assert [each.status for each in done.outcomes] == [OutcomeStatus.APPLIED, OutcomeStatus.FAILED]
     assert site.cluster.count("delete_records") == 2
 
 
 @pytest.mark.parametrize(
-    ("carried_out", "status"), [(True, Status.APPLIED), (False, Status.UNKNOWN)]
+    ("carried_out", "status"), [(True, OutcomeStatus.APPLIED), (False, OutcomeStatus.UNKNOWN)]
 )
 def test_a_lost_answer_is_settled_by_reading(
-    site: Site, status: Status, *, carried_out: bool
+    site: ProjectHarness, status: OutcomeStatus, *, carried_out: bool
 ) -> None:
     site.cluster.time_out(call="delete_records", carried_out=carried_out)
     assert deleted(site, Wanted((Target("a", 0),))).outcomes[0].status is status
 
 
-def test_a_topic_made_anew_meanwhile_keeps_its_records(site: Site) -> None:
-    def made_anew(_: DeletionPlan) -> bool:
+def test_a_topic_made_anew_meanwhile_keeps_its_records(site: ProjectHarness) -> None:
+    def made_anew(_: RecordDeletionPlan) -> bool:
         site.cluster.delete_topics([TopicRef("a")])
         site.cluster.create_topics([NewTopic("a", 2, 1)])
         return True
@@ -108,19 +120,19 @@ def test_a_topic_made_anew_meanwhile_keeps_its_records(site: Site) -> None:
     assert site.cluster.count("delete_records") == 0
 
 
-def test_a_policy_keeps_a_topic_and_the_rest_goes_on(site: Site) -> None:
+def test_a_policy_keeps_a_topic_and_the_rest_goes_on(site: ProjectHarness) -> None:
     """K201-12."""
     site.write(NONE_OF_B)
     done = deleted(site, Wanted((Target("a", 0), Target("b"))))
-    assert [each.status for each in done.outcomes] == [Status.APPLIED, Status.FAILED]
+    assert [each.status for each in done.outcomes] == [OutcomeStatus.APPLIED, OutcomeStatus.FAILED]
     assert "b is kept (policy keep)" in str(done.outcomes[1].refusal)
     assert first_offset(site, "b") == 0
 
 
-def test_with_the_mode_all_one_refusal_keeps_everything(site: Site) -> None:
+def test_with_the_mode_all_one_refusal_keeps_everything(site: ProjectHarness) -> None:
     site.write(f'policies {{\n  mode = "all"\n}}\n{NONE_OF_B}')
     done = deleted(site, Wanted((Target("a", 0), Target("b"))))
-    assert [each.status for each in done.outcomes] == [Status.SKIPPED, Status.FAILED]
+    assert [each.status for each in done.outcomes] == [OutcomeStatus.SKIPPED, OutcomeStatus.FAILED]
     assert site.cluster.count("delete_records") == 0
 
 
@@ -133,7 +145,7 @@ def test_with_the_mode_all_one_refusal_keeps_everything(site: Site) -> None:
     ],
 )
 def test_what_cannot_be_done_is_told_at_once_and_nothing_is_done(
-    site: Site, targets: tuple[Target, ...], codes: set[str]
+    site: ProjectHarness, targets: tuple[Target, ...], codes: set[str]
 ) -> None:
     with pytest.raises(ConfigError) as told:
         deleted(site, Wanted(targets))

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.plan import Action
 from kplan.state.file import read_state
 from kplan.workflow.states import owned_objects
-from tests.sites import MAIN, Site
+from tests.project_harness import MAIN_TF, ProjectHarness
 
 IMPORTS = """
 import {
@@ -24,18 +24,20 @@ import {
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster())
-    found.write(MAIN)
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
+    found.write(MAIN_TF)
     return found
 
 
-def test_imported_objects_are_owned_and_not_touched_and_the_blocks_may_stay(site: Site) -> None:
+def test_imported_objects_are_owned_and_not_touched_and_the_blocks_may_stay(
+    site: ProjectHarness,
+) -> None:
     site.apply()
     site.project.state_path.unlink()
     site.write(IMPORTS, "imports.tf")
     made = site.plan().plan
-    assert (made.imported, made.has_changes, made.batches) == (3, True, ())
+    assert (made.import_count, made.has_changes, made.batches) == (3, True, ())
     writes = len(site.cluster.calls)
     site.apply()
     assert {call.method for call in site.cluster.calls[writes:]} <= {
@@ -46,10 +48,10 @@ def test_imported_objects_are_owned_and_not_touched_and_the_blocks_may_stay(site
     }
     assert len(owned_objects(site.project)) == 3
     again = site.plan().plan
-    assert (again.imported, again.has_changes) == (0, False)
+    assert (again.import_count, again.has_changes) == (0, False)
 
 
-def test_an_object_that_is_to_be_imported_is_never_created_instead(site: Site) -> None:
+def test_an_object_that_is_to_be_imported_is_never_created_instead(site: ProjectHarness) -> None:
     site.write(IMPORTS, "imports.tf")
     made = site.plan().plan
     assert {each.code for each in made.diagnostics} == {"KP238"}
@@ -57,8 +59,8 @@ def test_an_object_that_is_to_be_imported_is_never_created_instead(site: Site) -
     assert not made.is_applyable
 
 
-def test_a_module_takes_its_objects_along(site: Site) -> None:
-    inner = MAIN.replace('provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }', "")
+def test_a_module_takes_its_objects_along(site: ProjectHarness) -> None:
+    inner = MAIN_TF.replace('provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }', "")
     (site.folder / "m").mkdir()
     site.write(inner, "m/main.tf")
     site.write('module "old" {\n  source = "./m"\n}\n')
@@ -72,11 +74,11 @@ def test_a_module_takes_its_objects_along(site: Site) -> None:
     assert {each.address.module for each in owned_objects(site.project)} == {("new",)}
 
 
-def test_a_removed_object_stays_on_the_cluster_and_leaves_the_state(site: Site) -> None:
+def test_a_removed_object_stays_on_the_cluster_and_leaves_the_state(site: ProjectHarness) -> None:
     site.apply()
     gone = "removed {\n  from = kafka_acl.read\n  lifecycle {\n    destroy = false\n  }\n}\n"
-    start, end = MAIN.index('resource "kafka_acl"'), MAIN.index("output")
-    site.write(MAIN[:start] + MAIN[end:] + gone)
+    start, end = MAIN_TF.index('resource "kafka_acl"'), MAIN_TF.index("output")
+    site.write(MAIN_TF[:start] + MAIN_TF[end:] + gone)
     made = site.plan().plan
     assert (made.count(Action.FORGET), made.count(Action.DELETE)) == (1, 0)
     site.apply()

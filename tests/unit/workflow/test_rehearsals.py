@@ -10,8 +10,8 @@ import pytest
 from kplan.config.diagnostic import EvaluationError
 from kplan.config.inputs import Inputs
 from kplan.model.diagnostic import Diagnostic
-from kplan.model.errors import ConfigError, Unsupported, UsageError
-from kplan.model.testing import Grade, RunResult
+from kplan.model.errors import ConfigError, UnsupportedError, UsageError
+from kplan.model.test_result import RunResult, RunStatus
 from kplan.workflow.project import Project
 from kplan.workflow.testing import Suite, suite
 
@@ -50,7 +50,7 @@ def results(found: Suite) -> list[RunResult]:
 def outcome(folder: Path, tests: str, main: str = MAIN) -> RunResult:
     """Give what became of the last run, after passes only."""
     found = results(read(folder, tests, main=main))
-    assert all(each.grade is Grade.PASS for each in found[:-1]), found
+    assert all(each.status is RunStatus.PASS for each in found[:-1]), found
     return found[-1]
 
 
@@ -83,7 +83,7 @@ def test_runs_come_out_as_in_terraform(tmp_path: Path) -> None:
     recorded = json.loads((ORACLE / "statuses.json").read_text(encoding="utf-8"))
     found: dict[str, dict[str, str]] = {}
     for each in results(suite(Project(tmp_path, tmp_path / "state.json", Inputs()))):
-        found.setdefault(each.path.replace(".kptest.", ".tftest."), {})[each.name] = each.grade
+        found.setdefault(each.path.replace(".kptest.", ".tftest."), {})[each.name] = each.status
     assert found == recorded
 
 
@@ -98,7 +98,7 @@ def test_an_apply_changes_the_cluster_and_a_plan_does_not(tmp_path: Path) -> Non
             "grow",
         )
     )
-    assert outcome(tmp_path, tests).grade is Grade.PASS
+    assert outcome(tmp_path, tests).status is RunStatus.PASS
     assert not (tmp_path / "state.json").exists()
 
 
@@ -132,26 +132,26 @@ run "refuses_to_shrink" {
   expect_failures = [kafka_topic.orders]
 }
 """
-    assert outcome(tmp_path, tests).grade is Grade.PASS
+    assert outcome(tmp_path, tests).status is RunStatus.PASS
 
 
 def test_every_file_has_a_cluster_and_a_state_of_its_own(tmp_path: Path) -> None:
     tests = run(holds("plan.add == 1"))
     (tmp_path / "a.kptest.hcl").write_text(tests, encoding="utf-8")
     found = results(read(tmp_path, tests))
-    assert [(each.path, each.grade) for each in found] == [
-        ("a.kptest.hcl", Grade.PASS),
-        ("tests/t.kptest.hcl", Grade.PASS),
+    assert [(each.path, each.status) for each in found] == [
+        ("a.kptest.hcl", RunStatus.PASS),
+        ("tests/t.kptest.hcl", RunStatus.PASS),
     ]
 
 
 def test_what_the_brokers_refuse_is_an_error_unless_it_was_expected(tmp_path: Path) -> None:
     few = "cluster {\n brokers = 1\n}\n"
     found = outcome(tmp_path, few + run(""))
-    assert found.grade is Grade.ERROR
+    assert found.status is RunStatus.ERROR
     assert "kafka_topic.orders" in str(found.diagnostics[0].address)
-    assert outcome(tmp_path, few + run("expect_failures = [kafka_topic.orders]")).grade is (
-        Grade.PASS
+    assert outcome(tmp_path, few + run("expect_failures = [kafka_topic.orders]")).status is (
+        RunStatus.PASS
     )
 
 
@@ -166,7 +166,7 @@ cluster {
 }
 """
     found = results(read(tmp_path, tests + run("command = plan") + run("", "s")))
-    assert [each.grade for each in found] == [Grade.ERROR, Grade.SKIP]
+    assert [each.status for each in found] == [RunStatus.ERROR, RunStatus.SKIP]
     assert codes(found[0]) == ["KP705"]
     assert found[1].reason == 'Run "r" came to no end.'
 
@@ -177,7 +177,7 @@ def test_a_failure_that_does_not_come_fails_the_run_and_not_those_after_it(
     """Terraform leaves out the rest of the file."""
     tests = run("command = plan\nexpect_failures = [kafka_topic.orders]") + run("", "next")
     found = results(read(tmp_path, tests))
-    assert [each.grade for each in found] == [Grade.FAIL, Grade.PASS]
+    assert [each.status for each in found] == [RunStatus.FAIL, RunStatus.PASS]
     assert codes(found[0]) == ["KP702"]
     assert found[0].diagnostics[0].detail == (
         "kafka_topic.orders was expected to fail, and did not."
@@ -202,7 +202,7 @@ resource "kafka_topic" "t" {
     (tmp_path / "m" / "main.tf").write_text(block.replace("KEY", "x") if is_inner else "")
     main = 'module "m" { source = "./m" }\n' + ("" if is_inner else block.replace("KEY", "a.b"))
     tests = run(f"command = plan\nexpect_failures = [{expected}]")
-    assert outcome(tmp_path, tests, main=main).grade is Grade.PASS
+    assert outcome(tmp_path, tests, main=main).status is RunStatus.PASS
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_a_test_file_that_is_no_text_is_told(tmp_path: Path) -> None:
 
 def test_a_cluster_without_a_number_of_brokers_has_three(tmp_path: Path) -> None:
     main = 'resource "kafka_topic" "t" {\n name = "t"\n replication_factor = 3\n}\n'
-    assert outcome(tmp_path, "cluster {}\n" + run(""), main=main).grade is Grade.PASS
+    assert outcome(tmp_path, "cluster {}\n" + run(""), main=main).status is RunStatus.PASS
 
 
 def test_an_assertion_that_python_cannot_follow_is_an_error(
@@ -249,7 +249,7 @@ def test_an_assertion_that_python_cannot_follow_is_an_error(
 
     monkeypatch.setattr("kplan.config.testing.run.evaluate", too_deep)
     found = outcome(tmp_path, run("command = plan\n" + holds("output.partitions == 3")))
-    assert (found.grade, codes(found)) == (Grade.ERROR, ["KP114"])
+    assert (found.status, codes(found)) == (RunStatus.ERROR, ["KP114"])
 
 
 def test_what_is_left_to_the_brokers_is_seen_on_the_cluster(tmp_path: Path) -> None:
@@ -257,23 +257,23 @@ def test_what_is_left_to_the_brokers_is_seen_on_the_cluster(tmp_path: Path) -> N
     tests = run(
         holds("kafka_topic.t.partitions == null") + holds("cluster.kafka_topic.t.partitions == 1")
     )
-    assert outcome(tmp_path, tests, main=main).grade is Grade.PASS
+    assert outcome(tmp_path, tests, main=main).status is RunStatus.PASS
 
 
 def test_what_stops_a_run_is_an_error_of_that_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def stopped(*_: object) -> None:
-        raise Unsupported("No such thing in memory.")
+        raise UnsupportedError("No such thing in memory.")
 
     monkeypatch.setattr("kplan.workflow.rehearsal.planned", stopped)
     found = outcome(tmp_path, run(""))
-    assert (found.grade, codes(found)) == (Grade.ERROR, ["KP913"])
+    assert (found.status, codes(found)) == (RunStatus.ERROR, ["KP913"])
 
 
 def test_a_failed_assertion_says_what_it_saw(tmp_path: Path) -> None:
     found = outcome(tmp_path, run("command = plan\n" + holds("output.partitions > 5")))
-    assert found.grade is Grade.FAIL
+    assert found.status is RunStatus.FAIL
     (told,) = found.diagnostics
     assert (told.code, told.detail) == ("KP701", "No.")
     assert told.values == (("output.partitions", "is 3"),)
@@ -295,7 +295,7 @@ def test_an_assertion_that_has_no_answer_is_an_error(
     tmp_path: Path, condition: str, code: str
 ) -> None:
     found = outcome(tmp_path, run("command = plan\n" + holds(condition)))
-    assert found.grade is Grade.ERROR
+    assert found.status is RunStatus.ERROR
     assert codes(found) == [code]
 
 
@@ -309,7 +309,7 @@ def test_what_cannot_be_known_does_not_pass(
 
     monkeypatch.setattr("kplan.config.testing.run.evaluate", mute)
     found = outcome(tmp_path, run("command = plan\n" + holds("output.partitions == 3")))
-    assert (found.grade, codes(found)) == (Grade.ERROR, ["KP147"])
+    assert (found.status, codes(found)) == (RunStatus.ERROR, ["KP147"])
 
 
 def test_secrets_stay_secret(tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ def test_secrets_stay_secret(tmp_path: Path) -> None:
     main += 'output "o" {\n value = var.s\n sensitive = true\n}\n'
     tests = run(holds('output.o == "x"', "It is ${var.s}."))
     found = outcome(tmp_path, tests, main=main)
-    assert found.grade is Grade.FAIL
+    assert found.status is RunStatus.FAIL
     assert "hush" not in str(found)
     later = run("", "first") + run(
         "variables {\n s = run.first.o\n}\n" + holds('var.s == "x"', "${run.first.o}")
@@ -331,7 +331,7 @@ def test_targets_narrow_the_plan(tmp_path: Path) -> None:
         "command = plan\nplan_options {\n target = [kafka_topic.other]\n}\n"
         + holds('keys(plan.changes) == ["kafka_topic.other"]')
     )
-    assert outcome(tmp_path, tests, main=main).grade is Grade.PASS
+    assert outcome(tmp_path, tests, main=main).status is RunStatus.PASS
 
 
 def test_a_value_that_a_run_gives_is_told_where_it_stands(tmp_path: Path) -> None:
@@ -445,7 +445,7 @@ def test_blocks_that_only_terraform_needs_are_left_aside(tmp_path: Path) -> None
     tests = 'mock_provider "kafka" {}\nprovider "kafka" {}\nvariables {\n nosuch = 1\n}\n'
     found = read(tmp_path, tests + run("command = plan"))
     assert [each.code for each in found.diagnostics] == ["KP195", "KP195", "KP174"]
-    assert results(found)[0].grade is Grade.PASS
+    assert results(found)[0].status is RunStatus.PASS
 
 
 def test_a_folder_without_tests_is_an_empty_suite(tmp_path: Path) -> None:

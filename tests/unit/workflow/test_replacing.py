@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import TopicDescription
-from kplan.model.errors import StalePlan
-from kplan.model.outcome import Status
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import TopicDescription
+from kplan.model.errors import StalePlanError
+from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason, Risk
 from kplan.report import views
 from kplan.report.look import PLAIN
@@ -20,7 +20,7 @@ from kplan.workflow.execution import Hands
 from kplan.workflow.plan import Planned
 from kplan.workflow.project import PlanOptions
 from kplan.workflow.saved import save
-from tests.sites import MAIN, Site
+from tests.project_harness import MAIN_TF, ProjectHarness
 
 ORDERS = 'kafka_topic.t["orders"]'
 
@@ -35,15 +35,15 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster())
-    found.write(MAIN)
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
+    found.write(MAIN_TF)
     found.apply()
-    found.memory.sent.clear()
+    found.watcher.sent.clear()
     return found
 
 
-def topic_id(site: Site, name: str = "orders") -> str:
+def topic_id(site: ProjectHarness, name: str = "orders") -> str:
     found = site.cluster.topics()[name]
     assert isinstance(found, TopicDescription)
     return found.topic_id
@@ -58,12 +58,14 @@ def changed(plan: Plan) -> Change:
     return change
 
 
-def test_a_topic_is_deleted_by_its_id_and_created_anew_with_what_is_declared(site: Site) -> None:
+def test_a_topic_is_deleted_by_its_id_and_created_anew_with_what_is_declared(
+    site: ProjectHarness,
+) -> None:
     old = topic_id(site)
     done = site.apply(**meant())
-    assert site.memory.sent == [("delete_topics", 1), ("create_topics", 1)]
+    assert site.watcher.sent == [("delete_topics", 1), ("create_topics", 1)]
     (outcome,) = done.outcomes
-    assert (outcome.status, outcome.is_verified) == (Status.APPLIED, True)
+    assert (outcome.status, outcome.is_verified) == (OutcomeStatus.APPLIED, True)
     assert outcome.note.startswith("away for at most ")
     assert topic_id(site) == outcome.uid != old
     state = read_state(site.project.state_path)
@@ -72,10 +74,10 @@ def test_a_topic_is_deleted_by_its_id_and_created_anew_with_what_is_declared(sit
     assert not site.plan().plan.has_changes
 
 
-def test_the_plan_says_what_is_lost_and_why(site: Site) -> None:
+def test_the_plan_says_what_is_lost_and_why(site: ProjectHarness) -> None:
     plan = site.plan(**meant()).plan
     change = changed(plan)
-    assert (change.action, change.reason) == (Action.REPLACE, Reason.REPLACE_GIVEN)
+    assert (change.action, change.reason) == (Action.REPLACE, Reason.REPLACE_OPTION)
     assert change.risk is Risk.DANGEROUS
     assert change.impact is not None
     text = views.plan_text(plan, PLAIN)
@@ -92,29 +94,29 @@ def test_the_plan_says_what_is_lost_and_why(site: Site) -> None:
     assert told["change"]["actions"] == ["delete", "create"]
 
 
-def test_without_an_acknowledgement_the_plan_is_refused(site: Site) -> None:
+def test_without_an_acknowledgement_the_plan_is_refused(site: ProjectHarness) -> None:
     """Design law 6."""
     plan = site.plan(replaced={ORDERS: ""}).plan
     assert codes(plan) == ["KP247"]
     assert f"-acknowledge-data-loss='{ORDERS}'" in plan.diagnostics[0].hint
     assert not plan.is_applyable
     assert not site.apply(replaced={ORDERS: ""}).is_approved
-    assert site.memory.sent == []
+    assert site.watcher.sent == []
 
 
-def test_what_is_protected_is_not_replaced(site: Site) -> None:
-    protected = MAIN.replace(
+def test_what_is_protected_is_not_replaced(site: ProjectHarness) -> None:
+    protected = MAIN_TF.replace(
         "replication_factor = 1", "replication_factor = 1\nlifecycle { prevent_destroy = true }"
     )
     site.write(protected)
     assert "KP232" in codes(site.plan(**meant()).plan)
     site.apply()
-    site.write(MAIN)
+    site.write(MAIN_TF)
     assert "KP232" in codes(site.plan(**meant()).plan), "the state remembers it"
 
 
-def test_it_is_a_way_to_fewer_partitions(site: Site) -> None:
-    site.write(MAIN.replace("orders = 3", "orders = 2"))
+def test_it_is_a_way_to_fewer_partitions(site: ProjectHarness) -> None:
+    site.write(MAIN_TF.replace("orders = 3", "orders = 2"))
     assert codes(site.plan().plan) == ["KP211"]
     change = changed(site.plan(**meant()).plan)
     assert [(each.path, each.before, each.after) for each in change.attributes] == [
@@ -131,7 +133,7 @@ NAMED = (
 )
 
 
-def test_it_is_a_way_to_another_name(site: Site) -> None:
+def test_it_is_a_way_to_another_name(site: ProjectHarness) -> None:
     site.write(NAMED, "more.tf")
     site.apply()
     old = topic_id(site, "a")
@@ -155,16 +157,16 @@ def test_it_is_a_way_to_another_name(site: Site) -> None:
         ('kafka_topic.t["nobody"]', "No resource is declared"),
     ],
 )
-def test_what_cannot_be_replaced_is_refused(site: Site, at: str, said: str) -> None:
+def test_what_cannot_be_replaced_is_refused(site: ProjectHarness, at: str, said: str) -> None:
     plan = site.plan(**meant(at)).plan
     assert codes(plan) == ["KP244"]
     assert said in plan.diagnostics[0].detail
 
 
-def test_a_topic_that_kplan_does_not_own_is_not_replaced(site: Site) -> None:
+def test_a_topic_that_kplan_does_not_own_is_not_replaced(site: ProjectHarness) -> None:
     """Design law 3; so is one that was created again outside of kplan."""
     declared = NAMED.replace('"a"', '"foreign"')
-    other = Site(site.folder / "other", site.cluster)
+    other = ProjectHarness(site.folder / "other", site.cluster)
     other.folder.mkdir()
     other.write(declared)
     other.apply()
@@ -175,20 +177,22 @@ def test_a_topic_that_kplan_does_not_own_is_not_replaced(site: Site) -> None:
     assert codes(site.plan(**meant("kafka_topic.one")).plan) == ["KP244"]
 
 
-def test_what_is_not_there_is_created_as_it_would_be_anyway(site: Site) -> None:
-    site.write(MAIN.replace("orders = 3,", "orders = 3, new = 1,"))
+def test_what_is_not_there_is_created_as_it_would_be_anyway(site: ProjectHarness) -> None:
+    site.write(MAIN_TF.replace("orders = 3,", "orders = 3, new = 1,"))
     at = 'kafka_topic.t["new"]'
     plan = site.plan(replaced={at: ""}).plan
     assert changed(plan).action is Action.CREATE
     assert not plan.has_errors
 
 
-def test_replaced_topics_count_as_deletes(site: Site) -> None:
+def test_replaced_topics_count_as_deletes(site: ProjectHarness) -> None:
     assert "KP240" in codes(site.plan(**meant(), max_deletes=0).plan)
 
 
-def test_a_layout_that_the_broker_refuses_is_told_before_anything_is_deleted(site: Site) -> None:
-    site.write(MAIN.replace('"86400000"', '"no number"'))
+def test_a_layout_that_the_broker_refuses_is_told_before_anything_is_deleted(
+    site: ProjectHarness,
+) -> None:
+    site.write(MAIN_TF.replace('"86400000"', '"no number"'))
     site.cluster.refuse("INVALID_CONFIG", on="orders.kplan-preview", call="preview_topics")
     assert "KP241" in codes(site.plan(**meant()).plan)
 
@@ -196,7 +200,7 @@ def test_a_layout_that_the_broker_refuses_is_told_before_anything_is_deleted(sit
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("call", ["delete_topics", "create_topics"])
 def test_an_apply_that_is_killed_between_the_two_is_resumed(
-    site: Site, call: str, after: bool
+    site: ProjectHarness, call: str, after: bool
 ) -> None:
     old = topic_id(site)
 
@@ -205,16 +209,16 @@ def test_an_apply_that_is_killed_between_the_two_is_resumed(
 
     def approve(_: Planned) -> bool:
         if after:
-            site.cluster.before(call, lambda: site.cluster.before("topics", strike))
-            site.cluster.before(call, lambda: site.cluster.before("create_topics", strike))
+            site.cluster.run_before(call, lambda: site.cluster.run_before("topics", strike))
+            site.cluster.run_before(call, lambda: site.cluster.run_before("create_topics", strike))
         else:
-            site.cluster.before(call, strike)
+            site.cluster.run_before(call, strike)
         return True
 
     with pytest.raises(Killed):
         site.apply(approve, **meant())
-    site.cluster.heal()
-    hands = Hands(lambda _: False, site.memory)
+    site.cluster.clear_faults()
+    hands = Hands(lambda _: False, site.watcher)
     resume(site.project, PlanOptions(), site.ports, hands)
     assert topic_id(site) != old
     assert not site.plan().plan.has_changes
@@ -224,62 +228,64 @@ def test_an_apply_that_is_killed_between_the_two_is_resumed(
 
 
 def test_a_create_that_is_refused_after_the_delete_says_so_and_the_next_apply_creates_it(
-    site: Site,
+    site: ProjectHarness,
 ) -> None:
     site.cluster.refuse("POLICY_VIOLATION", on="orders", call="create_topics", times=1)
     (outcome,) = site.apply(**meant()).outcomes
-    assert outcome.status is Status.FAILED
+    assert outcome.status is OutcomeStatus.FAILED
     assert outcome.note.startswith("deleted, and not created again")
-    assert site.apply().outcomes[0].status is Status.APPLIED
+    assert site.apply().outcomes[0].status is OutcomeStatus.APPLIED
     assert "orders" in site.cluster.topics()
 
 
 def test_the_old_topic_in_the_way_is_waited_for_and_never_taken_for_the_new_one(
-    site: Site,
+    site: ProjectHarness,
 ) -> None:
     """Clusters without KRaft delete topics after they have answered."""
     old = topic_id(site)
 
     def approve(_: Planned) -> bool:
         site.cluster.refuse("TOPIC_ALREADY_EXISTS", on="orders", call="create_topics", times=1)
-        site.cluster.lag(2)
+        site.cluster.delay_reads(2)
         return True
 
     (outcome,) = site.apply(approve, **meant()).outcomes
-    assert outcome.status is Status.APPLIED
+    assert outcome.status is OutcomeStatus.APPLIED
     assert topic_id(site) != old
 
 
 def test_a_saved_plan_replaces_what_was_acknowledged_when_it_was_made(
-    site: Site, tmp_path: Path
+    site: ProjectHarness, tmp_path: Path
 ) -> None:
     old, file = topic_id(site), tmp_path / "p.kplan"
     save(site.plan(**meant()), file, site.ports)
-    hands = Hands(lambda _: False, site.memory)
+    hands = Hands(lambda _: False, site.watcher)
     done = apply_saved(site.project, file, PlanOptions(), (site.ports, hands))
-    assert [each.status for each in done.outcomes] == [Status.APPLIED]
+    assert [each.status for each in done.outcomes] == [OutcomeStatus.APPLIED]
     assert topic_id(site) != old
 
 
-def test_a_saved_plan_brings_another_name(site: Site, tmp_path: Path) -> None:
+def test_a_saved_plan_brings_another_name(site: ProjectHarness, tmp_path: Path) -> None:
     site.write(NAMED, "more.tf")
     site.apply()
     site.write(NAMED.replace('"a"', '"b"'), "more.tf")
-    file, hands = tmp_path / "p.kplan", Hands(lambda _: False, site.memory)
+    file, hands = tmp_path / "p.kplan", Hands(lambda _: False, site.watcher)
     save(site.plan(**meant("kafka_topic.one")), file, site.ports)
     (outcome,) = apply_saved(site.project, file, PlanOptions(), (site.ports, hands)).outcomes
-    assert (outcome.status, outcome.is_verified) == (Status.APPLIED, True)
+    assert (outcome.status, outcome.is_verified) == (OutcomeStatus.APPLIED, True)
     assert {"a", "b"} & site.cluster.topics().keys() == {"b"}
 
 
-def test_a_saved_plan_does_not_replace_another_incarnation(site: Site, tmp_path: Path) -> None:
+def test_a_saved_plan_does_not_replace_another_incarnation(
+    site: ProjectHarness, tmp_path: Path
+) -> None:
     file = tmp_path / "p.kplan"
     save(site.plan(**meant()), file, site.ports)
     site.apply(**meant())
     new = topic_id(site)
-    hands = Hands(lambda _: False, site.memory)
+    hands = Hands(lambda _: False, site.watcher)
     for way in (OnStale.ABORT, OnStale.SKIP):
-        with pytest.raises(StalePlan):
+        with pytest.raises(StalePlanError):
             apply_saved(site.project, file, PlanOptions(), (site.ports, hands), way)
     apply_saved(site.project, file, PlanOptions(), (site.ports, hands), OnStale.REPLAN)
     assert topic_id(site) == new

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.model.errors import PolicyDenied
-from kplan.model.outcome import Status
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.model.errors import PolicyDeniedError
+from kplan.model.outcome import OutcomeStatus
 from kplan.workflow.apply_saved import OnStale, apply_saved
 from kplan.workflow.execution import Applied, Hands
 from kplan.workflow.plan import Planned
 from kplan.workflow.project import PlanOptions, PolicyOptions
 from kplan.workflow.saved import save
-from tests.sites import MAIN, Site
+from tests.project_harness import MAIN_TF, ProjectHarness
 
-WITHOUT_PAYMENTS = MAIN.replace(", payments = 6", "")
+WITHOUT_PAYMENTS = MAIN_TF.replace(", payments = 6", "")
 KEEP = """
 class Keep:
     def validate_delete_topic(self, request, cluster):
@@ -23,9 +23,9 @@ class Keep:
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster())
-    found.write(MAIN)
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
+    found.write(MAIN_TF)
     found.apply()
     found.write(WITHOUT_PAYMENTS)
     save(found.plan(), tmp_path / "p.kplan", found.ports)
@@ -36,9 +36,9 @@ def no(_: Planned) -> bool:
     return False
 
 
-def applied(site: Site, **given: object) -> Applied:
+def applied(site: ProjectHarness, **given: object) -> Applied:
     options = PlanOptions(**given)  # type: ignore[arg-type]
-    hands = Hands(no, site.memory)
+    hands = Hands(no, site.watcher)
     path = site.folder / "p.kplan"
     return apply_saved(site.project, path, options, (site.ports, hands), OnStale.ABORT)
 
@@ -48,7 +48,7 @@ def applied(site: Site, **given: object) -> Applied:
     [({"max_dangerous": 0}, "KP451"), ({"max_change_pct": 30}, "KP452")],
 )
 def test_a_threshold_of_today_stops_a_plan_that_was_saved(
-    site: Site, given: dict[str, object], code: str
+    site: ProjectHarness, given: dict[str, object], code: str
 ) -> None:
     """Issue 7: the same check again at apply; one of three objects goes, and it is dangerous."""
     done = applied(site, **given)
@@ -57,25 +57,27 @@ def test_a_threshold_of_today_stops_a_plan_that_was_saved(
     assert "payments" in site.cluster.topics()
 
 
-def test_more_deletes_than_today_are_let_through_stop_it(site: Site) -> None:
-    with pytest.raises(PolicyDenied):
+def test_more_deletes_than_today_are_let_through_stop_it(site: ProjectHarness) -> None:
+    with pytest.raises(PolicyDeniedError):
         applied(site, max_deletes=0)
     assert "payments" in site.cluster.topics()
 
 
-def test_a_threshold_that_it_keeps_lets_it_through(site: Site) -> None:
+def test_a_threshold_that_it_keeps_lets_it_through(site: ProjectHarness) -> None:
     done = applied(site, max_dangerous=1, max_change_pct=40, max_deletes=1)
-    assert [each.status for each in done.outcomes] == [Status.APPLIED]
+    assert [each.status for each in done.outcomes] == [OutcomeStatus.APPLIED]
     assert "payments" not in site.cluster.topics()
 
 
-def test_a_policy_of_today_refuses_the_change_it_is_about(site: Site, tmp_path: Path) -> None:
+def test_a_policy_of_today_refuses_the_change_it_is_about(
+    site: ProjectHarness, tmp_path: Path
+) -> None:
     """K201-26, item 1: the same check again at apply."""
     file = tmp_path / "keep.py"
     file.write_text(KEEP)
     done = applied(site, policies=PolicyOptions(paths=(str(file),)))
     (outcome,) = done.outcomes
     assert outcome.refusal is not None
-    assert (outcome.status, outcome.refusal.error) == (Status.FAILED, "POLICY_VIOLATION")
+    assert (outcome.status, outcome.refusal.error) == (OutcomeStatus.FAILED, "POLICY_VIOLATION")
     assert "payments is kept" in outcome.refusal.message
     assert "payments" in site.cluster.topics()

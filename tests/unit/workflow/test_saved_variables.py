@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs, VariableText
-from kplan.model.errors import ConfigError, StalePlan
+from kplan.model.errors import ConfigError, StalePlanError
 from kplan.workflow.apply_saved import apply_saved
 from kplan.workflow.execution import Applied, Hands
 from kplan.workflow.plan import plan
 from kplan.workflow.project import PlanOptions
 from kplan.workflow.saved import save
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 MAIN = """
 provider "kafka" {
@@ -42,22 +42,22 @@ NAMES = "{ a = { partitions = 4 }, c = { partitions = 2, ratio = 0.3 } }"
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster())
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
     found.write(MAIN)
     return found
 
 
-def saved(site: Site, inputs: Inputs) -> Path:
+def saved(site: ProjectHarness, inputs: Inputs) -> Path:
     project = replace(site.project, inputs=inputs)
     path = site.folder / "p.kplan"
     save(plan(project, PlanOptions(), site.ports), path, site.ports)
     return path
 
 
-def applied(site: Site, path: Path, inputs: Inputs) -> Applied:
+def applied(site: ProjectHarness, path: Path, inputs: Inputs) -> Applied:
     project = replace(site.project, inputs=inputs)
-    hands = Hands(lambda _: False, site.memory)
+    hands = Hands(lambda _: False, site.watcher)
     return apply_saved(project, path, PlanOptions(), (site.ports, hands))
 
 
@@ -75,31 +75,33 @@ def variants(folder: Path) -> dict[str, Inputs]:
 
 
 @pytest.mark.parametrize("way", ["options", "file", "environment"])
-def test_it_is_applied_where_they_are_not_given_any_more(site: Site, way: str) -> None:
+def test_it_is_applied_where_they_are_not_given_any_more(site: ProjectHarness, way: str) -> None:
     path = saved(site, variants(site.folder)[way])
     done = applied(site, path, Inputs())
     assert sorted(site.cluster.topics()) == ["eu.a", "eu.c"]
     assert done.state.outputs["prefix"].value == "eu"
 
 
-def test_they_may_be_given_again_and_in_another_way(site: Site) -> None:
+def test_they_may_be_given_again_and_in_another_way(site: ProjectHarness) -> None:
     ways = variants(site.folder)
     applied(site, saved(site, ways["options"]), ways["file"])
     assert sorted(site.cluster.topics()) == ["eu.a", "eu.c"]
 
 
 def test_the_environment_of_the_apply_changes_nothing_and_an_option_is_refused(
-    site: Site,
+    site: ProjectHarness,
 ) -> None:
     path = saved(site, variants(site.folder)["options"])
-    with pytest.raises(StalePlan) as told:
+    with pytest.raises(StalePlanError) as told:
         applied(site, path, Inputs((VariableText("prefix", "us", "-var"),)))
     assert "keeps the values of its variables" in told.value.hint
     applied(site, path, Inputs(environ={"TF_VAR_prefix": "us"}))
     assert sorted(site.cluster.topics()) == ["eu.a", "eu.c"]
 
 
-def test_a_sensitive_value_is_not_in_the_file_and_is_given_to_the_apply(site: Site) -> None:
+def test_a_sensitive_value_is_not_in_the_file_and_is_given_to_the_apply(
+    site: ProjectHarness,
+) -> None:
     site.write(MAIN.replace('  default   = "none"\n', ""))
     secret = Inputs(environ={"KPLAN_VAR_password": "hush-hush"})
     ways = variants(site.folder)

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import ConfigAlteration, TopicRef
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import ConfigAlteration, TopicRef
 from kplan.model.address import Address
-from kplan.model.errors import StateCorrupt, StateError, UsageError, WrongCluster
-from kplan.model.standing import Standing
-from kplan.model.state import State
+from kplan.model.errors import StateCorruptError, StateError, UsageError, WrongClusterError
+from kplan.model.state import ObjectStatus, State
 from kplan.state.backup import backups
 from kplan.state.codec import decode_state, encode_state
 from kplan.state.file import read_state
@@ -20,27 +19,27 @@ from kplan.workflow.project import PlanOptions
 from kplan.workflow.rebuild import Proposal, rebuild
 from kplan.workflow.state_files import pull, push, restore, restored
 from kplan.workflow.verification import verify
-from tests.sites import MAIN, Site
+from tests.project_harness import MAIN_TF, ProjectHarness
 
 ORDERS, PAYMENTS = (Address("kafka_topic", "t", key) for key in ("orders", "payments"))
 READ = Address("kafka_acl", "read")
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Site:
-    found = Site(tmp_path, MemoryCluster())
-    found.write(MAIN)
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
+    found.write(MAIN_TF)
     found.apply()
     return found
 
 
-def held(site: Site) -> State:
+def held(site: ProjectHarness) -> State:
     found = read_state(site.project.state_path)
     assert found is not None
     return found
 
 
-def pushed(site: Site, state: State | bytes, *, is_forced: bool = False) -> State:
+def pushed(site: ProjectHarness, state: State | bytes, *, is_forced: bool = False) -> State:
     data = state if isinstance(state, bytes) else encode_state(state, "1")
     return push(site.project, Path("p.json"), data, site.ports, is_forced=is_forced).state
 
@@ -48,26 +47,28 @@ def pushed(site: Site, state: State | bytes, *, is_forced: bool = False) -> Stat
 # ---- pull and push
 
 
-def test_what_is_pulled_can_be_pushed_where_nothing_is_yet(site: Site, tmp_path: Path) -> None:
-    elsewhere = Site(tmp_path / "other", site.cluster)
+def test_what_is_pulled_can_be_pushed_where_nothing_is_yet(
+    site: ProjectHarness, tmp_path: Path
+) -> None:
+    elsewhere = ProjectHarness(tmp_path / "other", site.cluster)
     assert pushed(elsewhere, pull(site.project)) == held(site)
     assert held(elsewhere) == held(site)
 
 
-def test_pushing_what_is_there_writes_nothing(site: Site) -> None:
+def test_pushing_what_is_there_writes_nothing(site: ProjectHarness) -> None:
     pushed(site, pull(site.project))
     assert backups(site.project.state_path) == ()
 
 
-def test_only_a_whole_state_is_pulled(site: Site, tmp_path: Path) -> None:
+def test_only_a_whole_state_is_pulled(site: ProjectHarness, tmp_path: Path) -> None:
     site.project.state_path.write_bytes(pull(site.project)[:-20])
-    with pytest.raises(StateCorrupt):
+    with pytest.raises(StateCorruptError):
         pull(site.project)
     with pytest.raises(UsageError, match="There is no state yet"):
-        pull(Site(tmp_path / "other", site.cluster).project)
+        pull(ProjectHarness(tmp_path / "other", site.cluster).project)
 
 
-def test_a_later_state_is_taken_and_the_former_one_kept(site: Site) -> None:
+def test_a_later_state_is_taken_and_the_former_one_kept(site: ProjectHarness) -> None:
     later = replace(held(site), serial=9, owned={})
     pushed(site, later)
     assert held(site) == later
@@ -85,7 +86,7 @@ def test_a_later_state_is_taken_and_the_former_one_kept(site: Site) -> None:
     ],
 )
 def test_what_is_no_later_state_is_refused_unless_it_is_forced(
-    site: Site, change: dict[str, object], told: str
+    site: ProjectHarness, change: dict[str, object], told: str
 ) -> None:
     before = held(site)
     other = replace(before, **change)  # type: ignore[arg-type]
@@ -97,19 +98,19 @@ def test_what_is_no_later_state_is_refused_unless_it_is_forced(
     assert held(site).owned == other.owned
 
 
-def test_the_state_of_another_cluster_is_refused(site: Site) -> None:
-    with pytest.raises(WrongCluster, match="It is about cluster other"):
+def test_the_state_of_another_cluster_is_refused(site: ProjectHarness) -> None:
+    with pytest.raises(WrongClusterError, match="It is about cluster other"):
         pushed(site, replace(held(site), serial=9, cluster_id="other"))
 
 
 def test_a_damaged_file_is_never_pushed_and_a_damaged_state_is_replaced_by_force_only(
-    site: Site,
+    site: ProjectHarness,
 ) -> None:
     good = pull(site.project)
-    with pytest.raises(StateCorrupt, match=r"p\.json: "):
+    with pytest.raises(StateCorruptError, match=r"p\.json: "):
         pushed(site, good[:-9], is_forced=True)
     site.project.state_path.write_bytes(b"")
-    with pytest.raises(StateCorrupt):
+    with pytest.raises(StateCorruptError):
         pushed(site, good)
     assert pushed(site, good, is_forced=True).serial == 2
     assert site.plan().plan.batches == ()
@@ -118,8 +119,8 @@ def test_a_damaged_file_is_never_pushed_and_a_damaged_state_is_replaced_by_force
 # ---- restore
 
 
-def test_an_earlier_state_becomes_the_newest_one(site: Site) -> None:
-    site.write(MAIN.replace(", payments = 6", ""))
+def test_an_earlier_state_becomes_the_newest_one(site: ProjectHarness) -> None:
+    site.write(MAIN_TF.replace(", payments = 6", ""))
     site.apply()
     preview = restored(site.project, 1)
     assert preview.differences.added == (PAYMENTS,)
@@ -130,8 +131,8 @@ def test_an_earlier_state_becomes_the_newest_one(site: Site) -> None:
     assert site.plan().plan.count() == 0
 
 
-def test_a_damaged_state_is_restored_from_its_backup(site: Site) -> None:
-    site.write(MAIN.replace("86400000", "3600000"))
+def test_a_damaged_state_is_restored_from_its_backup(site: ProjectHarness) -> None:
+    site.write(MAIN_TF.replace("86400000", "3600000"))
     site.apply()
     site.project.state_path.write_bytes(b"{")
     restore(site.project, 1, site.ports)
@@ -142,48 +143,48 @@ def test_a_damaged_state_is_restored_from_its_backup(site: Site) -> None:
 # ---- verify
 
 
-def test_after_an_apply_everything_is_as_applied(site: Site) -> None:
-    assert set(verify(site.project, site.ports).standings.values()) == {Standing.AS_APPLIED}
+def test_after_an_apply_everything_is_as_applied(site: ProjectHarness) -> None:
+    assert set(verify(site.project, site.ports).standings.values()) == {ObjectStatus.AS_APPLIED}
 
 
-def test_every_object_is_held_against_the_cluster(site: Site) -> None:
+def test_every_object_is_held_against_the_cluster(site: ProjectHarness) -> None:
     site.cluster.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "1"})])
     site.cluster.delete_topics([TopicRef("payments")])
     site.cluster.delete_acls(list(site.cluster.acls()))
     assert verify(site.project, site.ports).standings == {
-        ORDERS: Standing.CHANGED,
-        PAYMENTS: Standing.GONE,
-        READ: Standing.GONE,
+        ORDERS: ObjectStatus.CHANGED,
+        PAYMENTS: ObjectStatus.GONE,
+        READ: ObjectStatus.GONE,
     }
 
 
-def test_what_cannot_be_seen_is_not_called_gone(site: Site) -> None:
+def test_what_cannot_be_seen_is_not_called_gone(site: ProjectHarness) -> None:
     """Design law 2."""
-    site.cluster.hide("orders")
-    site.cluster.deny("DESCRIBE", "CLUSTER")
+    site.cluster.hide_topic("orders")
+    site.cluster.deny_operation("DESCRIBE", "CLUSTER")
     found = verify(site.project, site.ports).standings
     assert found == {
-        ORDERS: Standing.HIDDEN,
-        PAYMENTS: Standing.AS_APPLIED,
-        READ: Standing.UNREAD,
+        ORDERS: ObjectStatus.HIDDEN,
+        PAYMENTS: ObjectStatus.AS_APPLIED,
+        READ: ObjectStatus.UNREAD,
     }
 
 
-def test_a_topic_of_the_same_name_is_not_the_same_topic(site: Site) -> None:
+def test_a_topic_of_the_same_name_is_not_the_same_topic(site: ProjectHarness) -> None:
     """K4-36."""
     site.cluster.delete_topics([TopicRef("payments")])
-    site.write(MAIN)
+    site.write(MAIN_TF)
     (site.folder / "other").mkdir()
-    other = Site(site.folder / "other", site.cluster)
-    other.write(MAIN)
+    other = ProjectHarness(site.folder / "other", site.cluster)
+    other.write(MAIN_TF)
     other.apply()
-    assert verify(site.project, site.ports).standings[PAYMENTS] is Standing.RECREATED
+    assert verify(site.project, site.ports).standings[PAYMENTS] is ObjectStatus.RECREATED
 
 
 # ---- rebuild
 
 
-def rebuilt(site: Site, *, is_approved: bool = True) -> tuple[Proposal, bool]:
+def rebuilt(site: ProjectHarness, *, is_approved: bool = True) -> tuple[Proposal, bool]:
     seen: list[Proposal] = []
 
     def approve(proposal: Proposal) -> bool:
@@ -194,7 +195,7 @@ def rebuilt(site: Site, *, is_approved: bool = True) -> tuple[Proposal, bool]:
     return seen[0], written
 
 
-def test_a_lost_state_is_made_anew_from_what_is_declared_and_live(site: Site) -> None:
+def test_a_lost_state_is_made_anew_from_what_is_declared_and_live(site: ProjectHarness) -> None:
     before = held(site)
     site.project.state_path.unlink()
     proposal, written = rebuilt(site)
@@ -206,7 +207,7 @@ def test_a_lost_state_is_made_anew_from_what_is_declared_and_live(site: Site) ->
     assert site.cluster.count("create_topics") == 1
 
 
-def test_a_damaged_state_is_replaced_and_kept_beside(site: Site) -> None:
+def test_a_damaged_state_is_replaced_and_kept_beside(site: ProjectHarness) -> None:
     site.project.state_path.write_bytes(b"half of a sta")
     proposal, written = rebuilt(site)
     assert "no JSON" in proposal.fault
@@ -216,7 +217,7 @@ def test_a_damaged_state_is_replaced_and_kept_beside(site: Site) -> None:
     assert [each.read_bytes() for each in kept.iterdir()] == [b"half of a sta"]
 
 
-def test_a_whole_state_is_only_added_to(site: Site) -> None:
+def test_a_whole_state_is_only_added_to(site: ProjectHarness) -> None:
     before = held(site)
     without = {at: each for at, each in before.owned.items() if at != PAYMENTS}
     pushed(site, replace(before, serial=2, owned=without))
@@ -227,18 +228,20 @@ def test_a_whole_state_is_only_added_to(site: Site) -> None:
     assert (held(site).lineage, held(site).serial) == (before.lineage, 3)
 
 
-def test_what_is_not_live_is_not_owned_and_what_is_not_declared_is_counted(site: Site) -> None:
+def test_what_is_not_live_is_not_owned_and_what_is_not_declared_is_counted(
+    site: ProjectHarness,
+) -> None:
     site.project.state_path.unlink()
-    site.write(MAIN.replace("payments = 6", "late = 6"))
+    site.write(MAIN_TF.replace("payments = 6", "late = 6"))
     proposal, _ = rebuilt(site)
     assert proposal.absent == (Address("kafka_topic", "t", "late"),)
     assert proposal.unmanaged["kafka_topic"] == 1
     assert set(held(site).owned) == {ORDERS, READ}
 
 
-def test_what_differs_is_owned_as_it_is_and_then_planned(site: Site) -> None:
+def test_what_differs_is_owned_as_it_is_and_then_planned(site: ProjectHarness) -> None:
     site.project.state_path.unlink()
-    site.write(MAIN.replace("86400000", "1"))
+    site.write(MAIN_TF.replace("86400000", "1"))
     rebuilt(site)
     made = site.plan().plan
     assert [str(each.address) for each in made.changes if each.touches_cluster] == [
@@ -248,18 +251,18 @@ def test_what_differs_is_owned_as_it_is_and_then_planned(site: Site) -> None:
     assert made.drift == ()
 
 
-def test_nothing_is_written_without_approval(site: Site) -> None:
+def test_nothing_is_written_without_approval(site: ProjectHarness) -> None:
     site.project.state_path.unlink()
     _, written = rebuilt(site, is_approved=False)
     assert not written
     assert not site.project.state_path.exists()
 
 
-def test_the_journal_of_a_state_that_is_lost_goes_when_it_is_rebuilt(site: Site) -> None:
-    site.write(MAIN.replace("orders = 3,", "orders = 3, late = 1,"))
-    ports = replace(site.ports, is_stopped=lambda: len(site.memory.sent) > 2)
-    site.write(MAIN.replace("orders = 3,", "orders = 3, late = 1,").replace('"Read"', '"Write"'))
-    done = apply(site.project, PlanOptions(), ports, Hands(lambda _: True, site.memory))
+def test_the_journal_of_a_state_that_is_lost_goes_when_it_is_rebuilt(site: ProjectHarness) -> None:
+    site.write(MAIN_TF.replace("orders = 3,", "orders = 3, late = 1,"))
+    ports = replace(site.ports, is_stopped=lambda: len(site.watcher.sent) > 2)
+    site.write(MAIN_TF.replace("orders = 3,", "orders = 3, late = 1,").replace('"Read"', '"Write"'))
+    done = apply(site.project, PlanOptions(), ports, Hands(lambda _: True, site.watcher))
     assert done.is_resumable
     site.project.state_path.write_bytes(b"")
     assert rebuilt(site)[1]

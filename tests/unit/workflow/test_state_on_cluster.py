@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.memory_records import MemoryRecords
-from kplan.cluster.specs import TopicRef
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.memory.records import MemoryRecords
+from kplan.cluster.request import TopicRef
 from kplan.model.address import Address
-from kplan.model.errors import StateError, StateLocked, UsageError
+from kplan.model.errors import StateError, StateLockedError, UsageError
 from kplan.state.holder import this_run
 from kplan.state.record_store import RecordStore
 from kplan.workflow.apply import resume
@@ -21,26 +21,28 @@ from kplan.workflow.rebuild import rebuild
 from kplan.workflow.state_files import pull, push, restore
 from kplan.workflow.states import move, owned_objects, remove
 from kplan.workflow.verification import verify
-from tests.sites import MAIN, Site
+from tests.project_harness import MAIN_TF, ProjectHarness
 
-NEXT = MAIN.replace('"Read"', '"Write"').replace("86400000", "3600000").replace("payments = 6", "")
+NEXT = (
+    MAIN_TF.replace('"Read"', '"Write"').replace("86400000", "3600000").replace("payments = 6", "")
+)
 CALLS = ("create_acls", "create_topics", "delete_acls", "delete_topics", "alter_topic_configs")
 
 
 @dataclass(slots=True)
-class RemoteSite(Site):
+class RemoteSite(ProjectHarness):
     """A site whose runs share nothing but the cluster."""
 
     records: MemoryRecords = field(default_factory=MemoryRecords)
 
     @property
     def project(self) -> Project:
-        store = RecordStore(self.records.another())
-        return replace(Site(self.folder, self.cluster).project, remote=lambda: store)
+        store = RecordStore(self.records.connect())
+        return replace(ProjectHarness(self.folder, self.cluster).project, remote=lambda: store)
 
     @property
     def ports(self) -> Ports:
-        return replace(Site(self.folder, self.cluster).ports, holder=this_run("apply"))
+        return replace(ProjectHarness(self.folder, self.cluster).ports, holder=this_run("apply"))
 
     def owned(self) -> list[str]:
         return [str(each.address) for each in owned_objects(self.project)]
@@ -50,7 +52,7 @@ class RemoteSite(Site):
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RemoteSite:
     monkeypatch.chdir(tmp_path)  # a state that cannot be written would be left here
     found = RemoteSite(tmp_path, MemoryCluster())
-    found.write(MAIN)
+    found.write(MAIN_TF)
     return found
 
 
@@ -59,7 +61,7 @@ ALL = ["kafka_acl.read", 'kafka_topic.t["orders"]', 'kafka_topic.t["payments"]']
 
 def test_the_main_job_leaves_nothing_on_the_disk(site: RemoteSite) -> None:
     assert len(site.plan().plan.changes) == 3
-    assert site.records.glance() is None  # a plan leaves nothing on the cluster either
+    assert site.records.peek() is None  # a plan leaves nothing on the cluster either
     site.apply()
     assert not site.plan().plan.has_changes
     assert site.owned() == ALL
@@ -69,7 +71,7 @@ def test_the_main_job_leaves_nothing_on_the_disk(site: RemoteSite) -> None:
     site.apply(is_destroy=True)
     assert site.owned() == []
     assert [each.name for each in site.folder.iterdir()] == ["main.tf"]
-    left = {name.partition("/")[0] for name in site.records.glance() or ()}
+    left = {name.partition("/")[0] for name in site.records.peek() or ()}
     assert left == {"state", "states"}
 
 
@@ -90,8 +92,8 @@ def test_every_use_case_on_the_state_works_there(site: RemoteSite) -> None:
 
 def test_a_damaged_state_is_made_anew(site: RemoteSite) -> None:
     site.apply()
-    assert site.records.kept.records is not None
-    del site.records.kept.records["states/0000000001/0000"]
+    assert site.records.log.records is not None
+    del site.records.log.records["states/0000000001/0000"]
     with pytest.raises(StateError, match="1 of the 1 parts of serial 1 are missing"):
         site.plan()
     assert rebuild(site.project, site.ports, lambda _: True)
@@ -112,35 +114,35 @@ def test_an_apply_killed_at_any_request_is_resumed_to_the_goal(site: RemoteSite,
         raise Killed
 
     def approve(_: Planned) -> bool:
-        site.cluster.before(call, strike)
+        site.cluster.run_before(call, strike)
         return True
 
     with pytest.raises(Killed):
         site.apply(approve)
-    site.cluster.heal()
+    site.cluster.clear_faults()
     assert site.project.store.has_journal()
     with pytest.raises(StateError, match="interrupted"):
         remove(site.project, ("kafka_acl.read",), site.ports)
-    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.memory))
+    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.watcher))
     assert not site.plan().plan.has_changes
     assert not site.project.store.has_journal()
 
 
 def test_a_run_whose_lock_is_taken_away_stops_before_its_next_request(site: RemoteSite) -> None:
     def approve(_: Planned) -> bool:
-        site.cluster.before("create_topics", steal)
+        site.cluster.run_before("create_topics", steal)
         return True
 
     def steal() -> None:
-        thief = RecordStore(site.records.another())
+        thief = RecordStore(site.records.connect())
         holder = thief.lock_status().holder
         assert holder is not None
         thief.force_unlock(holder.id)
 
-    with pytest.raises(StateLocked, match="taken away from this run"):
+    with pytest.raises(StateLockedError, match="taken away from this run"):
         site.apply(approve)
     assert len(site.cluster.topics()) == 2  # what was in flight; it is in the journal
-    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.memory))
+    resume(site.project, PlanOptions(), site.ports, Hands(lambda _: False, site.watcher))
     assert site.owned() == ALL
 
 
@@ -149,7 +151,7 @@ def test_a_run_whose_lock_is_taken_away_stops_before_its_next_request(site: Remo
 
 def test_a_state_that_is_still_in_the_file_is_not_overlooked(site: RemoteSite) -> None:
     """A block was added and nothing moved: to begin anew would give everything up."""
-    local = Site(site.folder, site.cluster)
+    local = ProjectHarness(site.folder, site.cluster)
     local.apply()
     for use in (site.plan, site.apply, site.owned):
         with pytest.raises(StateError, match="still in") as told:
@@ -158,7 +160,7 @@ def test_a_state_that_is_still_in_the_file_is_not_overlooked(site: RemoteSite) -
 
 
 def test_a_state_moves_both_ways_and_stays_what_it_is(site: RemoteSite) -> None:
-    local = Site(site.folder, site.cluster)
+    local = ProjectHarness(site.folder, site.cluster)
     local.apply()
     document = local.project.state_path.read_bytes()
     done = migrate(local.project.store, site.project.store, site.ports)
@@ -180,7 +182,7 @@ def test_a_state_moves_both_ways_and_stays_what_it_is(site: RemoteSite) -> None:
 
 
 def test_a_move_that_was_killed_is_finished_by_moving_again(site: RemoteSite) -> None:
-    local = Site(site.folder, site.cluster)
+    local = ProjectHarness(site.folder, site.cluster)
     local.apply()
     document = local.project.store.document()
     assert document is not None
@@ -191,7 +193,7 @@ def test_a_move_that_was_killed_is_finished_by_moving_again(site: RemoteSite) ->
 
 def test_what_was_moved_already_is_left_as_it_is(site: RemoteSite) -> None:
     """A pipeline that moves it in every run does not fail in the second."""
-    local = Site(site.folder, site.cluster)
+    local = ProjectHarness(site.folder, site.cluster)
     local.apply()
     moves = (local.project.store, site.project.store), (site.project.store, local.project.store)
     for source, target in moves:
@@ -202,7 +204,7 @@ def test_what_was_moved_already_is_left_as_it_is(site: RemoteSite) -> None:
 
 
 def test_a_state_whose_new_place_is_empty_is_not_said_to_have_moved(site: RemoteSite) -> None:
-    local = Site(site.folder, site.cluster)
+    local = ProjectHarness(site.folder, site.cluster)
     local.apply()
     local.project.store.retire(site.project.store.place)
     with pytest.raises(StateError, match="was moved to"):
@@ -212,15 +214,15 @@ def test_a_state_whose_new_place_is_empty_is_not_said_to_have_moved(site: Remote
 def test_only_a_whole_state_without_a_journal_moves_and_never_over_another(
     site: RemoteSite, tmp_path: Path
 ) -> None:
-    local = Site(site.folder, site.cluster)
+    local = ProjectHarness(site.folder, site.cluster)
     with pytest.raises(UsageError, match="no state in"):
         migrate(local.project.store, site.project.store, site.ports)
     local.apply()
     other = RemoteSite(tmp_path, MemoryCluster())
     other.project.store.put(local.project.store.document() or b"")
-    foreign = Site(tmp_path / "foreign", MemoryCluster())
+    foreign = ProjectHarness(tmp_path / "foreign", MemoryCluster())
     foreign.folder.mkdir()
-    foreign.write(MAIN)
+    foreign.write(MAIN_TF)
     foreign.apply()
     with pytest.raises(StateError, match="holds another state"):
         migrate(foreign.project.store, other.project.store, site.ports)

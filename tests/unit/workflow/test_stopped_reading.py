@@ -7,10 +7,10 @@ from typing import Any, cast
 import pytest
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.specs import ClusterDescription
+from kplan.cluster.request import ClusterDescription
 from kplan.kinds.base import ResourceKind
 from kplan.model.errors import AuthError
-from kplan.model.snapshot import Reading
+from kplan.model.snapshot import KindSnapshot
 from kplan.workflow.snapshot import read_snapshot
 
 
@@ -33,10 +33,10 @@ class Stub:
         self.name = name
         self._reading = reading
 
-    def read(self, cluster: Cluster, wanted: Collection[str]) -> Reading:
+    def read(self, cluster: Cluster, wanted: Collection[str]) -> KindSnapshot:
         del wanted
         self._reading(cluster)
-        return Reading({})
+        return KindSnapshot({})
 
 
 def fails(_: Silent) -> None:

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from kplan.cluster.memory import MemoryCluster
+from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.workflow.validate import validate
-from tests.sites import Site
+from tests.project_harness import ProjectHarness
 
 
 def told(folder: Path, text: str) -> list[tuple[str, str]]:
-    site = Site(folder, MemoryCluster())
+    site = ProjectHarness(folder, MemoryCluster())
     site.write(text)
     found = validate(site.project)
     assert site.cluster.calls == []

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.request import NewTopic
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 TFSTATE = Path(__file__).parents[2] / "workflow" / "fixtures" / "terraform.tfstate"
@@ -37,7 +37,7 @@ def test_a_whole_cluster_is_taken_over_into_an_empty_folder(desk: MemoryCommand)
 def test_what_was_left_out_is_told(desk: MemoryCommand) -> None:
     desk.run("apply", "-auto-approve")
     desk.cluster.seed([NewTopic("secret", 1, 1)])
-    desk.cluster.without_authorizer()
+    desk.cluster.disable_authorizer()
     told = desk.run("import", "-all", "-prefix=s", "-generate-config=x.tf")
     assert "Left out: all kafka_acl: " in told
     assert "Import successful: 1 kafka_topic owned now." in told

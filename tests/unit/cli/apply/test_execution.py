@@ -20,25 +20,25 @@ def desk(tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> Me
 def test_a_signal_ends_an_apply_between_requests_and_tells_the_command_that_goes_on(
     desk: MemoryCommand,
 ) -> None:
-    desk.cluster.before("create_acls", send_interrupt)
+    desk.cluster.run_before("create_acls", send_interrupt)
     out = desk.run("apply", "-auto-approve", "-var-file=a.tfvars", code=1)
     assert out == ""
     (desk.folder / "a.tfvars").write_text("")
     out = desk.run("apply", "-auto-approve", "-var-file=a.tfvars", code=130)
     assert "Apply incomplete: 1 ok, 0 failed, 0 unknown, 2 not attempted." in out
     assert "To go on: kplan apply -resume -var-file=a.tfvars" in out
-    desk.cluster.heal()
+    desk.cluster.clear_faults()
     assert "Apply complete! Resources: 2 added" in desk.run("apply", "-resume")
     assert "2 to add" not in desk.run("plan")
 
 
 def test_a_second_signal_names_the_way_on_too(desk: MemoryCommand) -> None:
-    desk.cluster.before("create_acls", send_interrupt)
-    desk.cluster.before("create_acls", send_interrupt)
+    desk.cluster.run_before("create_acls", send_interrupt)
+    desk.cluster.run_before("create_acls", send_interrupt)
     err = desk.run_failing("apply", "-auto-approve", "-state=s.json", code=130)
     assert "Stopped at once." in err
     assert "kplan apply -resume -state=s.json" in err
-    desk.cluster.heal()
+    desk.cluster.clear_faults()
     assert "To finish it: kplan apply -resume" in desk.run_failing("plan", "-state=s.json", code=0)
     desk.run("apply", "-resume", "-state=s.json")
 
@@ -56,7 +56,7 @@ def test_resume_goes_with_nothing_that_would_change_what_was_approved(
 
 def test_values_of_variables_are_not_repeated_in_the_command(desk: MemoryCommand) -> None:
     desk.write('variable "password" {\n  default = ""\n}\n', "variables.tf")
-    desk.cluster.before("create_acls", send_interrupt)
+    desk.cluster.run_before("create_acls", send_interrupt)
     out = desk.run("apply", "-auto-approve", "-var", "password=hunter2", code=130)
     assert "kplan apply -resume -var=password=..." in out
 

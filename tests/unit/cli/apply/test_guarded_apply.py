@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import ConfigAlteration
-from tests.sites import MAIN
+from kplan.cluster.request import ConfigAlteration
+from tests.project_harness import MAIN_TF
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
-NEXT = MAIN.replace("86400000", "3600000")
+NEXT = MAIN_TF.replace("86400000", "3600000")
 
 
 @pytest.fixture
@@ -145,7 +145,7 @@ def test_what_is_no_checksum_approves_nothing(desk: MemoryCommand, given: str) -
 
 
 def test_more_deletes_than_allowed_are_refused_before_anything_is_done(desk: MemoryCommand) -> None:
-    desk.write(MAIN.replace(", payments = 6", ""))
+    desk.write(MAIN_TF.replace(", payments = 6", ""))
     desk.run("plan", "-max-deletes=1")
     desk.run("plan", "-out=p.kplan")
     for typed in (["plan"], ["apply", "-auto-approve"], ["apply", "p.kplan"]):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.terminal import Terminal
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.request import NewTopic
 from kplan.cluster.usage import PartitionUse, TopicUse
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
@@ -33,7 +33,7 @@ def desk(
     found.cluster.seed([NewTopic("a", 2, 1), NewTopic("b", 1, 1)])
     for name in ("a", "b"):
         used = TopicUse({0: PartitionUse(10, 1110, 0, 2048, 0)}, groups=())
-        found.cluster.use(name, used)
+        found.cluster.set_topic_use(name, used)
     return found
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from kplan.cluster.quorum import Follower, Quorum
-from kplan.cluster.setting_specs import FeatureUpdate
-from kplan.cluster.specs import NewTopic
+from kplan.cluster.request import NewTopic
+from kplan.cluster.settings import FeatureUpdate
+from kplan.cluster.topology import Quorum, QuorumReplica
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 
@@ -53,8 +53,12 @@ def test_nodes_that_have_not_fetched_for_long_are_noted(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """K919-21: a controller that is down stays a voter."""
-    voters = (Follower(101, 9, 0, 0, 0), Follower(102, 4, 5, 30_500, 30_500), Follower(103, -1, 10))
-    quorum = Quorum(101, 1, 9, voters, (Follower(1, 9, 0, 400, 400),))
+    voters = (
+        QuorumReplica(101, 9, 0, 0, 0),
+        QuorumReplica(102, 4, 5, 30_500, 30_500),
+        QuorumReplica(103, -1, 10),
+    )
+    quorum = Quorum(101, 1, 9, voters, (QuorumReplica(1, 9, 0, 400, 400),))
     monkeypatch.setattr(desk.cluster, "quorum", lambda: quorum)
     told = desk.run("quorum", "describe")
     assert "Node 102 has not fetched for 30 s." in told
@@ -63,7 +67,7 @@ def test_nodes_that_have_not_fetched_for_long_are_noted(
 
 
 def test_who_may_not_see_the_quorum_is_told_so(desk: MemoryCommand) -> None:
-    desk.cluster.deny("DESCRIBE", "CLUSTER")
+    desk.cluster.deny_operation("DESCRIBE", "CLUSTER")
     assert "DESCRIBE on CLUSTER" in desk.run_failing("quorum", "describe")
 
 
@@ -78,20 +82,20 @@ def test_features_are_listed_with_their_level_and_range(desk: MemoryCommand) -> 
 
 def test_features_are_those_that_every_broker_that_answers_can_run(desk: MemoryCommand) -> None:
     """K117-08: one that does not answer is noted."""
-    desk.cluster.go_down(2)
+    desk.cluster.stop_brokers(2)
     assert "features" in tables(desk, "features")
 
 
 def test_a_broker_that_is_gone_and_empty_is_taken_out(desk: MemoryCommand) -> None:
     """K919-22."""
-    desk.cluster.go_down(3)
+    desk.cluster.stop_brokers(3)
     told = desk.run("broker", "unregister", "3", "-auto-approve")
     assert told == "Broker 3 is not registered any more.\n"
     assert desk.cluster.unregister_broker(3) is not None
 
 
 def test_a_broker_is_taken_out_for_scripts(desk: MemoryCommand) -> None:
-    desk.cluster.go_down(3)
+    desk.cluster.stop_brokers(3)
     told = desk.run("broker", "unregister", "3", "-auto-approve", "-json")
     assert json.loads(told) == {"broker": 3, "unregistered": True}
     told = desk.run("broker", "unregister", "3", "-json", code=1)
@@ -110,7 +114,7 @@ def test_a_broker_that_runs_is_left_alone_unless_it_is_forced(desk: MemoryComman
 def test_a_broker_with_replicas_is_left_alone_with_their_topics_named(desk: MemoryCommand) -> None:
     """K919-22."""
     desk.cluster.seed([NewTopic(f"t{number}", assignment=((1, 3),)) for number in range(7)])
-    desk.cluster.go_down(3)
+    desk.cluster.stop_brokers(3)
     told = desk.run_failing("broker", "unregister", "3", "-auto-approve")
     assert "it has replicas of t0, t1, t2, t3, t4 and 2 more" in told
 
@@ -123,7 +127,7 @@ def test_a_broker_that_nobody_knows_is_told(desk: MemoryCommand) -> None:
 
 def test_nobody_is_taken_out_without_a_yes(desk: MemoryCommand) -> None:
     """K919-22: without a terminal nobody can say it."""
-    desk.cluster.go_down(3)
+    desk.cluster.stop_brokers(3)
     assert "-auto-approve" in desk.run_failing("broker", "unregister", "3")
     assert desk.cluster.unregister_broker(3) is None
 
@@ -188,7 +192,7 @@ def test_a_fixed_quorum_is_told_with_what_it_needs(desk: MemoryCommand) -> None:
     told = desk.run_failing("quorum", "add-voter", "104@c4:9093", "-auto-approve")
     assert "AddRaftVoter needs kraft.version at level 1; the cluster is at level 0" in told
     assert "controller.quorum.voters" in told
-    desk.cluster.lack("remove_voter", "RemoveRaftVoter", (0, 0))
+    desk.cluster.remove_api("remove_voter", "RemoveRaftVoter", (0, 0))
     told = desk.run_failing("quorum", "remove-voter", "101", "-auto-approve")
     assert "kplan needs RemoveRaftVoter in version 0; the cluster offers none" in told
 

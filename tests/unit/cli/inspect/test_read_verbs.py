@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from kplan.cluster.groups import GroupDescription, GroupMember
-from kplan.cluster.specs import AclBinding, NewTopic
-from kplan.cluster.usage import PartitionUse, TopicUse
+from kplan.cluster.request import AclBinding, NewTopic
+from kplan.cluster.usage import GroupDescription, GroupMember, PartitionUse, TopicUse
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 TWO = 'provider "kafka" {\n  alias = "west"\n}\nprovider "kafka" {\n  alias = "east"\n}\n'
@@ -40,7 +39,7 @@ def desk(
         NewTopic("__consumer_offsets", 1, 1),
     )
     found.cluster.seed(topics, ACLS)
-    found.cluster.hide("secret")
+    found.cluster.hide_topic("secret")
     return found
 
 
@@ -72,7 +71,7 @@ def test_topics_are_listed_by_pattern_and_with_those_that_are_internal(desk: Mem
 
 
 def test_topics_whose_configs_are_hidden_are_listed_and_noted(desk: MemoryCommand) -> None:
-    desk.cluster.deny("DESCRIBE_CONFIGS", "TOPIC", "orders")
+    desk.cluster.deny_operation("DESCRIBE_CONFIGS", "TOPIC", "orders")
     told = json.loads(desk.run("topics", "list", "-json"))
     assert told["tables"]["topics"]["rows"][0]["own_configs"] is None
     assert "Configs of topic orders cannot be read: TOPIC_AUTH" in told["notes"][0]
@@ -166,7 +165,7 @@ def test_a_filter_that_makes_no_sense_is_refused(
 
 
 def test_acls_that_cannot_be_read_are_an_error_and_never_an_empty_list(desk: MemoryCommand) -> None:
-    desk.cluster.without_authorizer()
+    desk.cluster.disable_authorizer()
     assert "SECURITY_DISABLED" in desk.run_failing("acl", "list")
 
 
@@ -228,17 +227,17 @@ BILLING = GroupDescription(
     "Stable",
     coordinator=2,
     assignor="uniform",
-    members=(GroupMember("m-1", "app", "/10.0.0.1", assigned=(("orders", 0), ("orders", 1))),),
-    committed={("orders", 0): 40},
-    ends={("orders", 0): 42},
+    members=(GroupMember("m-1", "app", "/10.0.0.1", assignment=(("orders", 0), ("orders", 1))),),
+    committed_offsets={("orders", 0): 40},
+    end_offsets={("orders", 0): 42},
 )
 CONNECT = GroupDescription("connect", "classic", "connect", "Empty", coordinator=1)
 
 
 def test_groups_are_listed_with_type_state_and_coordinator(desk: MemoryCommand) -> None:
     """K117-18."""
-    desk.cluster.join(BILLING)
-    desk.cluster.join(CONNECT)
+    desk.cluster.add_described_group(BILLING)
+    desk.cluster.add_described_group(CONNECT)
     first, second = tables(desk, "groups", "list")["groups"]
     assert first == {
         "group": "billing",
@@ -256,9 +255,9 @@ def test_a_broker_that_does_not_list_its_groups_is_named_and_the_others_are_told
     desk: MemoryCommand,
 ) -> None:
     """K117-25, K117-08 and K117-09: a partial result is told, and never taken for the whole."""
-    desk.cluster.join(BILLING)
-    desk.cluster.join(CONNECT)
-    desk.cluster.go_down(2)
+    desk.cluster.add_described_group(BILLING)
+    desk.cluster.add_described_group(CONNECT)
+    desk.cluster.stop_brokers(2)
     told = desk.run("groups", "list", code=4)
     assert "Broker 2: BROKER_NOT_AVAILABLE" in told
     assert "connect" in told
@@ -270,7 +269,7 @@ def test_a_broker_that_does_not_list_its_groups_is_named_and_the_others_are_told
 
 def test_groups_are_described_with_members_and_lag_per_partition(desk: MemoryCommand) -> None:
     """K117-19."""
-    desk.cluster.join(BILLING)
+    desk.cluster.add_described_group(BILLING)
     found = tables(desk, "groups", "describe", "billing")
     (group,) = found["groups"]
     assert (group["members"], group["lag"], group["assignor"]) == (1, 2, "uniform")
@@ -283,14 +282,16 @@ def test_groups_are_described_with_members_and_lag_per_partition(desk: MemoryCom
 
 
 def test_what_could_not_be_read_of_a_group_is_noted(desk: MemoryCommand) -> None:
-    desk.cluster.join(replace(CONNECT, unread=("offsets: no answer",), members=None))
+    desk.cluster.add_described_group(replace(CONNECT, unread=("offsets: no answer",), members=None))
     told = desk.run("groups", "describe", "connect", code=4)
     assert "Group connect: offsets: no answer." in told
 
 
 def test_offsets_of_topics_are_told_partition_by_partition(desk: MemoryCommand) -> None:
     """K117-26."""
-    desk.cluster.use("orders", TopicUse({0: PartitionUse(3, 8, 1_700_000_000_000, 500, 1)}, ()))
+    desk.cluster.set_topic_use(
+        "orders", TopicUse({0: PartitionUse(3, 8, 1_700_000_000_000, 500, 1)}, ())
+    )
     first, second = tables(desk, "topics", "offsets", "orders")["offsets"]
     assert first == {
         "topic": "orders",
@@ -306,7 +307,7 @@ def test_offsets_of_topics_are_told_partition_by_partition(desk: MemoryCommand) 
 
 def test_offsets_that_could_not_be_read_are_noted(desk: MemoryCommand) -> None:
     unread = ("last offsets: no answer", "producers: denied")
-    desk.cluster.use("orders", TopicUse({0: PartitionUse()}, (), unread))
+    desk.cluster.set_topic_use("orders", TopicUse({0: PartitionUse()}, (), unread))
     told = desk.run("topics", "offsets", "orders", code=4)
     assert "Topic orders: last offsets: no answer." in told
     assert "producers" not in told

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.delegation import TokenOrder
+from kplan.cluster.settings import TokenRequest
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 
@@ -41,7 +41,7 @@ def test_a_token_for_another_user_is_told_as_lines(desk: MemoryCommand) -> None:
 def test_tokens_are_listed_by_owner(desk: MemoryCommand) -> None:
     """K919-19."""
     for owner in ("User:app-1", "User:app-2", "User:other"):
-        desk.cluster.create_token(TokenOrder(owner))
+        desk.cluster.create_token(TokenRequest(owner))
     found = json.loads(desk.run("tokens", "list", "-owner=User:app-*", "-json"))
     rows = found["tables"]["tokens"]["rows"]
     assert [row["owner"] for row in rows] == ["User:app-1", "User:app-2"]
@@ -49,7 +49,7 @@ def test_tokens_are_listed_by_owner(desk: MemoryCommand) -> None:
 
 def test_a_token_is_renewed_and_ended_by_its_id(desk: MemoryCommand) -> None:
     """No secret stands on a command line."""
-    desk.cluster.create_token(TokenOrder())
+    desk.cluster.create_token(TokenRequest())
     told = desk.run("tokens", "renew", "token-1", "-for=12h")
     assert told == "Token token-1 is valid until 2026-01-01T12:00:00Z.\n"
     told = desk.run("tokens", "expire", "token-1", "-in=1h", "-auto-approve", "-json")
@@ -59,7 +59,7 @@ def test_a_token_is_renewed_and_ended_by_its_id(desk: MemoryCommand) -> None:
 
 
 def test_no_token_ends_without_a_yes(desk: MemoryCommand) -> None:
-    desk.cluster.create_token(TokenOrder())
+    desk.cluster.create_token(TokenRequest())
     assert "-auto-approve" in desk.run_failing("tokens", "expire", "token-1")
     assert "-json needs -auto-approve" in desk.run("tokens", "expire", "token-1", "-json", code=1)
     assert len(desk.cluster.delegation_tokens()) == 1
@@ -72,10 +72,10 @@ def test_a_token_that_is_not_there_is_told(desk: MemoryCommand) -> None:
 
 
 def test_a_refusal_names_what_is_missing(desk: MemoryCommand) -> None:
-    desk.cluster.deny("CREATE_TOKENS", "USER")
+    desk.cluster.deny_operation("CREATE_TOKENS", "USER")
     told = desk.run_failing("tokens", "create", "-owner=User:app")
     assert "needs CREATE_TOKENS on USER User:app" in told
-    desk.cluster.create_token(TokenOrder())
+    desk.cluster.create_token(TokenRequest())
     for verb in ("renew", "expire"):
         desk.cluster.refuse("DELEGATION_TOKEN_OWNER_MISMATCH", call=f"{verb}_token")
         more = ("-auto-approve",) if verb == "expire" else ()
@@ -83,14 +83,14 @@ def test_a_refusal_names_what_is_missing(desk: MemoryCommand) -> None:
 
 
 def test_a_cluster_without_tokens_says_what_to_set(desk: MemoryCommand) -> None:
-    desk.cluster.without_tokens()
+    desk.cluster.disable_tokens()
     assert "delegation.token.secret.key" in desk.run_failing("tokens", "list")
     assert "delegation.token.secret.key" in desk.run_failing("tokens", "create")
 
 
 def test_a_cluster_that_lacks_the_api_is_told_before_anything_is_sent(desk: MemoryCommand) -> None:
     """K117-21."""
-    desk.cluster.lack("create_token", "CreateDelegationToken", (1, 3))
+    desk.cluster.remove_api("create_token", "CreateDelegationToken", (1, 3))
     told = desk.run_failing("tokens", "create")
     assert "kplan needs CreateDelegationToken in versions 1 to 3" in told
     assert "create_token" not in {each.method for each in desk.cluster.calls}

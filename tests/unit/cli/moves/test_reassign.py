@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from kplan.cli.terminal import Terminal
-from kplan.cluster.groups import GroupDescription
-from kplan.cluster.specs import ConfigAlteration, ConfigSource, NewTopic, TopicDescription
-from kplan.cluster.usage import PartitionUse, TopicUse
+from kplan.cluster.request import ConfigAlteration, ConfigSource, NewTopic, TopicDescription
+from kplan.cluster.usage import GroupDescription, PartitionUse, TopicUse
 from kplan.kinds.topic_value import THROTTLED_REPLICAS
 from kplan.model.refusal import Refusal
 from tests.unit.cli.memory_command import MemoryCommand, memory_command, send_interrupt
@@ -33,7 +32,7 @@ def desk(
     found = memory_command(tmp_path, capsys, monkeypatch)
     found.write("")
     found.cluster.seed([NewTopic("a", assignment=((1, 2), (2, 3))), NewTopic("b", 1, 1)])
-    found.cluster.use("a", TopicUse({0: PartitionUse(0, 10, 0, 2048, 0)}, groups=()))
+    found.cluster.set_topic_use("a", TopicUse({0: PartitionUse(0, 10, 0, 2048, 0)}, groups=()))
     return found
 
 
@@ -119,7 +118,7 @@ def test_policies_see_the_topic_as_it_will_be(desk: MemoryCommand) -> None:
 
 def test_status_tells_how_far_each_partition_is(desk: MemoryCommand) -> None:
     """K4o-10: -1, 0 and 1 by name, and as exit codes."""
-    desk.cluster.move_slowly(9)
+    desk.cluster.slow_reassignments(9)
     desk.cluster.reassign({("a", 0): (3, 2)})
     found = json.loads(desk.run("reassign", "status", "-json"))
     (row,) = found["tables"]["partitions"]["rows"]
@@ -135,7 +134,7 @@ def test_status_tells_how_far_each_partition_is(desk: MemoryCommand) -> None:
 
 def test_what_moves_is_taken_back(desk: MemoryCommand) -> None:
     """K4o-11."""
-    desk.cluster.move_slowly(9)
+    desk.cluster.slow_reassignments(9)
     desk.cluster.reassign({("a", 0): (3, 2), ("b", 0): (2,)})
     told = desk.run("reassign", "cancel", file(desk, [move("a", 0, 3, 2)]))
     assert "cancelled" in told
@@ -183,8 +182,8 @@ def test_a_rate_that_is_none_is_told(desk: MemoryCommand) -> None:
 
 def test_first_replicas_lead_again(desk: MemoryCommand) -> None:
     """K4o-12, K4o-13."""
-    desk.cluster.go_down(1)
-    desk.cluster.come_back()
+    desk.cluster.stop_brokers(1)
+    desk.cluster.start_brokers()
     assert described(desk, "a").leaders == (2, 2)
     told = desk.run("elect", "preferred", "-all")
     assert "leader == preferred: " in told
@@ -219,7 +218,7 @@ def test_an_unclean_election_tells_what_is_lost_as_far_as_anybody_knows(
     assert "a:0 goes on at offset 10: what a former leader had from there on is lost." in told
     assert "Nobody who runs can tell how many records are lost." in told
     group = GroupDescription("billing", "classic", "consumer", "Empty", 1)
-    desk.cluster.join(replace(group, committed={("a", 0): 25, ("b", 0): 1}))
+    desk.cluster.add_described_group(replace(group, committed_offsets={("a", 0): 25, ("b", 0): 1}))
     found = json.loads(desk.run(*args, "-json"))
     assert found["tables"]["partitions"]["rows"][0]["end_offset"] == 10
     (said,) = [each for each in found["notes"] if "billing" in each]
@@ -254,19 +253,19 @@ def test_a_move_that_was_stopped_is_resumed_from_where_it_stands(desk: MemoryCom
     desk.cluster.reassign({("a", 0): (1, 2), ("a", 1): (1, 2)})
     desk.run("apply", "-auto-approve")
     desk.cluster.reassign({("a", 0): (1,), ("a", 1): (1,)})
-    desk.cluster.move_slowly(2)
-    desk.cluster.before("elect_leaders", lambda: pytest.fail("not finished"))
+    desk.cluster.slow_reassignments(2)
+    desk.cluster.run_before("elect_leaders", lambda: pytest.fail("not finished"))
     seen: list[int] = []
 
     def stop_at_the_second() -> None:
         seen.append(1)
         if len(seen) == 2:
             send_interrupt()
-        desk.cluster.before("reassign", stop_at_the_second)
+        desk.cluster.run_before("reassign", stop_at_the_second)
 
-    desk.cluster.before("reassign", stop_at_the_second)
+    desk.cluster.run_before("reassign", stop_at_the_second)
     desk.run("apply", "-auto-approve", "-move-batch=1", code=130)
-    desk.cluster.heal()
+    desk.cluster.clear_faults()
     desk.run("apply", "-resume")
     assert [len(each) for each in described(desk, "a").assignment] == [2, 2]
     desk.run("plan", "-detailed-exitcode")
@@ -287,8 +286,8 @@ def test_throttles_go_also_where_the_move_ended_without_us(
 ) -> None:
     """S10: kplan was gone when the last replica arrived."""
     desk.write(TOPIC)
-    desk.cluster.move_slowly(3)
-    desk.cluster.before("reassign", send_interrupt)
+    desk.cluster.slow_reassignments(3)
+    desk.cluster.run_before("reassign", send_interrupt)
     desk.run("apply", "-auto-approve", code=130)
     while desk.cluster.reassignments():
         pass

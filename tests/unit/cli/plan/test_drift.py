@@ -9,9 +9,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from kplan.cli.run import run
-from kplan.cluster.specs import ConfigAlteration, NewTopic
-from kplan.model.errors import Unreachable
-from tests.listening import Asked, listening
+from kplan.cluster.request import ConfigAlteration, NewTopic
+from kplan.model.errors import UnreachableError
+from tests.http_server import Request, serve_http
 from tests.unit.cli.memory_command import MemoryCommand, memory_command, send_interrupt
 
 Capture = pytest.CaptureFixture[str]
@@ -31,11 +31,11 @@ class Listener:
 def listener() -> Iterator[Listener]:
     heard = Listener()
 
-    def answered(asked: Asked) -> tuple[int, str]:
+    def answered(asked: Request) -> tuple[int, str]:
         heard.heard.append((asked.method, asked.path, asked.body))
         return heard.code, ""
 
-    with listening(answered) as heard.url:
+    with serve_http(answered) as heard.url:
         yield heard
 
 
@@ -126,7 +126,7 @@ def test_a_run_that_could_not_tell_is_a_metric_too(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(*_: object) -> None:
-        raise Unreachable("nobody answers")
+        raise UnreachableError("nobody answers")
 
     monkeypatch.setattr("kplan.cli.wiring._connect", gone)
     desk.run_failing("drift", "-report=prometheus=kplan.prom")
@@ -213,7 +213,7 @@ def test_a_watch_outlives_a_cluster_that_is_away(
 
     def connected(*_: object) -> object:
         if Away.is_away:
-            raise Unreachable("nobody answers")
+            raise UnreachableError("nobody answers")
         return desk.cluster
 
     monkeypatch.setattr("kplan.cli.wiring._connect", connected)

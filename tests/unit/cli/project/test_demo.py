@@ -12,8 +12,8 @@ from kplan.cli import wiring
 from kplan.cli.project import demo_steps
 from kplan.cli.project.examples import example_folder
 from kplan.cli.run import run
-from kplan.cluster.memory import MemoryCluster
-from kplan.cluster.specs import ConfigAlteration, Verdict
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.request import ConfigAlteration, ItemResult
 from kplan.sandbox import lifecycle
 
 Capture = pytest.CaptureFixture[str]
@@ -24,7 +24,7 @@ class Deaf(MemoryCluster):
 
     def alter_topic_configs(
         self, specs: object, *, validate_only: bool = False
-    ) -> Mapping[str, Verdict]:
+    ) -> Mapping[str, ItemResult]:
         del specs, validate_only
         return {}
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.cluster.specs import TopicRef
+from kplan.cluster.request import TopicRef
 from kplan.state.file import read_state
 from kplan.state.holder import this_run
 from kplan.state.lock import locked, note_path
@@ -65,7 +65,7 @@ def test_verify_tells_by_its_exit_code_whether_all_is_there(desk: MemoryCommand)
 
 
 def test_verify_fails_where_it_cannot_be_told(desk: MemoryCommand) -> None:
-    desk.cluster.hide("orders")
+    desk.cluster.hide_topic("orders")
     assert "hidden from us" in desk.run("state", "verify", code=1)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from kplan.kafka.settings.connection import Endpoint
 from kplan.kafka.settings.resolver import ResolvedSettings, resolve_settings
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import SourceRange
 
 TWO = (Endpoint("c1", 9093), Endpoint("c2", 9093))
 

@@ -19,7 +19,7 @@ from kplan.kafka.settings.connection import (
 )
 from kplan.kafka.settings.key import KEY_SETTINGS, LIBRDKAFKA_KEYS, UNSUPPORTED_KEYS, UNUSED_KEYS
 from kplan.kafka.settings.resolver import ResolvedSettings, resolve_settings
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import SourceRange
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
 OTHER_CERTIFICATE = "-----BEGIN CERTIFICATE-----\nREVG\n-----END CERTIFICATE-----\n"

@@ -8,7 +8,7 @@ import pytest
 
 from kplan.kafka.auth import AwsMskIam, ClientCredentials
 from kplan.kafka.settings.resolver import ResolvedSettings, resolve_settings
-from kplan.model.source import SourceRange
+from kplan.model.diagnostic import SourceRange
 
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"
 URL = "https://login.example/token"

@@ -20,7 +20,7 @@ from kplan.kafka.settings.connection import ConnectionSettings, Endpoint, Tls
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.driver import preflight
 from kplan.kafka.wire.messages import Message
-from kplan.model.errors import AuthError, Unreachable
+from kplan.model.errors import AuthError, UnreachableError
 from tests.unit.kafka.wire.fake_broker import Act, FakeBroker, fake_broker, settings_for
 
 
@@ -184,5 +184,5 @@ def test_a_port_that_never_answers_is_told_within_the_timeout() -> None:
     with socket.create_server(("127.0.0.1", 0)) as mute:
         endpoint = Endpoint("127.0.0.1", mute.getsockname()[1])
         for tls in (None, Tls()):
-            with pytest.raises(Unreachable, match="accepted the connection, but no answer"):
+            with pytest.raises(UnreachableError, match="accepted the connection, but no answer"):
                 preflight(replace(settings_for(endpoint), tls=tls))

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from kplan.cluster.port import Cluster
-from kplan.cluster.setting_specs import ConfigResource, ConfigScope, FeatureUpdate
-from kplan.cluster.specs import AclBinding, ConfigAlteration, TopicDescription
+from kplan.cluster.request import AclBinding, ConfigAlteration, TopicDescription
+from kplan.cluster.settings import ConfigResource, ConfigScope, FeatureUpdate
 from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.connection import ConnectionSettings, Timeouts, seconds
 from kplan.kafka.wire import messages
@@ -21,7 +21,13 @@ from kplan.kafka.wire.controller import (
     ControllerCluster,
 )
 from kplan.kafka.wire.messages import DESCRIBE_QUORUM, UNREGISTER_BROKER, Message
-from kplan.model.errors import ClusterError, Unlisted, Unread, Unsupported, WrongEndpoint
+from kplan.model.errors import (
+    ClusterError,
+    NotListableError,
+    UnreadableError,
+    UnsupportedError,
+    WrongEndpointError,
+)
 from kplan.model.refusal import Refusal
 from tests.unit.kafka.wire.fake_broker import FakeBroker, fake_broker, settings_for
 
@@ -77,11 +83,15 @@ def test_controllers_are_told_with_the_active_one_and_the_others() -> None:
     """K919-01, K919-07, K919-08, K919-09: one of them is enough to begin with."""
     with controllers(3, active=102) as (nodes, cluster):
         found = cluster.describe()
-        assert found.direct is not None
+        assert found.controller_access is not None
         assert [(each.id, each.port) for each in found.nodes] == [
             (number, each.port) for number, each in enumerate(nodes, 101)
         ]
-        assert (found.direct.active, found.witnesses, found.brokers) == (102, (102,), ())
+        assert (found.controller_access.active, found.verifying_node_ids, found.brokers) == (
+            102,
+            (102,),
+            (),
+        )
         asked = [each for each in nodes[0].requests if each.name == "DescribeClusterRequest"]
         assert {each.endpoint_type for each in asked} == {2}
 
@@ -92,7 +102,7 @@ def test_an_election_is_waited_for() -> None:
         none = registered([node], -1)
         node.on(messages.DESCRIBE_CLUSTER, none, none, registered([node], 101))
         with closing(ControllerCluster(direct(node))) as cluster:
-            assert cluster.describe().witnesses == (101,)
+            assert cluster.describe().verifying_node_ids == (101,)
 
 
 def test_a_cluster_without_active_controller_is_an_error_that_names_all() -> None:
@@ -107,7 +117,7 @@ def test_a_broker_given_as_a_controller_is_told_at_once() -> None:
     """K919-04: no other address is tried, as the configuration is wrong."""
     with fake_broker() as broker, fake_broker(LACKING) as controller:
         begun = time.monotonic()
-        with pytest.raises(WrongEndpoint, match=r"is a broker.*MISMATCHED_ENDPOINT_TYPE"):
+        with pytest.raises(WrongEndpointError, match=r"is a broker.*MISMATCHED_ENDPOINT_TYPE"):
             open_cluster(direct(broker, controller))
         assert time.monotonic() - begun < 2
         assert controller.connections == 0
@@ -118,7 +128,7 @@ def test_a_metadata_version_that_is_too_old_is_told(code: int) -> None:
     """K919-10: Kafka answers 35, the KIP has 115."""
     with fake_broker(LACKING) as node:
         node.on(messages.DESCRIBE_CLUSTER, registered([], -1, code))
-        with pytest.raises(Unsupported, match=r"metadata\.version .* is too old"):
+        with pytest.raises(UnsupportedError, match=r"metadata\.version .* is too old"):
             open_cluster(direct(node))
 
 
@@ -207,11 +217,11 @@ def test_an_old_cluster_with_zookeeper_is_followed_too() -> None:
 def test_what_a_controller_does_not_tell_is_unread_and_never_empty() -> None:
     """K919-16, K919-18."""
     with controllers(1) as (_, cluster):
-        with pytest.raises(Unlisted, match="does not list topics"):
+        with pytest.raises(NotListableError, match="does not list topics"):
             cluster.topics()
-        with pytest.raises(Unread, match="does not tell the quotas"):
+        with pytest.raises(UnreadableError, match="does not tell the quotas"):
             cluster.quotas()
-        with pytest.raises(Unread, match="does not tell the SCRAM credentials"):
+        with pytest.raises(UnreadableError, match="does not tell the SCRAM credentials"):
             cluster.scram_users()
         one = ConfigResource(ConfigScope.BROKER, "1")
         refused = cluster.configs([one])[one]
@@ -242,7 +252,9 @@ def test_a_named_topic_is_there_without_a_layout() -> None:
 def test_what_is_not_served_is_told_with_what_is() -> None:
     """K919-17, K919-12, K919-23."""
     with controllers(1) as (_, cluster):
-        found = cluster.lacks({"create_topics", "alter_quotas", "create_acls", "update_features"})
+        found = cluster.missing_apis(
+            {"create_topics", "alter_quotas", "create_acls", "update_features"}
+        )
         assert sorted(found) == ["alter_quotas", "create_topics"]
         assert CHANGEABLE in str(found["create_topics"])
         assert found["alter_quotas"].api == "AlterClientQuotas"
@@ -251,7 +263,7 @@ def test_what_is_not_served_is_told_with_what_is() -> None:
 def test_the_tables_name_every_method_of_the_port_with_what_or_why() -> None:
     """K919-12: what controllers serve, and what takes a broker."""
     methods = {name for name in vars(Cluster) if not name.startswith("_")}
-    methods -= {"close", "expect_writes"}  # which ask nothing
+    methods -= {"close", "prepare_writes"}  # which ask nothing
     tables = (CONTROLLER_CHANGES, CONTROLLER_READS, BROKER_ONLY)
     assert sorted(name for table in tables for name in table) == sorted(methods)
     assert all(words for table in tables for words in table.values())
@@ -297,12 +309,12 @@ def test_the_quorum_is_told_by_its_leader() -> None:
         nodes[1].on(DESCRIBE_QUORUM, quorum_answer(0))
         found = cluster.quorum()
         assert (found.leader, found.epoch, found.high_watermark) == (102, 7, 90)
-        assert [(each.id, each.behind, each.fetched_ms) for each in found.voters] == [
+        assert [(each.id, each.lag, each.fetched_ms) for each in found.voters] == [
             (101, 101, None),
             (102, 0, None),
         ]
         (broker,) = found.observers
-        assert (broker.behind, broker.fetched_ms, broker.caught_up_ms) == (5, 1_000, 1_500)
+        assert (broker.lag, broker.fetched_ms, broker.caught_up_ms) == (5, 1_000, 1_500)
         assert found.addresses == {102: "c2:9093"}
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from kplan.cluster.errors import Handling, handling
-from kplan.cluster.specs import AclBinding, NewTopic
+from kplan.cluster.request import AclBinding, NewTopic
 from kplan.kafka.auth import Plain
 from kplan.kafka.settings.connection import (
     ConnectionSettings,
@@ -23,7 +23,13 @@ from kplan.kafka.settings.connection import (
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.driver import WireCluster, preflight
 from kplan.kafka.wire.messages import Message
-from kplan.model.errors import AuthError, ClusterError, Unreachable, Unsupported, WrongEndpoint
+from kplan.model.errors import (
+    AuthError,
+    ClusterError,
+    UnreachableError,
+    UnsupportedError,
+    WrongEndpointError,
+)
 from kplan.model.refusal import Refusal
 from tests.unit.kafka.wire.fake_broker import Act, FakeBroker, described, fake_broker, settings_for
 
@@ -64,7 +70,7 @@ def test_a_read_is_asked_again_over_a_new_connection() -> None:
 def test_a_read_is_asked_again_only_once() -> None:
     with fake_broker() as broker, connected(broker) as cluster:
         broker.on(messages.DESCRIBE_CLUSTER, Act.CLOSE)
-        with pytest.raises(Unreachable, match="the other side closed the connection"):
+        with pytest.raises(UnreachableError, match="the other side closed the connection"):
             cluster.describe()
         assert broker.count(messages.DESCRIBE_CLUSTER) == 2
 
@@ -73,7 +79,7 @@ def test_a_read_without_an_answer_ends_at_its_timeout() -> None:
     with fake_broker() as broker, connected(broker) as cluster:
         broker.on(messages.DESCRIBE_CLUSTER, Act.STAY_SILENT)
         begun = time.monotonic()
-        with pytest.raises(Unreachable, match="no answer came in time"):
+        with pytest.raises(UnreachableError, match="no answer came in time"):
             cluster.describe()
         assert 0.9 < time.monotonic() - begun < 3
         assert broker.count(messages.DESCRIBE_CLUSTER) == 1
@@ -148,7 +154,7 @@ def test_sixteen_threads_get_their_own_answers() -> None:
 def test_an_answer_that_makes_no_sense_is_never_taken_for_one(act: Act | bytes) -> None:
     with fake_broker() as broker, connected(broker) as cluster:
         broker.on(messages.DESCRIBE_CLUSTER, act)
-        with pytest.raises(Unreachable):
+        with pytest.raises(UnreachableError):
             cluster.describe()
         broker.on(messages.CREATE_TOPICS, act)
         verdict = cluster.create_topics([SPEC])["a"]
@@ -181,7 +187,7 @@ def test_a_broker_that_was_heard_of_is_asked_when_no_bootstrap_server_answers() 
 def test_when_nobody_answers_every_failure_is_told() -> None:
     with fake_broker() as one, fake_broker() as two:
         endpoints = (one.endpoint, two.endpoint)
-    with pytest.raises(Unreachable) as caught:
+    with pytest.raises(UnreachableError) as caught:
         preflight(settings_for(*endpoints))
     assert [str(each) in caught.value.detail for each in endpoints] == [True, True]
     assert caught.value.hint == "Check host and port, and that the broker runs."
@@ -193,16 +199,16 @@ def test_a_broker_is_asked_at_its_own_address() -> None:
         second.on(messages.METADATA, listed)
         assert list(cluster.topics(["a"], broker=2)) == ["a"]
         assert second.count(messages.METADATA) == 1
-        with pytest.raises(Unreachable, match="Broker 7 is not there"):
+        with pytest.raises(UnreachableError, match="Broker 7 is not there"):
             cluster.topics(["a"], broker=7)
 
 
 def test_an_api_that_the_cluster_lacks_is_named() -> None:
     lacking = frozenset({messages.DESCRIBE_ACLS.key, messages.CREATE_ACLS.key})
     with fake_broker(lacking) as broker, connected(broker) as cluster:
-        with pytest.raises(Unsupported, match=r"DescribeAcls .* 127\.0\.0\.1:\d+ lacks it"):
+        with pytest.raises(UnsupportedError, match=r"DescribeAcls .* 127\.0\.0\.1:\d+ lacks it"):
             cluster.acls()
-        with pytest.raises(Unsupported, match="CreateAcls"):
+        with pytest.raises(UnsupportedError, match="CreateAcls"):
             cluster.create_acls(
                 [AclBinding("TOPIC", "a", "LITERAL", "User:a", "*", "READ", "ALLOW")]
             )
@@ -212,7 +218,7 @@ def test_a_controller_is_told_from_a_broker() -> None:
     """K919-05."""
     with (
         fake_broker(frozenset({messages.METADATA.key})) as controller,
-        pytest.raises(WrongEndpoint, match="is a controller, not a broker"),
+        pytest.raises(WrongEndpointError, match="is a controller, not a broker"),
     ):
         preflight(settings_for(controller.endpoint))
 
@@ -312,14 +318,16 @@ def test_a_port_that_is_not_kafka_is_told_with_what_it_said() -> None:
         server = threading.Thread(target=greet, args=(listener,))
         server.start()
         endpoint = Endpoint("127.0.0.1", listener.getsockname()[1])
-        with pytest.raises(Unreachable, match=r"does not speak Kafka's protocol: .*HTTP"):
+        with pytest.raises(UnreachableError, match=r"does not speak Kafka's protocol: .*HTTP"):
             preflight(settings_for(endpoint))
         listener.shutdown(socket.SHUT_RDWR)
         server.join()
 
 
 def test_a_host_name_that_is_not_known_is_told() -> None:
-    with pytest.raises(Unreachable, match=r'The host name "no-such-host\.invalid" is not known'):
+    with pytest.raises(
+        UnreachableError, match=r'The host name "no-such-host\.invalid" is not known'
+    ):
         preflight(settings_for(Endpoint("no-such-host.invalid", 1)))
 
 

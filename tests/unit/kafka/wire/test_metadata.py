@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from kplan.cluster.specs import TopicDescription
+from kplan.cluster.request import TopicDescription
 from kplan.kafka.wire import messages, metadata
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.messages import Api, Message

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from kplan.cluster.delegation import DelegationToken, TokenOrder
-from kplan.cluster.quorum import Voter
+from kplan.cluster.settings import DelegationToken, TokenRequest
+from kplan.cluster.topology import Voter
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.messages import (
     ADD_VOTER,
@@ -17,7 +17,7 @@ from kplan.kafka.wire.messages import (
     REMOVE_VOTER,
     RENEW_TOKEN,
 )
-from kplan.model.errors import Unread
+from kplan.model.errors import UnreadableError
 from kplan.model.refusal import Refusal
 from tests.unit.kafka.wire.fake_broker import FakeBroker, fake_broker, settings_for
 
@@ -77,7 +77,7 @@ def test_a_token_is_read_with_all_it_tells(asked: Asked) -> None:
         hmac=b"secret",
     )
     broker.on(CREATE_TOKEN, answer)
-    found = cluster.create_token(TokenOrder("User:app", ("User:b:c",)))
+    found = cluster.create_token(TokenRequest("User:app", ("User:b:c",)))
     made = DelegationToken("id", "User:app", "User:admin", ("User:b:c",), 1, 2, 3, b"secret")
     assert found == made
     (request,) = [each for each in broker.requests if each.name == "CreateDelegationTokenRequest"]
@@ -90,10 +90,10 @@ def test_what_a_token_cannot_be_is_told(asked: Asked) -> None:
     broker.on(CREATE_TOKEN, CREATE_TOKEN.response(error_code=64))
     broker.on(RENEW_TOKEN, RENEW_TOKEN.response(error_code=66))
     broker.on(DESCRIBE_TOKENS, DESCRIBE_TOKENS.response(error_code=64))
-    answers = (cluster.create_token(TokenOrder()), cluster.renew_token(b"secret", -1))
+    answers = (cluster.create_token(TokenRequest()), cluster.renew_token(b"secret", -1))
     told = [each.error for each in answers if isinstance(each, Refusal)]
     assert told == ["DELEGATION_TOKEN_REQUEST_NOT_ALLOWED", "DELEGATION_TOKEN_EXPIRED"]
-    with pytest.raises(Unread) as failure:
+    with pytest.raises(UnreadableError) as failure:
         cluster.delegation_tokens()
     assert "Log in by SASL" in failure.value.hint
 

@@ -6,11 +6,11 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from kplan.cluster.setting_specs import (
+from kplan.cluster.settings import (
     ConfigResource,
+    ConfigResourceAlteration,
     ConfigScope,
-    Lack,
-    ResourceAlteration,
+    MissingApi,
     ScramAlteration,
     ScramUser,
 )
@@ -18,7 +18,7 @@ from kplan.kafka.settings.connection import Timeouts, seconds
 from kplan.kafka.wire import messages, version
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.messages import Message
-from kplan.model.errors import Unread
+from kplan.model.errors import UnreadableError
 from kplan.model.refusal import Refusal
 from tests.unit.kafka.wire.fake_broker import FakeBroker, fake_broker, settings_for
 
@@ -49,7 +49,7 @@ def test_a_refused_list_is_unread_and_never_empty() -> None:
             cluster.scram_users,
             lambda: cluster.config_names(GROUP.scope),
         ):
-            with pytest.raises(Unread, match="CLUSTER_AUTHORIZATION_FAILED"):
+            with pytest.raises(UnreadableError, match="CLUSTER_AUTHORIZATION_FAILED"):
                 read()
 
 
@@ -64,7 +64,7 @@ def test_one_user_that_cannot_be_told_leaves_the_list_unread() -> None:
             answer(results=[result(user="a", error_code=-1)]),
         )
         assert cluster.scram_users() == {}, "deleted since it was listed"
-        with pytest.raises(Unread):
+        with pytest.raises(UnreadableError):
             cluster.scram_users()
 
 
@@ -126,7 +126,7 @@ def test_a_broker_that_is_away_is_refused_alone() -> None:
         found = cluster.configs([away, GROUP])
         assert found[GROUP] == {}
         assert isinstance(found[away], Refusal)
-        refused = cluster.alter_configs([ResourceAlteration(away, {"a": "1"})])[away]
+        refused = cluster.alter_configs([ConfigResourceAlteration(away, {"a": "1"})])[away]
         assert isinstance(refused, Refusal)
         assert "Nothing was sent." in refused.message
 
@@ -134,10 +134,10 @@ def test_a_broker_that_is_away_is_refused_alone() -> None:
 def test_what_a_cluster_lacks_is_told_with_what_is_needed_and_offered() -> None:
     """K117-21."""
     with connected(messages.ALTER_QUOTAS.key, UPDATE_FEATURES=0) as (_, cluster):
-        found = cluster.lacks(["alter_quotas", "update_features", "topics", "describe"])
+        found = cluster.missing_apis(["alter_quotas", "update_features", "topics", "describe"])
     assert found == {
-        "alter_quotas": Lack("AlterClientQuotas", (0, 1), None),
-        "update_features": Lack("UpdateFeatures", (1, 2), (0, 0)),
+        "alter_quotas": MissingApi("AlterClientQuotas", (0, 1), None),
+        "update_features": MissingApi("UpdateFeatures", (1, 2), (0, 0)),
     }
     assert [str(each) for each in found.values()] == [
         "kplan needs AlterClientQuotas in versions 0 to 1; the cluster offers none",
@@ -163,7 +163,7 @@ def test_an_api_that_an_old_metadata_version_refuses_is_lacking(
             return answer
 
         broker.script[messages.API_VERSIONS.key] = leveled
-        found = cluster.lacks(["alter_scram_users", "topics"])
+        found = cluster.missing_apis(["alter_scram_users", "topics"])
     why = "AlterUserScramCredentials needs metadata.version at level 11 (3.5-IV2); "
     told = [why + "the cluster is at level 8"]
     assert [str(each) for each in found.values()] == (told if is_lacking else [])

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from kplan.cluster.specs import (
+from kplan.cluster.request import (
     AclBinding,
     ConfigAlteration,
     ConfigEntry,
@@ -21,7 +21,7 @@ from kplan.kafka.settings.connection import Timeouts, seconds
 from kplan.kafka.wire import messages, topic_config
 from kplan.kafka.wire.driver import WireCluster
 from kplan.kafka.wire.messages import Message
-from kplan.model.errors import ClusterError, Unread
+from kplan.model.errors import ClusterError, UnreadableError
 from kplan.model.refusal import Refusal
 from kplan.model.snapshot import Broker
 from tests.unit.kafka.wire.fake_broker import FakeBroker, fake_broker, settings_for
@@ -251,7 +251,7 @@ def test_acls_that_cannot_be_listed_are_unread_and_never_an_empty_list(
     """P3, K4-41, K4-51."""
     with connected() as (broker, cluster):
         broker.on(messages.DESCRIBE_ACLS, messages.DESCRIBE_ACLS.response(error_code=code))
-        with pytest.raises(Unread, match=words):
+        with pytest.raises(UnreadableError, match=words):
             cluster.acls()
 
 

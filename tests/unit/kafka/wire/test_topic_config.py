@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kplan.cluster.specs import ConfigSource, TopicPreview
+from kplan.cluster.request import ConfigSource, TopicPreview
 from kplan.kafka.wire import messages
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.topic import decode_previews

@@ -10,7 +10,7 @@ from kplan.kafka.settings.connection import Timeouts, seconds
 from kplan.kafka.wire import messages, record
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.record import TopicTable
-from kplan.model.errors import ClusterError, StateError, Unreachable
+from kplan.model.errors import ClusterError, StateError, UnreachableError
 from tests.unit.kafka.wire.fake_broker import Act, FakeBroker, fake_broker, settings_for
 from tests.unit.kafka.wire.record_batches import batch, marker
 
@@ -227,7 +227,7 @@ def test_a_leader_that_moves_or_falls_silent_is_asked_again_once_it_was_there() 
 def test_a_broker_that_never_answered_is_told_at_once() -> None:
     with fake_broker() as broker:
         endpoint = broker.endpoint
-    with pytest.raises(Unreachable, match="nothing listens"):
+    with pytest.raises(UnreachableError, match="nothing listens"):
         TopicTable(settings_for(endpoint), "t").read(waits=True)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from kplan.cluster.specs import AclBinding
+from kplan.cluster.request import AclBinding
 from kplan.policy.authorizer import OPERATIONS, AccessRequest, AclIndex, AuthorizerRules
 
 HERE = Path(__file__).parent

@@ -1,0 +1,267 @@
+"""Contents of the cluster in memory, and a connection that reads and writes them."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from threading import RLock
+from typing import Generic, TypeVar
+
+from kplan.cluster.authorization import REQUIRED_OPERATIONS, missing_operation_message
+from kplan.cluster.errors import CLIENT_DISCONNECTED, client_refusal, refusal
+from kplan.cluster.memory.faults import Call, CallFaults, Faults, Item
+from kplan.cluster.request import AclBinding, Assignment, ItemResult
+from kplan.cluster.settings import (
+    DEFAULT_FEATURE_LEVELS,
+    ConfigResource,
+    DelegationToken,
+    MissingApi,
+    QuotaEntity,
+    ScramUser,
+)
+from kplan.cluster.topology import Reassignment
+from kplan.cluster.usage import GroupDescription, TopicPartition, TopicUse
+from kplan.model.errors import UnreachableError
+from kplan.model.refusal import Refusal
+from kplan.model.snapshot import Broker
+
+ItemT = TypeVar("ItemT", bound=Item)
+"""What names an item of a request."""
+
+MAX_RECORDS = 10_000
+"""What one request may write on the controller (Kafka: MAX_RECORDS_PER_USER_OP)."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTopic:
+    """A topic on the controller; `config` holds its own overrides only."""
+
+    topic_id: str
+    assignment: Assignment
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCredential:
+    """A SCRAM credential, with the password that a real cluster would hold salted."""
+
+    iterations: int
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All objects at one moment. A write makes new contents, so that an old view stays as it was.
+
+    `made` counts the topics ever created; topic ids follow from it. `moves` holds what is being
+    moved, with how many lists it still takes; `leaders` those that came about by elections.
+    """
+
+    topics: Mapping[str, StoredTopic] = field(default_factory=dict)
+    acls: frozenset[AclBinding] = frozenset()
+    created_count: int = 0
+    quotas: Mapping[QuotaEntity, Mapping[str, float]] = field(default_factory=dict)
+    scram: Mapping[ScramUser, StoredCredential] = field(default_factory=dict)
+    configs: Mapping[ConfigResource, Mapping[str, str]] = field(default_factory=dict)
+    features: Mapping[str, int] = field(default_factory=lambda: dict(DEFAULT_FEATURE_LEVELS))
+    reassignments: Mapping[TopicPartition, tuple[Reassignment, int]] = field(default_factory=dict)
+    leaders: Mapping[TopicPartition, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerDefaults:
+    """What the brokers give to a topic that does not say (KIP-464).
+
+    `topic_configs` holds, under the names that topics use, the values that the brokers' own
+    configuration files set.
+    """
+
+    partitions: int = 1
+    replication_factor: int = 1
+    topic_configs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSetup:
+    """What stays as it is while objects come and go. `fenced` brokers are registered but down."""
+
+    cluster_id: str
+    brokers: tuple[Broker, ...]
+    defaults: BrokerDefaults = BrokerDefaults()
+    fenced: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Response(Generic[ItemT]):
+    """Contents after a request, were it to be carried out, and the verdict on each item."""
+
+    contents: Contents
+    results: dict[ItemT, ItemResult]
+
+
+def make_brokers(count: int, racks: tuple[str, ...] = ()) -> tuple[Broker, ...]:
+    """Make brokers 1 to `count`; racks are dealt out in turn."""
+    return tuple(
+        Broker(each, "127.0.0.1", 9091 + each, racks[(each - 1) % len(racks)] if racks else "")
+        for each in range(1, count + 1)
+    )
+
+
+@dataclass(slots=True)
+class _BrokerView:
+    """What one broker serves; `pending` holds contents with the number of the read they show at."""
+
+    contents: Contents
+    reads: int = 0
+    pending: list[tuple[int, Contents]] = field(default_factory=list)
+
+    def read(self) -> Contents:
+        due = [contents for at, contents in self.pending if at <= self.reads]
+        self.pending = [each for each in self.pending if each[0] > self.reads]
+        self.reads += 1
+        self.contents = due[-1] if due else self.contents
+        return self.contents
+
+
+class ReadDelay:
+    """For each lagging broker the contents it serves. A write shows after `reads` further reads."""
+
+    def __init__(self, reads: int, brokers: Collection[int], contents: Contents) -> None:
+        self._late_by = reads
+        self._views = {broker: _BrokerView(contents) for broker in brokers}
+
+    def record_write(self, contents: Contents) -> None:
+        """Take note of an acknowledged write."""
+        for view in self._views.values():
+            view.pending.append((view.reads + self._late_by, contents))
+
+    def read(self, broker: int, contents: Contents) -> Contents:
+        """Give what the broker serves now; a broker without lag serves `contents`."""
+        view = self._views.get(broker)
+        return view.read() if view else contents
+
+
+RequestT = TypeVar("RequestT")
+
+CLUSTER_NAME = "kafka-cluster"
+"""The name of the one resource of type CLUSTER."""
+
+
+@dataclass(slots=True)
+class Store:
+    """The cluster itself, which several connections may share."""
+
+    setup: ClusterSetup
+    contents: Contents = field(default_factory=Contents)
+    has_authorizer: bool = True
+    delays: list[ReadDelay] = field(default_factory=list)
+    topic_use: dict[str, TopicUse] = field(default_factory=dict)
+    lists_per_reassignment: int = 1
+    groups: set[str] = field(default_factory=set)
+    described_groups: dict[str, GroupDescription] = field(default_factory=dict)
+    voters: tuple[int, ...] = (101,)
+    observers: tuple[int, ...] = ()
+    silent_nodes: frozenset[int] = frozenset()
+    tokens: dict[str, DelegationToken] = field(default_factory=dict)
+    has_tokens: bool = True
+    lock: RLock = field(default_factory=RLock)
+
+
+class MemoryConnection(Faults):
+    """One administrator's connection to a store, before it can be asked anything."""
+
+    def __init__(
+        self,
+        brokers: int | Sequence[Broker] = 3,
+        *,
+        defaults: BrokerDefaults | None = None,
+        cluster_id: str = "bWVtb3J5LWNsdXN0ZXItMQ",
+        principal: str = "User:kplan",
+        store: Store | None = None,
+    ) -> None:
+        super().__init__()
+        nodes = make_brokers(brokers) if isinstance(brokers, int) else tuple(brokers)
+        site = ClusterSetup(cluster_id, nodes, defaults or BrokerDefaults())
+        self._store = store or Store(site)
+        self._principal = principal
+        self._denied: set[tuple[str, str, str]] = set()
+        self._hidden: set[str] = set()
+        self._lag: ReadDelay | None = None
+        self._lacking: dict[str, MissingApi] = {}
+        self.is_closed = False
+
+    def _read(self, call: Call) -> tuple[Contents, CallFaults]:
+        self._record_call(call)
+        with self._store.lock:
+            broker = self._choose_broker(call.broker)
+            struck = self._match_faults(call)
+            if struck.lost_response is not None:
+                raise UnreachableError(str(struck.lost_response))
+            contents = self._store.contents
+            return self._lag.read(broker, contents) if self._lag else contents, struck
+
+    def _choose_broker(self, broker: int | None) -> int:
+        site = self._store.setup
+        up = [each.id for each in site.brokers if each.id not in site.fenced]
+        if not up or (broker is not None and broker not in up):
+            whom = "The cluster" if broker is None else f"Broker {broker}"
+            raise UnreachableError(f"{whom} does not answer.")
+        return up[0] if broker is None else broker
+
+    def _write(
+        self,
+        call: Call,
+        keyed: Sequence[tuple[ItemT, RequestT]],
+        request: Callable[[Contents, Sequence[RequestT]], Response[ItemT]],
+    ) -> Response[ItemT]:
+        self._record_call(call)
+        with self._store.lock:
+            before = self._store.contents
+            if len(self._store.setup.fenced) == len(self._store.setup.brokers):
+                lost = client_refusal(CLIENT_DISCONNECTED)
+                return Response(before, {key: lost for key, _ in keyed})
+            struck = self._match_faults(call)
+            barred: dict[Item, Refusal] = dict(struck.refused)
+            barred.update(
+                (key, found) for key, _ in keyed if (found := self._check_right(call, key))
+            )
+            fine = [item for key, item in keyed if key not in barred]
+            answer = request(before, fine)
+            if struck.is_applied and not call.validate_only:
+                self._commit(answer.contents)
+            verdicts: dict[ItemT, ItemResult] = {
+                key: struck.lost_response or barred.get(key) or answer.results[key]
+                for key, _ in keyed
+                if key not in struck.unanswered
+            }
+            return Response(answer.contents, verdicts)
+
+    def _commit(self, contents: Contents) -> None:
+        self._store.contents = contents
+        for lag in self._store.delays:
+            lag.record_write(contents)
+
+    def _check_right(self, call: Call, item: Item) -> Refusal | None:
+        operation, resource_type = REQUIRED_OPERATIONS[call.method]
+        if resource_type == "TOPIC":
+            rights = {(operation, "TOPIC", "*"), (operation, "TOPIC", str(item))}
+            is_barred = item in self._hidden or bool(rights & self._denied)
+            return refusal(29, self._missing_message(call, item)) if is_barred else None
+        if not self._store.has_authorizer:
+            return refusal(54, "No Authorizer is configured.")
+        if (operation, "CLUSTER", "*") in self._denied:
+            return refusal(31, self._missing_message(call, item))
+        return None
+
+    def _missing_message(self, call: Call, item: Item) -> str:
+        return missing_operation_message(self._principal, call.method, item)
+
+
+def apply_faults(
+    found: Mapping[ItemT, RequestT | Refusal], struck: CallFaults
+) -> Mapping[ItemT, RequestT | Refusal]:
+    """Lay the faults over an answer; a fault that names no item strikes all of them."""
+    whole = struck.refused.get("")
+    return {
+        name: struck.refused.get(name) or whole or each
+        for name, each in found.items()
+        if name not in struck.unanswered and "" not in struck.unanswered
+    }

@@ -1,0 +1,170 @@
+"""Requests to a cluster about topics and ACLs, and their responses, in Kafka's words."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from kplan.model.refusal import Refusal
+from kplan.model.snapshot import Broker
+
+Assignment = tuple[tuple[int, ...], ...]
+"""Replicas per partition, in order of partition; the first replica is the preferred leader."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerAccess:
+    """Controllers that are asked with the brokers left out (KIP-919).
+
+    `controllers` are all that are registered, whether they run or not; `active` is the id of the
+    one that decides. Changes are refused unless `is_allowed`. `served`
+    says in words what controllers can be asked to change.
+    """
+
+    controllers: tuple[Broker, ...]
+    active: int
+    is_allowed: bool = False
+    supported_changes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDescription:
+    """Who answers. `principal` is how the cluster sees us, "" where that cannot be told.
+
+    Where controllers are asked directly, nothing is known of brokers.
+    """
+
+    cluster_id: str
+    brokers: tuple[Broker, ...]
+    principal: str = ""
+    version: str = ""
+    controller_access: ControllerAccess | None = None
+
+    @property
+    def nodes(self) -> tuple[Broker, ...]:
+        """The live brokers, or the controllers in their place."""
+        return (
+            self.brokers if self.controller_access is None else self.controller_access.controllers
+        )
+
+    @property
+    def verifying_node_ids(self) -> tuple[int, ...]:
+        """Ids of the nodes that have to show what was changed: all live brokers.
+
+        Of controllers it is the active one: others may be down, and follow when they are back.
+        """
+        if self.controller_access is None:
+            return tuple(each.id for each in self.brokers)
+        return (self.controller_access.active,)
+
+
+@dataclass(frozen=True, slots=True)
+class AuthorizedOperations:
+    """What we may do, by the names of operations. None, and a topic that is missing: not told."""
+
+    cluster: frozenset[str] | None = None
+    topics: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """A topic as brokers serve it. `leaderless` counts partitions without a leader.
+
+    `leaders` (-1 where there is none) and `in_sync` are in order of partition, as `assignment` is.
+    """
+
+    name: str
+    topic_id: str
+    assignment: Assignment
+    is_internal: bool = False
+    leaderless: int = 0
+    leaders: tuple[int, ...] = ()
+    in_sync: Assignment = ()
+
+
+class ConfigSource(StrEnum):
+    """Where a config value comes from (KIP-226); of a topic only TOPIC is its own."""
+
+    TOPIC = "topic"
+    GROUP = "group"
+    CLIENT_METRICS = "client metrics"
+    DYNAMIC_BROKER = "dynamic broker"
+    DYNAMIC_DEFAULT_BROKER = "dynamic default broker"
+    STATIC_BROKER = "static broker"
+    DEFAULT = "default"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """One effective config value. A sensitive value is never sent by Kafka and is None here."""
+
+    value: str | None
+    source: ConfigSource
+    is_sensitive: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create.
+
+    With `assignment` the counts follow from it and stay None; None counts stand for the broker's
+    defaults (KIP-464).
+    """
+
+    name: str
+    partitions: int | None = None
+    replication_factor: int | None = None
+    assignment: Assignment | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPreview:
+    """What a broker would make of a `NewTopic`; counts are None where it does not tell."""
+
+    partitions: int | None = None
+    replication_factor: int | None = None
+    config: Mapping[str, ConfigEntry] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewPartitions:
+    """A topic to grow to `total` partitions; `assignment` holds the replicas of the new ones."""
+
+    name: str
+    total: int
+    assignment: Assignment | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigAlteration:
+    """Keys to set and keys to reset to the broker's default (IncrementalAlterConfigs, KIP-339)."""
+
+    name: str
+    set: Mapping[str, str] = field(default_factory=dict)
+    delete: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRef:
+    """A topic to delete. With a topic id only that very incarnation is deleted (KIP-516)."""
+
+    name: str
+    topic_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class AclBinding:
+    """An ACL in the words of the protocol: `TOPIC`, `LITERAL`, `READ`, `ALLOW` (KIP-140, 290)."""
+
+    resource_type: str
+    resource_name: str
+    pattern_type: str
+    principal: str
+    host: str
+    operation: str
+    permission: str
+
+
+ItemResult = Refusal | None
+"""None: carried out. A missing entry in a mapping of verdicts: no answer came, outcome unknown."""

@@ -1,0 +1,289 @@
+"""Kafka's rules for topics: legal names, known configs, default replica placement."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import count, zip_longest
+from typing import assert_never
+
+from kplan.cluster.request import Assignment, ConfigEntry, ConfigSource
+from kplan.model.snapshot import Broker
+
+MAX_TOPIC_NAME_LENGTH = 249
+KPLAN_PREFIX = "__kplan_"
+"""How the names of the topics begin in which kplan keeps things of its own."""
+
+_LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+
+
+def topic_name_fault(name: str) -> str:
+    """Say what is wrong with a topic name, "" where nothing is (Kafka: Topic.validate)."""
+    if not name:
+        return "it is empty"
+    if name in {".", ".."}:
+        return f'it is "{name}"'
+    if len(name) > MAX_TOPIC_NAME_LENGTH:
+        return f"it has {len(name)} characters; at most {MAX_TOPIC_NAME_LENGTH} are allowed"
+    if _LEGAL_NAME.fullmatch(name) is None:
+        bad = sorted({character for character in name if not _LEGAL_NAME.fullmatch(character)})
+        shown = " ".join(repr(character) for character in bad)
+        return f"it contains {shown}; only letters, digits, '.', '_' and '-' are allowed"
+    return ""
+
+
+def name_collision_key(name: str) -> str:
+    """Give the form in which two topic names may not be equal: '.' and '_' share metric names."""
+    return name.replace(".", "_")
+
+
+def is_internal_topic(name: str) -> bool:
+    """Whether the name is one that Kafka or its tools keep for themselves."""
+    return name.startswith("__")
+
+
+def is_own(name: str) -> bool:
+    """Whether kplan keeps things of its own in the topic: nothing that it plans is about it."""
+    return name.startswith(KPLAN_PREFIX)
+
+
+_LONG_MAX = 2**63 - 1
+_INT_MAX = 2**31 - 1
+_DAY_MS = 86_400_000
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_REPLICA_PATTERN = r"\*|[0-9]+:[0-9]+"
+
+
+class ConfigType(StrEnum):
+    """Types as DescribeConfigs names them (KIP-569)."""
+
+    BOOLEAN = "BOOLEAN"
+    CLASS = "CLASS"
+    DOUBLE = "DOUBLE"
+    INT = "INT"
+    LIST = "LIST"
+    LONG = "LONG"
+    PASSWORD = "PASSWORD"  # noqa: S105 - a type
+    SHORT = "SHORT"
+    STRING = "STRING"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigDefinition:
+    """One key. Bounds are inclusive; `choices` are the values allowed, () is any.
+
+    `pattern` is what each value of a list must match, "" is any.
+    """
+
+    name: str
+    type: ConfigType
+    default: str
+    minimum: float | None = None
+    maximum: float | None = None
+    choices: tuple[str, ...] = ()
+    pattern: str = ""
+    source: ConfigSource = ConfigSource.DEFAULT
+
+
+def _int(
+    name: str, default: int, at_least: int | None = 0, at_most: int | None = None
+) -> ConfigDefinition:
+    return ConfigDefinition(name, ConfigType.INT, str(default), at_least, at_most)
+
+
+def _long(name: str, default: int, at_least: int | None = 0) -> ConfigDefinition:
+    return ConfigDefinition(name, ConfigType.LONG, str(default), at_least)
+
+
+def _bool(name: str) -> ConfigDefinition:
+    return ConfigDefinition(name, ConfigType.BOOLEAN, "false")
+
+
+def _string(name: str, default: str, *choices: str) -> ConfigDefinition:
+    return ConfigDefinition(name, ConfigType.STRING, default, choices=choices)
+
+
+def _replicas(name: str) -> ConfigDefinition:
+    return ConfigDefinition(name, ConfigType.LIST, "", pattern=_REPLICA_PATTERN)
+
+
+_CODECS = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+
+TOPIC_CONFIGS: Mapping[str, ConfigDefinition] = {
+    each.name: each
+    for each in (
+        ConfigDefinition(
+            "cleanup.policy", ConfigType.LIST, "delete", choices=("compact", "delete")
+        ),
+        ConfigDefinition(
+            "compression.gzip.level", ConfigType.INT, "-1", choices=("-1", *"123456789")
+        ),
+        _int("compression.lz4.level", 9, 1, 17),
+        _string("compression.type", "producer", *_CODECS),
+        _int("compression.zstd.level", 3, -131_072, 22),
+        _long("delete.retention.ms", _DAY_MS),
+        _long("file.delete.delay.ms", 60_000),
+        _long("flush.messages", _LONG_MAX, 1),
+        _long("flush.ms", _LONG_MAX),
+        _replicas("follower.replication.throttled.replicas"),
+        _int("index.interval.bytes", 4096),
+        _replicas("leader.replication.throttled.replicas"),
+        _long("local.retention.bytes", -2, -2),
+        _long("local.retention.ms", -2, -2),
+        _long("max.compaction.lag.ms", _LONG_MAX, 1),
+        _int("max.message.bytes", 1_048_588),
+        _long("message.timestamp.after.max.ms", 3_600_000),
+        _long("message.timestamp.before.max.ms", _LONG_MAX),
+        _string("message.timestamp.type", "CreateTime", "CreateTime", "LogAppendTime"),
+        ConfigDefinition("min.cleanable.dirty.ratio", ConfigType.DOUBLE, "0.5", 0, 1),
+        _long("min.compaction.lag.ms", 0),
+        # A new cluster sets this one for all brokers, as it keeps eligible leaders (KIP-966).
+        replace(_int("min.insync.replicas", 1, 1), source=ConfigSource.DYNAMIC_DEFAULT_BROKER),
+        _bool("preallocate"),
+        _bool("remote.log.copy.disable"),
+        _bool("remote.log.delete.on.disable"),
+        _bool("remote.storage.enable"),
+        _long("retention.bytes", -1, None),
+        _long("retention.ms", 7 * _DAY_MS, -1),
+        _int("segment.bytes", 1_073_741_824, 1_048_576),
+        _int("segment.index.bytes", 10_485_760, 4),
+        _long("segment.jitter.ms", 0),
+        _long("segment.ms", 7 * _DAY_MS, 1),
+        _bool("unclean.leader.election.enable"),
+    )
+}
+"""Every topic config that Kafka 4.1 to 4.3 shows, sorted by name (DescribeConfigs, measured)."""
+
+
+def config_fault(config: Mapping[str, str]) -> str:
+    """Say what a broker finds wrong with a topic's configs, "" where nothing is.
+
+    Only the first fault is told, as Kafka does.
+    """
+    for key, value in config.items():
+        if key not in TOPIC_CONFIGS:
+            return f"Unknown topic config name: {key}"
+        if fault := value_fault(TOPIC_CONFIGS[key], value):
+            return f"Invalid value {value} for configuration {key}: {fault}"
+    return _compaction_lag_fault(config) or _tiered_storage_fault(config)
+
+
+def effective_configs(
+    config: Mapping[str, str], broker_values: Mapping[str, str]
+) -> Mapping[str, ConfigEntry]:
+    """Give every config that a topic with these overrides runs with, and where it comes from."""
+    static = {
+        key: ConfigEntry(value, ConfigSource.STATIC_BROKER) for key, value in broker_values.items()
+    }
+    own = {key: ConfigEntry(value, ConfigSource.TOPIC) for key, value in config.items()}
+    return _DEFAULTS | static | own
+
+
+_DEFAULTS = {key: ConfigEntry(row.default, row.source) for key, row in TOPIC_CONFIGS.items()}
+
+
+def value_fault(row: ConfigDefinition, value: str) -> str:
+    """Say why a value does not fit its key, "" where it does."""
+    text = value.strip()
+    match row.type:
+        case ConfigType.INT | ConfigType.SHORT | ConfigType.LONG | ConfigType.DOUBLE:
+            return _number_fault(row, text)
+        case ConfigType.BOOLEAN:
+            fine = text.casefold() in {"true", "false"}
+            return "" if fine else "Expected value to be either true or false"
+        case ConfigType.STRING | ConfigType.CLASS | ConfigType.PASSWORD:
+            return _words_fault(row, [text])
+        case ConfigType.LIST:
+            return _words_fault(row, [word.strip() for word in text.split(",") if word.strip()])
+        case _:
+            assert_never(row.type)
+
+
+def _number_fault(row: ConfigDefinition, text: str) -> str:
+    found = _parse_number(row.type, text)
+    if found is None:
+        return f"Not a number of type {row.type}"
+    if row.minimum is not None and found < row.minimum:
+        return f"Value must be at least {row.minimum}"
+    if row.maximum is not None and found > row.maximum:
+        return f"Value must be no more than {row.maximum}"
+    return _words_fault(row, [str(found)])
+
+
+def _parse_number(sort: ConfigType, text: str) -> float | None:
+    try:
+        if sort is ConfigType.DOUBLE:
+            return float(text)
+        found = int(text) if _INTEGER.fullmatch(text) else None
+    except ValueError:
+        return None
+    limit = _MAX_INTEGERS[sort]
+    return found if found is not None and -limit - 1 <= found <= limit else None
+
+
+_MAX_INTEGERS = {ConfigType.SHORT: 2**15 - 1, ConfigType.INT: _INT_MAX, ConfigType.LONG: _LONG_MAX}
+
+
+def _words_fault(row: ConfigDefinition, words: list[str]) -> str:
+    if row.choices and not set(words) <= set(row.choices):
+        return f"String must be one of: {', '.join(row.choices)}"
+    if row.pattern and not all(re.fullmatch(row.pattern, word) for word in words):
+        return f"{row.name} must be the literal '*' or a list of [partitionId]:[brokerId]"
+    return ""
+
+
+def _tiered_storage_fault(config: Mapping[str, str]) -> str:
+    if config.get("remote.storage.enable", "false").casefold() == "false":
+        return ""
+    return (
+        "Tiered Storage functionality is disabled in the broker. "
+        "Topic cannot be configured with remote log storage."
+    )
+
+
+def _compaction_lag_fault(config: Mapping[str, str]) -> str:
+    low, high = (
+        int(config.get(key, TOPIC_CONFIGS[key].default))
+        for key in ("min.compaction.lag.ms", "max.compaction.lag.ms")
+    )
+    if low <= high:
+        return ""
+    return (
+        "conflict topic config setting min.compaction.lag.ms "
+        f"({low}) > max.compaction.lag.ms ({high})"
+    )
+
+
+def place_replicas(
+    brokers: tuple[Broker, ...], partitions: int, replication_factor: int, first: int = 0
+) -> Assignment:
+    """Deal replicas over racks and brokers in turn; `first` is the number of the first partition.
+
+    Each partition starts one broker further on, so that leaders spread evenly.
+    """
+    ring = _alternate_racks(brokers)
+    return tuple(
+        tuple(ring[(partition + step) % len(ring)] for step in range(replication_factor))
+        for partition in range(first, first + partitions)
+    )
+
+
+def topic_id(cluster_id: str, number: int) -> str:
+    """Make the id of the numbered topic: 22 characters, as Kafka prints its UUIDs (KIP-516)."""
+    texts = (_encode_uuid(f"{cluster_id}/{number}/{attempt}") for attempt in count())
+    return next(text for text in texts if not text.startswith("-"))  # no id reads as an option
+
+
+def _encode_uuid(seed: str) -> str:
+    digest = hashlib.sha256(seed.encode()).digest()[:16]
+    return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def _alternate_racks(brokers: tuple[Broker, ...]) -> tuple[int, ...]:
+    racks: dict[str, list[int]] = {}
+    for broker in sorted(brokers, key=lambda each: (each.rack, each.id)):
+        racks.setdefault(broker.rack, []).append(broker.id)
+    turns = zip_longest(*racks.values())
+    return tuple(each for turn in turns for each in turn if each is not None)

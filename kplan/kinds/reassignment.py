@@ -1,0 +1,362 @@
+"""Reassign replicas in small throttled steps; resume what an earlier run left (KIP-455)."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kplan.cluster.errors import (
+    CLIENT_STALE,
+    Handling,
+    client_refusal,
+    handling,
+    in_progress_refusal,
+)
+from kplan.cluster.port import Cluster
+from kplan.cluster.request import ConfigAlteration, ConfigSource, ItemResult, TopicDescription
+from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, ConfigScope
+from kplan.cluster.topology import ElectionType, Reassignment, Replicas
+from kplan.cluster.usage import TopicPartition
+from kplan.kinds.topic_value import THROTTLED_REPLICAS
+from kplan.model.errors import UnreachableError, UnreadableError
+from kplan.model.refusal import Refusal
+from kplan.model.resource import Identity
+
+THROTTLE_RATES = ("follower.replication.throttled.rate", "leader.replication.throttled.rate")
+_FOLLOWERS, _LEADERS = THROTTLED_REPLICAS
+_MAX_MISSED_READS = 120
+"""Looks in a row that nobody answers, before a move is given up; it goes on in the cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReassignmentLimits:
+    """How replicas are moved: bytes per second and broker (0 is no limit), partitions at a time."""
+
+    bytes_per_s: int = 120_000_000
+    max_partitions: int = 50
+    poll_ms: int = 500
+
+
+@dataclass(frozen=True, slots=True)
+class TopicTargets:
+    """Where partitions of a topic are to stand; of another incarnation than `uid` nothing moves."""
+
+    topic: str
+    uid: str
+    targets: Mapping[int, Replicas]
+
+    @property
+    def keys(self) -> tuple[TopicPartition, ...]:
+        """Name the partitions."""
+        return tuple((self.topic, number) for number in sorted(self.targets))
+
+
+@dataclass(frozen=True, slots=True)
+class ReassignmentSnapshot:
+    """The cluster at one moment: topics, and all that is moving on it."""
+
+    topics: Mapping[str, TopicDescription | Refusal]
+    reassignments: Mapping[TopicPartition, Reassignment]
+
+    def replicas(self, key: TopicPartition) -> Replicas:
+        """Tell the replicas of a partition, () where it is not seen."""
+        found = self.topics.get(key[0])
+        if not isinstance(found, TopicDescription) or key[1] >= len(found.assignment):
+            return ()
+        return found.assignment[key[1]]
+
+
+def read_reassignments(
+    cluster: Cluster, partitions: Collection[TopicPartition]
+) -> Mapping[TopicPartition, Reassignment]:
+    """Tell what of the partitions is moving; nothing where we may not know."""
+    try:
+        return cluster.reassignments(partitions) if partitions else {}
+    except UnreadableError:
+        return {}
+
+
+@dataclass(slots=True)
+class Reassigner:
+    """Moves replicas of topics.
+
+    `limited` are brokers that have a rate of ours, `foreign` those that have one of somebody else.
+    `met` are the topics that were looked at for what a former run left on them.
+    """
+
+    limits: ReassignmentLimits
+    limited_brokers: set[int] = field(default_factory=set)
+    foreign_brokers: set[int] = field(default_factory=set)
+    inspected: set[str] = field(default_factory=set)
+    missed_reads: int = 0
+
+    def advance(
+        self, cluster: Cluster, wanted: Sequence[TopicTargets]
+    ) -> Mapping[Identity, ItemResult]:
+        """Take all moves one step on; what is not there yet is refused as `UnderWay`.
+
+        A topic that stands as wanted has its throttle taken away and its first replicas elected.
+        """
+        try:
+            found = self._advance(cluster, wanted)
+        except UnreachableError as failure:  # the move goes on without us: look again
+            self.missed_reads += 1
+            if self.missed_reads > _MAX_MISSED_READS:
+                raise
+            return {
+                Identity(each.topic): in_progress_refusal(failure.detail, 0, 0) for each in wanted
+            }
+        self.missed_reads = 0
+        return found
+
+    def _advance(
+        self, cluster: Cluster, wanted: Sequence[TopicTargets]
+    ) -> Mapping[Identity, ItemResult]:
+        seen = ReassignmentSnapshot(
+            cluster.topics([each.topic for each in wanted]), cluster.reassignments()
+        )
+        verdicts: dict[Identity, ItemResult] = {
+            Identity(each.topic): fault for each in wanted if (fault := _find_refusal(each, seen))
+        }
+        sound = [each for each in wanted if each.topic not in verdicts]
+        self._adopt_throttles(cluster, {each.topic for each in sound} - self.inspected)
+        running = [key for each in sound for key in each.keys if key in seen.reassignments]
+        waiting = [
+            (each, key) for each in sound for key in each.keys if _is_waiting(each, key, seen)
+        ]
+        room = max(0, self.limits.max_partitions - len(running))
+        refused = self._start(cluster, waiting[:room], seen)
+        going = [each for each in sound if each.topic not in refused]
+        done = [each for each in going if _is_done(each, seen)]
+        is_last = len(done) == len(going) and not _has_other_reassignments(seen, sound)
+        busy = {name for name, _ in cluster.reassignments()} if refused else set()
+        self._finish(cluster, done, set(refused) - busy, is_last=is_last and not busy)
+        return verdicts | refused | self._progress(going, done, seen)
+
+    def _adopt_throttles(self, cluster: Cluster, topics: Collection[str]) -> None:
+        """Take over the rates of a run that was interrupted: its marks are on the topics."""
+        self.inspected |= set(topics)
+        brokers = _throttled_brokers(_topic_throttles(cluster, topics)) if topics else set()
+        self._set_rates(cluster, brokers - self.limited_brokers)
+
+    def _set_rates(self, cluster: Cluster, brokers: Collection[int]) -> ItemResult:
+        """Set the rates of brokers, or with a pace without limit take them away."""
+        if not brokers:
+            return None
+        rate = (
+            dict.fromkeys(THROTTLE_RATES, str(self.limits.bytes_per_s))
+            if self.limits.bytes_per_s
+            else {}
+        )
+        wanted = [
+            ConfigResourceAlteration(_broker_resource(each), rate, () if rate else THROTTLE_RATES)
+            for each in sorted(brokers)
+        ]
+        self.limited_brokers |= set(brokers)
+        answers = cluster.alter_configs(wanted).values()
+        return next((each for each in answers if each is not None), None)
+
+    def _start(
+        self,
+        cluster: Cluster,
+        chosen: Sequence[tuple[TopicTargets, TopicPartition]],
+        seen: ReassignmentSnapshot,
+    ) -> dict[Identity, ItemResult]:
+        """Throttle and begin; topics that are refused for good come with their refusal.
+
+        What cannot be throttled is not begun.
+        """
+        if not chosen:
+            return {}
+        refused = self._throttle(cluster, chosen, seen)
+        targets = {key: each.targets[key[1]] for each, key in chosen if each.topic not in refused}
+        answers = cluster.reassign(targets) if targets else {}
+        for (name, number), answer in answers.items():
+            if answer is not None and handling(answer) not in _RETRIED_LATER:
+                told = f"Partition {number}: {answer.message}"
+                refused[Identity(name)] = Refusal(answer.error, answer.code, told)
+        return refused
+
+    def _throttle(
+        self,
+        cluster: Cluster,
+        chosen: Sequence[tuple[TopicTargets, TopicPartition]],
+        seen: ReassignmentSnapshot,
+    ) -> dict[Identity, ItemResult]:
+        """Let replicas that move, and the leaders they copy from, take so much and no more."""
+        moving = {key for _, key in chosen} | seen.reassignments.keys()
+        pairs = {each.topic: _throttled_pairs(each, moving, seen) for each, _ in chosen}
+        pairs = {name: found for name, found in pairs.items() if found[_FOLLOWERS]}
+        if not pairs or not self.limits.bytes_per_s:
+            return {}
+        answers = cluster.alter_topic_configs(
+            [ConfigAlteration(name, set_) for name, set_ in pairs.items()]
+        )
+        lists = {name: tuple(found.values()) for name, found in pairs.items()}
+        new = _throttled_brokers(lists) - self.limited_brokers - self.foreign_brokers
+        self.foreign_brokers |= _brokers_with_rates(cluster, new)
+        fault = self._set_rates(cluster, new - self.foreign_brokers)
+        found = {name: fault or answers.get(name) for name in pairs}
+        return {Identity(name): each for name, each in found.items() if each is not None}
+
+    def _finish(
+        self,
+        cluster: Cluster,
+        done: Sequence[TopicTargets],
+        refused: Collection[Identity],
+        *,
+        is_last: bool,
+    ) -> None:
+        """Take throttles away where nothing moves, and let the first replicas lead."""
+        topics = [each.topic for each in done] + [str(name) for name in refused]
+        if topics:
+            remove_throttles(cluster, topics, self.limited_brokers if is_last else ())
+            self.limited_brokers -= self.limited_brokers if is_last else set()
+        if done:
+            keys = [key for each in done for key in each.keys]
+            cluster.elect_leaders(keys, ElectionType.PREFERRED)
+
+    def _progress(
+        self,
+        going: Sequence[TopicTargets],
+        done: Sequence[TopicTargets],
+        seen: ReassignmentSnapshot,
+    ) -> dict[Identity, ItemResult]:
+        total = sum(len(each.targets) for each in going)
+        left = sum(not _is_in_place(each, key, seen) for each in going for key in each.keys)
+        told = f"{left:,} of {total:,} partitions are to move still."
+        way = in_progress_refusal(told, left, total, self.limits.poll_ms)
+        return {Identity(each.topic): None if each in done else way for each in going}
+
+
+_RETRIED_LATER = frozenset(
+    (Handling.RETRY, Handling.THROTTLED, Handling.IN_DOUBT, Handling.CONVERGED)
+)
+"""Answers after which the next look decides."""
+
+
+def remove_throttles(
+    cluster: Cluster, topics: Collection[str], brokers: Collection[int] = ()
+) -> None:
+    """Take the throttles of a reassignment away."""
+    if topics:
+        cluster.alter_topic_configs(
+            [ConfigAlteration(name, {}, THROTTLED_REPLICAS) for name in sorted(topics)]
+        )
+    if brokers:
+        cluster.alter_configs(
+            [
+                ConfigResourceAlteration(_broker_resource(each), {}, THROTTLE_RATES)
+                for each in sorted(brokers)
+            ]
+        )
+
+
+def remove_leftover_throttles(cluster: Cluster, topics: Collection[str]) -> tuple[str, ...]:
+    """Take away what an interrupted reassignment left on topics; give those that had something.
+
+    Brokers lose their rate when nothing moves on the whole cluster any more. While a topic still
+    moves, it keeps its throttle: whoever finishes the move takes it away.
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses to tell what moves.
+
+    """
+    throttled = _topic_throttles(cluster, topics) if topics else {}
+    if not throttled:
+        return ()
+    moving = cluster.reassignments()
+    brokers = _throttled_brokers(throttled)
+    free = sorted(throttled.keys() - {name for name, _ in moving})
+    remove_throttles(cluster, free, () if moving else brokers)
+    return tuple(free)
+
+
+def _topic_throttles(cluster: Cluster, topics: Collection[str]) -> Mapping[str, tuple[str, ...]]:
+    """Give the throttles that topics have, without topics that have none."""
+    found = {
+        name: tuple(
+            entry.value
+            for key in THROTTLED_REPLICAS
+            if (entry := configs.get(key)) is not None
+            and entry.source is ConfigSource.TOPIC
+            and entry.value
+        )
+        for name, configs in cluster.topic_configs(sorted(topics)).items()
+        if not isinstance(configs, Refusal)
+    }
+    return {name: texts for name, texts in found.items() if texts}
+
+
+def _throttled_brokers(throttles: Mapping[str, tuple[str, ...]]) -> set[int]:
+    """Name the brokers in lists of PARTITION:BROKER."""
+    pairs = (pair for texts in throttles.values() for text in texts for pair in text.split(","))
+    brokers = (pair.rpartition(":")[2] for pair in pairs)
+    return {int(each) for each in brokers if each.isdecimal()}
+
+
+def _find_refusal(wanted: TopicTargets, seen: ReassignmentSnapshot) -> ItemResult:
+    found = seen.topics.get(wanted.topic)
+    if isinstance(found, Refusal):
+        return found
+    if found is None or (wanted.uid and found.topic_id != wanted.uid):
+        return client_refusal(CLIENT_STALE)
+    if (lost := max(wanted.targets, default=0)) >= len(found.assignment):
+        return Refusal("UNKNOWN_TOPIC_OR_PARTITION", 3, f"There is no partition {lost}.")
+    return None
+
+
+def _is_in_place(wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot) -> bool:
+    return key not in seen.reassignments and seen.replicas(key) == wanted.targets[key[1]]
+
+
+def _is_waiting(wanted: TopicTargets, key: TopicPartition, seen: ReassignmentSnapshot) -> bool:
+    """Whether nobody has begun to move the partition where it is to stand."""
+    if key in seen.reassignments:
+        return seen.reassignments[key].target != wanted.targets[key[1]]
+    return not _is_in_place(wanted, key, seen)
+
+
+def _is_done(wanted: TopicTargets, seen: ReassignmentSnapshot) -> bool:
+    return all(_is_in_place(wanted, key, seen) for key in wanted.keys)
+
+
+def _has_other_reassignments(seen: ReassignmentSnapshot, wanted: Sequence[TopicTargets]) -> bool:
+    """Whether somebody else moves replicas, who may need the rates."""
+    ours = {key for each in wanted for key in each.keys}
+    return any(key not in ours for key in seen.reassignments)
+
+
+def _throttled_pairs(
+    wanted: TopicTargets, moving: Collection[TopicPartition], seen: ReassignmentSnapshot
+) -> dict[str, str]:
+    """List the pairs PARTITION:BROKER to throttle: who copies, and whom it may be copied from.
+
+    Partitions that wait for their turn are left out: a config has room for some thousands of pairs.
+    """
+    copying: list[str] = []
+    copied: list[str] = []
+    for key in wanted.keys:
+        held = seen.reassignments.get(key)
+        origin = held.origin if held else seen.replicas(key)
+        adding = [each for each in wanted.targets[key[1]] if each not in origin]
+        if key in moving and adding:
+            copying += [f"{key[1]}:{each}" for each in adding]
+            copied += [f"{key[1]}:{each}" for each in origin]
+    return {_FOLLOWERS: ",".join(copying), _LEADERS: ",".join(copied)}
+
+
+def _brokers_with_rates(cluster: Cluster, brokers: Collection[int]) -> set[int]:
+    """Find brokers that have a rate of their own: somebody set it, and it stays."""
+    found = cluster.configs([_broker_resource(each) for each in sorted(brokers)]) if brokers else {}
+    return {
+        int(resource.name)
+        for resource, details in found.items()
+        if not isinstance(details, Refusal)
+        and any(
+            key in details and details[key].entry.source is ConfigSource.DYNAMIC_BROKER
+            for key in THROTTLE_RATES
+        )
+    }
+
+
+def _broker_resource(number: int) -> ConfigResource:
+    return ConfigResource(ConfigScope.BROKER, str(number))
