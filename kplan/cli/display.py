@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.environment import is_ci
@@ -15,10 +16,12 @@ from kplan.model.state import State
 from kplan.report import views
 from kplan.report.documents.drift import Coverage
 from kplan.workflow import saved
-from kplan.workflow.drift import Drifted
-from kplan.workflow.execution import Applied
 from kplan.workflow.plan import Planned
 from kplan.workflow.project import Ports
+
+if TYPE_CHECKING:
+    from kplan.workflow.drift import Drifted
+    from kplan.workflow.execution import Applied
 
 
 def show_plan(
@@ -74,7 +77,7 @@ def save_plan(session: Session, made: Planned, path: Path, ports: Ports, ttl: ti
         )
 
 
-def show_outcomes(session: Session, done: Applied, again: str) -> None:
+def show_outcomes(session: Session, done: "Applied", again: str) -> None:
     """Sum up an apply, and show the outputs of a whole one; `again` goes on where it stopped."""
     terminal = session.terminal
     terminal.write_stderr("\n")
@@ -98,7 +101,7 @@ def _outputs_text(session: Session, state: State) -> str:
     return f"\nOutputs:\n\n{views.outputs_text(state.outputs, session.terminal.stdout_style)}"
 
 
-def drift_coverage(found: Drifted, *, lists: bool) -> Coverage:
+def drift_coverage(found: "Drifted", *, lists: bool) -> Coverage:
     """Say how much of the cluster a drift speaks of."""
     applied = found.state.applied_plans
     return Coverage(

@@ -11,14 +11,8 @@ from kplan.report.case import Case
 from kplan.report.data import Data
 from kplan.report.document import Document
 from kplan.report.format import Format
-from kplan.report.formats.annotations import azure_lines, github_lines
-from kplan.report.formats.html import html
 from kplan.report.formats.json_text import json_text, ndjson_text
-from kplan.report.formats.junit import junit_xml
 from kplan.report.formats.markdown import LIMITS, markdown
-from kplan.report.formats.prometheus import prometheus_text
-from kplan.report.formats.sarif import sarif_data
-from kplan.report.formats.slack import slack_data
 from kplan.report.formats.text import text
 from kplan.report.gauge import Gauge
 from kplan.report.look import PLAIN, Look
@@ -72,17 +66,59 @@ def gitlab_data(counts: Counts) -> Data:
     return {"create": counts.create, "update": counts.update, "delete": counts.delete}
 
 
+def _html(report: Report, _: Setting) -> str:
+    from kplan.report.formats.html import html  # noqa: PLC0415 - each format when it is asked for
+
+    return html(report.document())
+
+
+def _junit(report: Report, _: Setting) -> str:
+    from kplan.report.formats.junit import junit_xml  # noqa: PLC0415 - as above
+
+    return junit_xml(report.cases())
+
+
+def _sarif(report: Report, setting: Setting) -> str:
+    from kplan.report.formats.sarif import sarif_data  # noqa: PLC0415 - as above
+
+    return json_text(sarif_data(report.cases(), setting.folder))
+
+
+def _github(report: Report, setting: Setting) -> str:
+    from kplan.report.formats.annotations import github_lines  # noqa: PLC0415 - as above
+
+    return github_lines(report.cases(), setting.folder)
+
+
+def _azure(report: Report, setting: Setting) -> str:
+    from kplan.report.formats.annotations import azure_lines  # noqa: PLC0415 - as above
+
+    return azure_lines(report.cases(), setting.folder)
+
+
+def _prometheus(report: Report, _: Setting) -> str:
+    from kplan.report.formats.prometheus import prometheus_text  # noqa: PLC0415 - as above
+
+    return prometheus_text(report.gauges())
+
+
+def _slack(report: Report, _: Setting) -> str:
+    from kplan.report.formats.slack import slack_data  # noqa: PLC0415 - as above
+
+    return json_text(slack_data(report.document(), report.cases()))
+
+
 _WRITERS: Mapping[Format, Callable[[Report, Setting], str]] = {
     Format.TEXT: lambda report, setting: text(report.document(), setting.look),
     Format.MARKDOWN: lambda report, setting: markdown(report.document(), setting.limit),
-    Format.HTML: lambda report, _: html(report.document()),
+    Format.HTML: _html,
     Format.JSON: lambda report, _: json_text(report.data()),
     Format.NDJSON: lambda report, _: ndjson_text(report.messages()),
-    Format.JUNIT: lambda report, _: junit_xml(report.cases()),
-    Format.SARIF: lambda report, setting: json_text(sarif_data(report.cases(), setting.folder)),
+    Format.JUNIT: _junit,
+    Format.SARIF: _sarif,
     Format.GITLAB: lambda report, _: json_text(gitlab_data(report.counts)),
-    Format.GITHUB: lambda report, setting: github_lines(report.cases(), setting.folder),
-    Format.PROMETHEUS: lambda report, _: prometheus_text(report.gauges()),
-    Format.SLACK: lambda report, _: json_text(slack_data(report.document(), report.cases())),
-    Format.AZURE: lambda report, setting: azure_lines(report.cases(), setting.folder),
+    Format.GITHUB: _github,
+    Format.PROMETHEUS: _prometheus,
+    Format.SLACK: _slack,
+    Format.AZURE: _azure,
 }

@@ -16,12 +16,10 @@ from kplan.report.data import as_data
 from kplan.report.documents import drift, figures, owned, states, stream
 from kplan.report.documents.diagnostics import diagnostics_document
 from kplan.report.documents.drift import Coverage
-from kplan.report.documents.fleet_page import fleet_page
 from kplan.report.documents.outcomes import outcome_words, outcomes_document
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.validation import diagnostics_data, validation_data
-from kplan.report.formats.html import html
 from kplan.report.formats.json_text import json_line, json_text, ndjson_text
 from kplan.report.formats.text import line_text, text
 from kplan.report.look import PLAIN, Look
@@ -194,6 +192,9 @@ def figures_text(found: Figures, look: Look) -> str:
 
 def figures_page(found: Figures) -> str:
     """Write what there is to say of a fleet as one HTML page."""
+    from kplan.report.documents.fleet_page import fleet_page  # noqa: PLC0415 - one verb needs it
+    from kplan.report.formats.html import html  # noqa: PLC0415
+
     return html(fleet_page(found))
 
 

@@ -27,7 +27,6 @@ from kplan.policy.engine import (
     unused_overrides,
 )
 from kplan.policy.facts import ClusterFacts
-from kplan.policy.python import load_python_policies
 from kplan.policy.question import QuestionContext
 from kplan.workflow.project import PolicyOptions, Ports
 
@@ -66,6 +65,8 @@ def bench(configuration: Configuration, options: PolicyOptions) -> Iterator[Benc
                 found += folder.policies
                 problems += folder.diagnostics
                 sources |= folder.sources
+            from kplan.policy.python import load_python_policies  # noqa: PLC0415 - few plans need it
+
             made = load_python_policies(path, settings.settings)
             stack.callback(_close, made.policies)
             found += made.policies
