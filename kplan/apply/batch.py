@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.apply.limits import ApplyContext
 from kplan.apply.progress import ApplyProgress, ChangeProgress, add_hint, is_finished
@@ -15,6 +15,7 @@ from kplan.cluster.errors import (
     is_size_limit,
 )
 from kplan.cluster.request import ItemResult
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change

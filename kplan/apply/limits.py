@@ -2,11 +2,12 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from kplan.cluster.port import Cluster
 from kplan.kinds.base import ResourceKind
+from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Batch, Change
 

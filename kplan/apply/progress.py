@@ -1,10 +1,11 @@
 """What is known of every change while a plan is applied."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kplan.kinds.acl import Acl
 from kplan.kinds.secret import redact_refusal
+from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan
 from kplan.model.refusal import InProgress, Refusal

@@ -1,7 +1,6 @@
 """Ask a person for approval, and run one change of a cluster once it is approved."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from kplan.cli import wiring
@@ -10,6 +9,7 @@ from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.query import QueryOptions
 from kplan.cli.session import Session
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.workflow.project import Ports, Project
 

@@ -2,8 +2,8 @@
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 _TRUE = frozenset({"1", "t", "true"})

@@ -1,11 +1,11 @@
 """How fast replicas are moved, as it is typed."""
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:

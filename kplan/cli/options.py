@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON for machines to stdout.")]

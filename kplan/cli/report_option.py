@@ -3,7 +3,6 @@
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from kplan.cli.environment import is_ci
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.report_target import ReportTarget
 from kplan.cli.session import Session
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 
 if TYPE_CHECKING:

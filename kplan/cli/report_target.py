@@ -1,7 +1,8 @@
 """Where one report goes."""
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

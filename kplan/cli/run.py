@@ -3,7 +3,7 @@
 import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import typer
@@ -25,6 +25,7 @@ from kplan.cli.session import Session
 from kplan.cli.signals import SignalInterrupt, Signals
 from kplan.cli.terminal import Terminal, discard_output
 from kplan.cli.verb import skip_conversion
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.model.version import VERSION
 

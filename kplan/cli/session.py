@@ -1,10 +1,10 @@
 """One run of the command, as its verbs see it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TextIO
 
 from kplan.cli.environment import is_ci, is_enabled
 from kplan.cli.signals import SignalInterrupt
+from kplan.model.dataclass import dataclass
 from kplan.report.look import PLAIN, Look
 
 _WIDTHS = range(20, 1000)

@@ -2,11 +2,13 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import partial
 from typing import Annotated, Any, get_type_hints
 
 import typer
+
+from kplan.model.dataclass import dataclass
 
 VerbFunction = Callable[..., int]
 Examples = tuple[tuple[str, str], ...]

@@ -4,10 +4,10 @@ Names and numbers are those of the Kafka protocol. Codes below -1 are kplan's ow
 never came from a broker.
 """
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.refusal import InProgress, Refusal, RefusalOrigin
 

@@ -1,10 +1,10 @@
 """Keyed records on the cluster with a single writer: storage of the state in a topic."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from kplan.cluster.topic import KPLAN_PREFIX
+from kplan.model.dataclass import dataclass
 
 DEFAULT_TOPIC = f"{KPLAN_PREFIX}state"
 DEFAULT_KEY = "default"

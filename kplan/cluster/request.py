@@ -1,9 +1,10 @@
 """Requests to a cluster about topics and ACLs, and their responses, in Kafka's words."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from kplan.model.dataclass import dataclass
 from kplan.model.refusal import Refusal
 from kplan.model.snapshot import Broker
 

@@ -1,11 +1,12 @@
 """Quotas, credentials, delegation tokens, features, and configs of brokers and groups."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, StrEnum
 
 from kplan.cluster.request import ConfigEntry
 from kplan.cluster.topic import ConfigDefinition, ConfigType
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from itertools import count, zip_longest
 from typing import assert_never
 
 from kplan.cluster.request import Assignment, ConfigEntry, ConfigSource
+from kplan.model.dataclass import dataclass
 from kplan.model.snapshot import Broker
 
 MAX_TOPIC_NAME_LENGTH = 249

@@ -1,10 +1,11 @@
 """Reassignments of replicas, leader elections, and the quorum of controllers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
 from kplan.cluster.usage import TopicPartition
+from kplan.model.dataclass import dataclass
 
 Replicas = tuple[int, ...]
 TargetReplicas = Mapping[TopicPartition, Replicas | None]

@@ -1,7 +1,9 @@
 """Use of topics: offsets, sizes, producers, and groups with their members and lag."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from kplan.model.dataclass import dataclass
 
 TopicPartition = tuple[str, int]
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import NoReturn
 
@@ -22,6 +22,7 @@ from kplan.config.values.types import type_of, type_text
 from kplan.config.values.value import Sensitive, Value
 from kplan.config.values.written import SENSITIVE, value_text
 from kplan.kinds.base import ResourceKind
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 
 CONSOLE_FILE = "<console>"

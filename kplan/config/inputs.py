@@ -1,11 +1,12 @@
 """Values and settings that the command line and the environment give to a configuration."""
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from pathlib import Path
 from typing import NamedTuple
 
 from kplan.config.values.jsonvalue import Json
+from kplan.model.dataclass import dataclass
 
 
 class VariableText(NamedTuple):

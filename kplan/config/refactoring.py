@@ -1,7 +1,6 @@
 """`moved`, `removed` and `import` blocks, and the addresses in them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -22,6 +21,7 @@ from kplan.config.values.describe import describe
 from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.value import STRING
 from kplan.model.address import Address, instance_key
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.resource import Identity, ImportBlock, Refactorings, Resource
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from kplan.cluster.records import DEFAULT_KEY, DEFAULT_TOPIC, StateTopic
@@ -19,6 +18,7 @@ from kplan.config.modules.root_module import open_folder
 from kplan.config.values.sensitive import bare, has_sensitive, unmark
 from kplan.config.values.value import Value
 from kplan.kinds.base import ResourceKind
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors
 
 BACKENDS = ("file", "kafka")

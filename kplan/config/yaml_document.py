@@ -1,13 +1,13 @@
 """YAML documents with source ranges, to read other tools' files."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, cast
 
 import yaml  # noqa: TID253 - this module is itself imported by the verb that needs it
 
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.functions.limits import MAX_ELEMENTS
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 
 MAX_DEPTH: Final = 100

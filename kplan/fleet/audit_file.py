@@ -3,11 +3,11 @@
 import hashlib
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from kplan.fleet.audit_topic import KAFKA_SCHEME
 from kplan.fleet.session import failure_reason
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ the authorizer's.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from kplan.fleet.access import kafka_enum_name
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError, UsageError
 from kplan.sandbox.artifact import cache_folder
 from kplan.sandbox.java import MIN_JAVA, MIN_JAVA_WITH_AOT, Java, read_java_version

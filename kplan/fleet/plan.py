@@ -3,7 +3,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 from kplan.cluster.errors import CLIENT_INVALID, client_refusal
@@ -11,6 +11,7 @@ from kplan.fleet.dataframe import create_dataframe, map_clusters, select_cluster
 from kplan.fleet.snapshot import ABSENT_NAMES, CLUSTER, Row, snapshot_from_rows
 from kplan.kinds import KINDS
 from kplan.kinds.schema import to_document
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import WrongClusterError
 from kplan.model.plan import Action, Change

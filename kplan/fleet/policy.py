@@ -1,7 +1,7 @@
 """The policies of each cluster, evaluated for its live objects."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ from kplan.fleet.dataframe import map_clusters, select_cluster
 from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.kinds import KINDS
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change
 from kplan.model.policy import Policy, Violation
 from kplan.model.resource import Identity

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,7 @@ from kplan.fleet.jvm import find_java, start_gateway
 from kplan.fleet.package import send_package
 from kplan.fleet.progress import ProgressCallback, stop_session, watch_tasks
 from kplan.fleet.tables import DELTA, PARQUET, delta_settings
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ read, so that a store may lie in HDFS or an object store as well as in a folder.
 
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeVar
 
@@ -23,6 +23,7 @@ from kplan.fleet.dataframe import create_dataframe
 from kplan.fleet.session import enable_codegen, failure_reason, unreadable_file
 from kplan.fleet.snapshot import ROW_FORMAT
 from kplan.fleet.tables import DELTA_VERSION, PARQUET, RUN_SCHEMA, open_tables
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import FleetError
 from kplan.model.version import VERSION
 

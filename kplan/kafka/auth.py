@@ -4,8 +4,10 @@
 be told from here.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, TypeAlias
+
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

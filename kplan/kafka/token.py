@@ -7,10 +7,11 @@ import threading
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import assert_never
 
 from kplan.kafka.auth import AwsMskIam, ClientCredentials, TokenMechanism
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import AuthError, KplanError
 
 _REFRESH_RATIO = (

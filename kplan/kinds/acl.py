@@ -1,7 +1,7 @@
 """`kafka_acl`: one access control entry."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Annotated
 
 from kplan.cluster.port import Cluster
@@ -9,6 +9,7 @@ from kplan.cluster.request import AclBinding, ItemResult
 from kplan.kinds.acl_rules import acl_problems
 from kplan.kinds.base import Problem, ResolvedAttributes
 from kplan.kinds.schema import Attribute
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path

@@ -1,7 +1,7 @@
 """`kafka_broker_config`: dynamic configs of a broker, or of all of them (KIP-226)."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from difflib import get_close_matches
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from kplan.kinds.base import Problem, ResolvedAttributes, config_changes, merge_
 from kplan.kinds.named_config import NamedConfigKind
 from kplan.kinds.schema import Attribute, InternalField
 from kplan.kinds.secret import HIDDEN_VALUE, secret_mark
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path

@@ -1,7 +1,7 @@
 """`kafka_feature`: the level that a feature of the cluster runs at."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated
 
 from kplan.cluster.port import Cluster
@@ -9,6 +9,7 @@ from kplan.cluster.request import ItemResult
 from kplan.cluster.settings import Downgrade, FeatureUpdate, NodeVersions
 from kplan.kinds.base import Problem, ResolvedAttributes
 from kplan.kinds.schema import Attribute
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path

@@ -1,7 +1,7 @@
 """Kinds whose objects are nothing but a name with configs: groups, metrics subscriptions."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Any
 
 from kplan.cluster.port import Cluster
@@ -22,6 +22,7 @@ from kplan.kinds.base import (
     setting_steps,
 )
 from kplan.kinds.schema import Attribute
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UnsupportedError
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal

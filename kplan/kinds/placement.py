@@ -2,11 +2,12 @@
 
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from zlib import crc32
 
 from kplan.cluster.request import Assignment
+from kplan.model.dataclass import dataclass
 from kplan.model.snapshot import Broker
 
 RACK_AWARE, BALANCED_LEADERS, IN_RACK = "rack-aware", "balanced-leaders", "in-rack"

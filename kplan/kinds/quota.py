@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated
 
 from kplan.cluster.port import Cluster
@@ -16,6 +16,7 @@ from kplan.kinds.base import (
     setting_steps,
 )
 from kplan.kinds.schema import Attribute
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path

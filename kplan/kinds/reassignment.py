@@ -1,7 +1,7 @@
 """Reassign replicas in small throttled steps; resume what an earlier run left (KIP-455)."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.cluster.errors import (
     CLIENT_STALE,
@@ -16,6 +16,7 @@ from kplan.cluster.settings import ConfigResource, ConfigResourceAlteration, Con
 from kplan.cluster.topology import ElectionType, Reassignment, Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.kinds.topic_value import THROTTLED_REPLICAS
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UnreachableError, UnreadableError
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity

@@ -1,10 +1,11 @@
 """How a kind declares its attributes: the dataclass is the schema."""
 
 from collections.abc import Hashable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from functools import cache
 from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints
 
+from kplan.model.dataclass import dataclass
 from kplan.model.resource import Path
 
 

@@ -1,7 +1,7 @@
 """`kafka_user_scram_credential`: how a user proves who it is, for one mechanism."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated
 
 from kplan.cluster.errors import CLIENT_INVALID, client_refusal
@@ -11,6 +11,7 @@ from kplan.cluster.settings import ScramAlteration, ScramUser
 from kplan.kinds.base import Problem, ResolvedAttributes, setting_steps
 from kplan.kinds.schema import Attribute, InternalField
 from kplan.kinds.secret import secret_mark
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity, Path

@@ -1,11 +1,12 @@
 """The value of a topic: what is declared of it, and what is live."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Annotated
 
 from kplan.cluster.request import Assignment
 from kplan.kinds.schema import Attribute, InternalField
+from kplan.model.dataclass import dataclass
 
 THROTTLED_REPLICAS = (
     "follower.replication.throttled.replicas",

@@ -2,8 +2,9 @@
 
 import json
 import re
-from dataclasses import dataclass
 from typing import Self
+
+from kplan.model.dataclass import dataclass
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_-]*"
 _KEY = r'\[(?:"(?:[^"\\]|\\.)*"|[0-9]+)\]'

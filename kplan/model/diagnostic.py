@@ -1,10 +1,10 @@
 """Diagnostics and the source ranges they point to."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

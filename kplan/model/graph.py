@@ -1,7 +1,8 @@
 """What a configuration consists of, and what refers to what."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from kplan.model.dataclass import dataclass
 
 
 class NodeType(StrEnum):

@@ -1,7 +1,8 @@
 """Impact of a plan: data destroyed, clients affected, access gained and lost."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

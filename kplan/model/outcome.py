@@ -1,8 +1,8 @@
 """What became of a change."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change
 from kplan.model.refusal import Refusal
 

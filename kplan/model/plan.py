@@ -1,12 +1,13 @@
 """A plan: inert data that says what apply will do."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from itertools import groupby
 from operator import attrgetter
 
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, has_errors, sort_diagnostics
 from kplan.model.impact import AccessDiff, Impact
 from kplan.model.policy import RuleEffect, Violation, ViolationStatus

@@ -1,13 +1,14 @@
 """Policies: what they are asked, what they find, and what came of it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Protocol
 
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.refusal import RefusalOrigin
 from kplan.model.resource import Identity, Path

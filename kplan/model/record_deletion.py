@@ -1,8 +1,9 @@
 """Records that are to be deleted from partitions, and what became of it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kplan.model.dataclass import dataclass
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.policy import Violation, ViolationStatus
 from kplan.model.refusal import Refusal

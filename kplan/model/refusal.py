@@ -1,7 +1,8 @@
 """Why an item was not carried out."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from kplan.model.dataclass import dataclass
 
 
 class RefusalOrigin(StrEnum):

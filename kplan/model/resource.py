@@ -1,10 +1,11 @@
 """Resources that the configuration declares; moved, removed and import blocks."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NewType
 
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 
 Identity = NewType("Identity", str)

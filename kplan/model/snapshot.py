@@ -1,8 +1,9 @@
 """What was read from the cluster."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kplan.model.dataclass import dataclass
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 

@@ -1,11 +1,12 @@
 """State: owned objects and outputs, differences of two states, ownership after an apply."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Self
 
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Action, Change, ObjectKey
 from kplan.model.resource import Identity

@@ -1,7 +1,9 @@
 """Tables of a report over topics, groups or clusters, with the lineage of every figure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from kplan.model.dataclass import dataclass
 
 Cell = str | int | float | bool | None
 

@@ -1,9 +1,9 @@
 """Results of the runs of `kplan test`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.plan import Plan
 from kplan.model.state import OwnedObject

@@ -1,7 +1,7 @@
 """Changes for declared resources: create, update, replace, import."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self
 
 from kplan.cluster.errors import Handling, handling
@@ -9,6 +9,7 @@ from kplan.kinds.acl import may_overlap
 from kplan.kinds.base import Problem, ResourceKind
 from kplan.kinds.codes import SUMMARIES
 from kplan.kinds.schema import secret_paths
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import Identity, Resource

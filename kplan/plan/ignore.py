@@ -13,8 +13,9 @@ counts.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.plan import Action, AttributeChange, Change, Reason
 from kplan.model.resource import Identity

@@ -1,10 +1,10 @@
 """Ownership of the objects of one kind, after moves."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from kplan.kinds.base import ResourceKind
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.resource import Identity, ImportBlock, Resource
 from kplan.model.snapshot import KindSnapshot
 from kplan.model.state import OwnedObject

@@ -1,10 +1,11 @@
 """The request to the planner: configuration, state, targets and limits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatchcase
 
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import ObjectKey
 from kplan.model.resource import ImportBlock, Resource
 from kplan.model.state import OutputValue, State

@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from kplan.cluster.request import AclBinding
+from kplan.model.dataclass import dataclass
 from kplan.model.impact import AccessChange, AccessEffect
 from kplan.policy.access_region import NamePatterns, Region, RegionCounter, SortedNames
 from kplan.policy.authorizer import (

@@ -1,10 +1,11 @@
 """Guards of access: no lockout of kplan, no cluster without administrator, no surprises."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kplan.cluster.request import AclBinding
 from kplan.kinds.acl import Acl, acl_binding
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Change
 from kplan.policy.access_diff import AclStages

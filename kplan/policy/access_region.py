@@ -2,8 +2,9 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kplan.model.dataclass import dataclass
 from kplan.policy.authorizer import WILDCARD_RESOURCE
 
 _MAX_CHARACTER = "\U0010ffff"

@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.cluster.request import AclBinding
+from kplan.model.dataclass import dataclass
 
 WILDCARD_PRINCIPAL = "User:*"
 """The principal of an ACL that speaks of everybody, whatever their type."""

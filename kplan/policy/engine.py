@@ -1,11 +1,12 @@
 """The policy engine: evaluates policies for changes, and applies waivers and overrides."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date
 from itertools import combinations
 
 from kplan.kinds.secret import redact_refusal
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.plan import Change
 from kplan.model.policy import (

@@ -1,12 +1,13 @@
 """Facts about the cluster and its objects that policies can read (KIP-201)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.cluster.request import Assignment
 from kplan.cluster.topic import place_replicas
 from kplan.kinds.schema import schema_fields, to_document
 from kplan.kinds.topic_value import Topic
+from kplan.model.dataclass import dataclass
 from kplan.model.policy import UnknownFactError
 from kplan.model.snapshot import Broker, Snapshot
 

@@ -1,9 +1,10 @@
 """Legacy policies (KIP-108, KIP-133): `create(meta)` and `alter(meta)`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from kplan.model.dataclass import dataclass
 from kplan.policy.request import ClusterState, Request, RequestedTopicState, TopicState
 
 LEGACY_METHODS = ("create", "alter")

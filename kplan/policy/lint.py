@@ -3,11 +3,12 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.cluster.request import AclBinding
 from kplan.kinds.acl import AclKind, acl_from_binding
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange, sort_diagnostics
 from kplan.policy.access_query import describe_binding
 from kplan.policy.access_region import SortedNames

@@ -5,13 +5,13 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from kplan.kinds import KINDS
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.model.policy import Finding, Level, Operation, Policy, PolicyHeader, Question, RuleEffect
 from kplan.policy.codes import POLICY_SUMMARIES

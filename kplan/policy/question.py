@@ -1,9 +1,10 @@
 """Questions to policies: one for a change, two for a replacement."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.kinds.base import ResourceKind
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change
 from kplan.model.policy import Operation, Question
 from kplan.model.resource import Identity

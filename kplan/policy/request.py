@@ -1,9 +1,10 @@
 """Arguments of Python policies: the requests and states of KIP-201."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from kplan.model.dataclass import dataclass
 from kplan.model.policy import Question
 
 

@@ -1,8 +1,8 @@
 """What a document says one by one, for tools that count, gate and point at lines."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 from kplan.model.test_result import RunStatus
 from kplan.report.document import Document

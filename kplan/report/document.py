@@ -4,8 +4,9 @@ Blocks say what a thing is, not where it stands on the screen: each format lays 
 way. Between two blocks of a document there is one blank line.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from kplan.model.dataclass import dataclass
 
 
 class Tone(StrEnum):

@@ -1,7 +1,9 @@
 """Numbers to watch over time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

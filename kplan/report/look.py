@@ -1,6 +1,6 @@
 """What the reader looks with: decided by whoever knows the terminal, never by this room."""
 
-from dataclasses import dataclass
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,8 @@ made before a format asks for it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
+from kplan.model.dataclass import dataclass
 from kplan.report.case import Case
 from kplan.report.data import Data
 from kplan.report.document import Document

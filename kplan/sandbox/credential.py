@@ -2,7 +2,9 @@
 
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from kplan.model.dataclass import dataclass
 
 ADMIN = "admin"
 BROKER = "broker"

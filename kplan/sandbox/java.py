@@ -4,9 +4,9 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import SandboxError
 
 MIN_JAVA = 17

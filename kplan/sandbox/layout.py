@@ -1,10 +1,10 @@
 """Which nodes a sandbox has, and what each one's server.properties says. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from kplan.model.dataclass import dataclass
 from kplan.sandbox.credential import Credentials
 from kplan.sandbox.spec import SandboxSpec
 

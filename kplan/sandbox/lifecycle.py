@@ -6,9 +6,10 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import SandboxError
 from kplan.sandbox.artifact import cache_folder, fetch_jars, file_lock, kafka_folder
 from kplan.sandbox.java import MIN_JAVA_WITH_AOT, find_java

@@ -7,9 +7,10 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+
+from kplan.model.dataclass import dataclass
 
 PROC_FOLDER = Path("/proc")
 POLL_S = 0.02

@@ -1,8 +1,9 @@
 """Progress of a start, for whoever shows it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from kplan.model.dataclass import dataclass
 
 
 class Stage(StrEnum):

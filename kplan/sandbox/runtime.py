@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from kplan.model.dataclass import dataclass
 from kplan.sandbox import java
 from kplan.sandbox.layout import Node
 from kplan.sandbox.spec import SandboxSpec

@@ -3,10 +3,11 @@
 import dataclasses
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import SandboxError
 from kplan.sandbox.credential import User
 from kplan.sandbox.layout import Node, Role, bootstrap_controllers, bootstrap_servers

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import SandboxError
 
 DEFAULT_KAFKA_VERSION = "4.3.0"

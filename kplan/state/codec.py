@@ -12,11 +12,12 @@ which earlier versions read.
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, cast
 
 from kplan.kinds.schema import to_stored_document
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.resource import Identity
 from kplan.model.state import AppliedPlan, OutputValue, OwnedObject, State

@@ -5,9 +5,11 @@ import json
 import os
 import socket
 import uuid
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from kplan.model.dataclass import dataclass
 
 FORMAT = 1
 _SILENT_S = 60

@@ -14,13 +14,14 @@ an apply that was killed: `fold` brings into the state what it had done.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from kplan.kinds.schema import to_stored_document
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.outcome import Outcome, OutcomeStatus

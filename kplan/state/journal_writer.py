@@ -6,10 +6,10 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Batch, Change, ObjectKey, Plan

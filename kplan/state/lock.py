@@ -10,9 +10,9 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError
 from kplan.state.atomic import real_path, write_atomically, write_beside
 from kplan.state.holder import Holder, alive, decode_holder, encode_holder, is_dead

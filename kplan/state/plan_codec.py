@@ -7,9 +7,10 @@ Every distinct change stands once under `changes`; the plan's own lists refer to
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Batch, Change, ObjectKey, Plan, Step
 from kplan.state.json_text import compact
 from kplan.state.plain import from_plain, plain

@@ -10,11 +10,12 @@ import json
 import zipfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import KplanError, StalePlanError
 from kplan.model.plan import Plan
 from kplan.model.version import VERSION

@@ -14,9 +14,10 @@ import hashlib
 import json
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError
 from kplan.state.backup import KEEP
 from kplan.state.codec import Heading, moved, moved_to

@@ -7,8 +7,8 @@ whether it noticed or not: each of its writes looks whether the record is still 
 import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, StateError, StateLockedError
 from kplan.state.desk import Desk
 from kplan.state.holder import Holder, alive, decode_holder, encode_holder, is_dead, silent_s

@@ -4,10 +4,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import TypeVar
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateLockedError
 from kplan.state.holder import Holder
 

@@ -1,13 +1,14 @@
 """What a plan does to who may do what: worked out, and held against its guards."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import AclBinding
 from kplan.cluster.settings import ConfigResource, ConfigScope
 from kplan.config.load import Configuration
 from kplan.kinds.acl import acl_binding
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.errors import ClusterError
 from kplan.model.impact import AccessDiff

@@ -1,9 +1,10 @@
 """Use case: tell who may do what, on the live cluster or as it will be after the plan."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kplan.cluster.request import AclBinding
 from kplan.kinds import KINDS
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UnreadableError, UsageError
 from kplan.model.impact import AllowedPrincipal, PrincipalPermission
 from kplan.policy.access_guard import CLUSTER_NAME

@@ -1,9 +1,10 @@
 """What a cluster tells about its ACLs, as a table."""
 
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import AclBinding
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.table import Figures, FigureTable
 from kplan.policy.authorizer import AclIndex

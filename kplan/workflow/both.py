@@ -1,9 +1,9 @@
 """Two watchers of one apply."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kplan.apply.limits import Watcher
+from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Batch, Change
 

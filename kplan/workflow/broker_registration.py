@@ -1,10 +1,10 @@
 """Use case: take a broker that will not come back out of the cluster (KIP-631)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ClusterDescription, ItemResult
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, PolicyDeniedError
 from kplan.model.refusal import Refusal
 from kplan.workflow.asking import asked

@@ -1,7 +1,6 @@
 """Use case: turn the YAML of other tools into HCL."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -9,6 +8,7 @@ from kplan.config.declarations.file import read_text
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.yaml_document import YamlNode, read_yaml
 from kplan.kinds import KINDS
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
 from kplan.workflow.convert_gitops import SECTIONS as GITOPS_SECTIONS

@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change
 from kplan.model.resource import Identity, cluster_label
 from kplan.model.snapshot import Snapshot

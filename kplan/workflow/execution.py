@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kplan.apply.apply import apply_plan
 from kplan.apply.limits import ApplyContext, Watcher
+from kplan.model.dataclass import dataclass
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State

@@ -1,7 +1,7 @@
 """What a command on a fleet is given to work with."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -10,6 +10,7 @@ from kplan.config.fleet_file import FleetCluster, FleetConfiguration
 from kplan.config.inputs import Inputs
 from kplan.fleet.output import MAX_ROWS
 from kplan.fleet.session import SparkSettings
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.state.store import StateStore
 from kplan.workflow.project import Progress

@@ -1,7 +1,6 @@
 """What is declared, owned and asked of policies on each cluster of a fleet."""
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from kplan.fleet.policy import FleetPolicies
 from kplan.fleet.snapshot import Row, snapshot_from_rows
 from kplan.kinds import KINDS
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors
 from kplan.model.errors import ConfigError, FleetError, KplanError, UnreadableError
 from kplan.model.policy import Policy

@@ -2,12 +2,13 @@
 
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import unified_diff
 from pathlib import Path
 
 from kplan.config.declarations.file import read_text
 from kplan.config.format.formatter import format_text
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import ConfigError, UsageError
 from kplan.state.atomic import real_path, write_beside

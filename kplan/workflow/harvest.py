@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.config.diagnostic import EvaluationError
 from kplan.config.yaml_document import YamlNode
@@ -11,6 +11,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.acl import OPERATIONS, PATTERN_TYPES, PERMISSIONS, RESOURCE_TYPES, Acl
 from kplan.kinds.quota import Quota
 from kplan.kinds.topic_value import Topic
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.resource import Identity
 from kplan.workflow.generation import is_writable

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kplan.cluster.topic import is_internal_topic
@@ -11,6 +11,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.topic_value import Topic
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity
 from kplan.model.snapshot import LiveObject, Snapshot

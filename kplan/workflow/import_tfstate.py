@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kplan.kinds import KINDS
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 from kplan.model.resource import Identity, Lifecycle, Resource
 from kplan.model.snapshot import Snapshot

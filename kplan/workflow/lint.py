@@ -1,12 +1,12 @@
 """Use case: find what is odd about ACLs, declared and live."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from kplan.cluster.request import AclBinding
 from kplan.config.load import Configuration
 from kplan.kinds.acl import Acl, acl_binding
 from kplan.kinds.topic_value import Topic
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
 from kplan.model.plan import Action, Plan
 from kplan.model.resource import Resource

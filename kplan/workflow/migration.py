@@ -1,7 +1,6 @@
 """Use case: move the state from the file to the cluster, or back."""
 
-from dataclasses import dataclass
-
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateError, UsageError
 from kplan.model.state import State
 from kplan.state.codec import decode_state

@@ -3,12 +3,12 @@
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
 
 from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.kinds import KINDS
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, StateError
 from kplan.model.state import State

@@ -1,11 +1,12 @@
 """Use case: make a plan."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kplan.cluster.request import ClusterDescription
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import sort_diagnostics
 from kplan.model.plan import Plan
 from kplan.model.snapshot import Snapshot

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from kplan.apply.limits import Watcher
@@ -11,6 +11,7 @@ from kplan.config.declarations.file import configuration_files
 from kplan.config.load import Configuration
 from kplan.config.policies.folder import load_policy_folder
 from kplan.kinds import KINDS
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change, ObjectKey, Plan

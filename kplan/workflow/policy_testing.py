@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import from_document, to_document
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.model.plan import Action, Change

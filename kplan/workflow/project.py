@@ -1,7 +1,7 @@
 """Where a configuration lives, and what a use case is given to work with."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -11,6 +11,7 @@ from kplan.cluster.port import Cluster
 from kplan.config.inputs import Inputs
 from kplan.config.load import Configuration
 from kplan.kinds.reassignment import ReassignmentLimits
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Change, ObjectKey
 from kplan.state.file_store import FileStore
 from kplan.state.holder import Holder

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from kplan.apply.apply import apply_plan
@@ -15,6 +15,7 @@ from kplan.kinds.reassignment import ReassignmentLimits, remove_leftover_throttl
 from kplan.kinds.topic import TopicKind
 from kplan.kinds.topic_value import Topic
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UnreadableError, UsageError
 from kplan.model.outcome import Outcome
 from kplan.model.plan import Action, Change, Plan, PlanBasis

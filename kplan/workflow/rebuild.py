@@ -3,10 +3,11 @@
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kplan.config.load import Configuration
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import OwnedObject, State

@@ -1,7 +1,7 @@
 """Use case: delete records, after showing what goes and asking policies."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kplan.cluster.errors import (
     CLIENT_DISCONNECTED,
@@ -16,6 +16,7 @@ from kplan.cluster.topic import is_internal_topic
 from kplan.cluster.usage import PartitionUse, TopicUse
 from kplan.kinds import KINDS
 from kplan.kinds.codes import SUMMARIES as KIND_SUMMARIES
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 from kplan.model.errors import ClusterError, ConfigError, UnreadableError
 from kplan.model.outcome import OutcomeStatus

@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 _END = "end"

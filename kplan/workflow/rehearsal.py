@@ -1,7 +1,7 @@
 """The runs of one test file: planned and applied in memory, nothing is written anywhere."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import cast
 
@@ -26,6 +26,7 @@ from kplan.config.values.jsonvalue import Json
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import to_document
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
 from kplan.model.errors import KplanError
 from kplan.model.outcome import Outcome, OutcomeStatus

@@ -1,8 +1,9 @@
 """Use cases on the state as a file: take it away, put one in place, go back to an earlier one."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError, StateError, UsageError, WrongClusterError
 from kplan.model.resource import connection_name
 from kplan.model.state import State, StateDiff, diff_owned

@@ -1,7 +1,7 @@
 """Use case: run the tests of a configuration, on clusters in memory."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -9,6 +9,7 @@ from kplan.config.modules.root_module import RootModule, open_folder
 from kplan.config.testing.file import TEST_FILE_SUFFIX, HclTestFile, read_test_file
 from kplan.config.testing.run import evaluate_cluster_block
 from kplan.kinds import KINDS
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
 from kplan.model.test_result import RunResult

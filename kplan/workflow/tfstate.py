@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import SchemaField, from_document, schema_fields
 from kplan.model.address import Address, instance_key
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.resource import Identity
 

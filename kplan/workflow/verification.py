@@ -1,10 +1,10 @@
 """Use case: hold every object of the state against the cluster."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kplan.kinds import KINDS
 from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import ObjectStatus, OwnedObject, State

@@ -1,11 +1,11 @@
 """Use case: which controllers vote on the metadata of the cluster (KIP-853)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ItemResult
 from kplan.cluster.topology import Quorum, QuorumReplica, Voter
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, PolicyDeniedError, UnsupportedError, UsageError
 from kplan.workflow.asking import asked
 from kplan.workflow.broker_registration import check_direct

@@ -1,13 +1,14 @@
 """Use case: wait until every broker serves what was applied without waiting for it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kplan.apply.limits import ApplyContext, Limits, Watcher
 from kplan.apply.progress import ApplyProgress, ChangeProgress
 from kplan.apply.visibility import wait_until_visible
 from kplan.kinds import KINDS
 from kplan.kinds.schema import from_document, schema_fields, to_document
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change
 from kplan.model.state import OwnedObject
 from kplan.workflow.adoption import kind_of, together

@@ -1,7 +1,6 @@
 """Import one object, a whole cluster, or what a Terraform state owns, and show the result."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from kplan.cli import wiring
@@ -9,6 +8,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import show_progress
 from kplan.cli.session import Session
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.state import OwnedObject
 from kplan.report import views

@@ -1,6 +1,5 @@
 """`kplan import`."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -8,6 +7,7 @@ import typer
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """`kplan apply`."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +16,7 @@ from kplan.cli.options import (
 )
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,5 @@
 """`kplan destroy`."""
 
-from dataclasses import dataclass
-
 from kplan.cli.options import (
     AutoApprove,
     Deadline,
@@ -12,6 +10,7 @@ from kplan.cli.options import (
 )
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

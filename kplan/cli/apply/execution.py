@@ -4,7 +4,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ from kplan.cli.report_option import prepare_reports
 from kplan.cli.session import Session
 from kplan.cli.signals import SignalInterrupt
 from kplan.cli.watcher import ApplyWatcher, StreamWatcher
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import StalePlanError, UsageError
 from kplan.report import views
 from kplan.report.report import Report

@@ -1,13 +1,13 @@
 """Delete records: show the plan, ask for approval, delete, and show the outcomes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from kplan.cli import approval, wiring
 from kplan.cli.exit_code import ExitCode, refusals_exit
 from kplan.cli.options import InputOptions, OutputOptions, StateOptions
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.session import Session
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.record_deletion import PartitionDeletionOutcome, RecordDeletionPlan

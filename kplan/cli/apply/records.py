@@ -1,6 +1,6 @@
 """`kplan records delete`."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from kplan.cli.options import (
 )
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,5 @@
 """`kplan fleet access|lint|audit|replay`: who may do what, and who did it, on Spark."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +12,7 @@ from kplan.cli.fleet.command import RunOptions, SparkOptions
 from kplan.cli.options import InputOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -15,6 +15,7 @@ from kplan.cli.options import InputOptions, Json, Report, StateOptions, duration
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.report_option import prepare_reports
 from kplan.cli.session import Session
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 
 if TYPE_CHECKING:  # help needs none of these

@@ -1,6 +1,6 @@
 """`kplan access who-can` and `kplan access of`."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,6 +11,7 @@ from kplan.cli.progress import show_progress
 from kplan.cli.report_option import prepare_reports
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 
 if TYPE_CHECKING:  # help must not wait for what only a run needs
     from kplan.workflow.access_queries import Question

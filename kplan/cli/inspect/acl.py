@@ -1,6 +1,5 @@
 """`kplan acl list`."""
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from kplan.cli.options import InputOptions
 from kplan.cli.query import QueryOptions, show_query
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

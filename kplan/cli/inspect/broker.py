@@ -1,6 +1,5 @@
 """`kplan broker unregister`."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,6 +9,7 @@ from kplan.cli.options import AutoApprove, InputOptions
 from kplan.cli.query import QueryOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 
 if TYPE_CHECKING:  # help needs none of these
     from kplan.workflow.broker_registration import BrokerStanding

@@ -1,7 +1,5 @@
 """Move replicas as a file says: show the plan, ask for approval, move, and show the outcomes."""
 
-from dataclasses import dataclass
-
 from kplan.cli import approval, exit_code, wiring
 from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.exit_code import ExitCode
@@ -11,6 +9,7 @@ from kplan.cli.query import QueryOptions
 from kplan.cli.session import Session
 from kplan.cli.watcher import ApplyWatcher
 from kplan.config.load import Configuration
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Plan
 from kplan.model.table import Figures
 from kplan.report import views

@@ -1,6 +1,6 @@
 """`kplan reassign status`, `cancel`, `export` and `import`."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -21,6 +21,7 @@ from kplan.cli.options import (
 from kplan.cli.query import QueryOptions, query_cluster
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 
 File = Annotated[
     str,

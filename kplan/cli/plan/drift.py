@@ -1,6 +1,5 @@
 """`kplan drift`."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated
 
@@ -10,6 +9,7 @@ from kplan.cli.options import InputOptions, ReportOptions, StateOptions, duratio
 from kplan.cli.report_option import prepare_reports
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 

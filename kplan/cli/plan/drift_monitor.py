@@ -1,7 +1,7 @@
 """Detect drift once, or again at every interval until a signal."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from pathlib import Path
 from typing import NoReturn
@@ -14,6 +14,7 @@ from kplan.cli.plan import notification
 from kplan.cli.progress import show_progress
 from kplan.cli.report_option import RunReports
 from kplan.cli.session import Session
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.plan.ignore import IgnorePattern, parse_patterns
 from kplan.report import views

@@ -1,6 +1,5 @@
 """`kplan plan`."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +13,7 @@ from kplan.cli.progress import show_progress
 from kplan.cli.report_option import check_writable, prepare_reports
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 _DEFAULT_TTL = "24h"

@@ -5,7 +5,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, chdir, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from kplan.cli import wiring
@@ -18,6 +18,7 @@ from kplan.cli.session import Session
 from kplan.cli.watcher import SandboxWatcher
 from kplan.cluster.port import Cluster
 from kplan.cluster.request import ConfigAlteration
+from kplan.model.dataclass import dataclass
 from kplan.sandbox import lifecycle
 from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec

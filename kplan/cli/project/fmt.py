@@ -1,7 +1,6 @@
 """`kplan fmt`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,6 +11,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.session import Session
 from kplan.cli.terminal import Terminal
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:  # help needs it not

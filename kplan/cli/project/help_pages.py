@@ -3,13 +3,13 @@
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 from kplan.cli.app import VERBS
 from kplan.cli.environment import PREFIXES, VARIABLES
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 _MAX_WIDTH = 100

@@ -2,7 +2,6 @@
 
 import json
 import shlex
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ from kplan.cli.options import Json
 from kplan.cli.progress import show_progress
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 from kplan.sandbox.spec import DEFAULT_KAFKA_VERSION, SandboxSpec, Security
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """`kplan validate`."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.exit_code import ExitCode
@@ -8,6 +8,7 @@ from kplan.cli.options import InputOptions, Json, Report, StateOptions
 from kplan.cli.report_option import prepare_reports
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors
 
 

@@ -1,13 +1,13 @@
 """Show how the state differs from the cluster, and rebuild it from what is declared and live."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kplan.cli import approval, wiring
 from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, StateOptions
 from kplan.cli.progress import Progress, show_progress
 from kplan.cli.session import Session
+from kplan.model.dataclass import dataclass
 from kplan.model.state import ObjectStatus
 from kplan.report import views
 from kplan.report.documents.units import counted

@@ -1,6 +1,6 @@
 """`kplan show`."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +10,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import Group, InputOptions, Json, StateOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:

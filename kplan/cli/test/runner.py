@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from kplan.cli.diagnostics import show_diagnostics, timestamp
 from kplan.cli.terminal import Terminal
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.test_result import RunResult, overall_status
 from kplan.report import language, views

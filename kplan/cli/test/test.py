@@ -1,6 +1,6 @@
 """`kplan test`."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +10,7 @@ from kplan.cli.exit_code import ExitCode
 from kplan.cli.options import InputOptions, Json, StateOptions
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 """Faults that a test asks of the cluster in memory, and the log of its requests."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import RLock
 from typing import assert_never
 
 from kplan.cluster.errors import CLIENT_TIMED_OUT, ERRORS, client_refusal, refusal
 from kplan.cluster.request import AclBinding
 from kplan.cluster.settings import ConfigResource, QuotaEntity, ScramUser
+from kplan.model.dataclass import dataclass
 from kplan.model.refusal import Refusal
 
 Item = str | AclBinding | QuotaEntity | ScramUser | ConfigResource

@@ -1,9 +1,10 @@
 """Keyed records in memory that several writers share, with faults on request."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.cluster.records import StateTopic, UncertainWriteError
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """Contents of the cluster in memory, and a connection that reads and writes them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import RLock
 from typing import Generic, TypeVar
 
@@ -19,6 +19,7 @@ from kplan.cluster.settings import (
 )
 from kplan.cluster.topology import Reassignment
 from kplan.cluster.usage import GroupDescription, TopicPartition, TopicUse
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import UnreachableError
 from kplan.model.refusal import Refusal
 from kplan.model.snapshot import Broker

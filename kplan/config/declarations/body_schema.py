@@ -1,11 +1,11 @@
 """Arguments and nested blocks that a block body may have."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from kplan.config.diagnostic import error, suggestion
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 RESERVED_VARIABLES = frozenset(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kplan.config.declarations.block_schema import (
     BLOCK_SCHEMAS,
@@ -20,6 +20,7 @@ from kplan.config.declarations.body_schema import (
 from kplan.config.diagnostic import error, suggestion, warning
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 
 _NAME = re.compile(r"[^\W\d][\w-]*").fullmatch

@@ -1,7 +1,7 @@
 """Find and read the configuration files of a folder."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from kplan.config.declarations.override import is_override
@@ -11,6 +11,7 @@ from kplan.config.syntax.jsonsyntax import parse_json
 from kplan.config.syntax.mould import Moulds
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 
 _SUFFIXES = (".tf", ".hcl", ".tf.json")

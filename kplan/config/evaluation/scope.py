@@ -1,7 +1,7 @@
 """What an expression can refer to: `var`, `local`, `each`, `count`, `path`, resources, loops."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol, TypeAlias
 
 from kplan.config.diagnostic import EvaluationError, error, suggestion
@@ -10,6 +10,7 @@ from kplan.config.functions.host import Host
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin, Spot
 from kplan.config.values.value import Value
+from kplan.model.dataclass import dataclass
 
 
 class Deferred:

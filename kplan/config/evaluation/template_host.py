@@ -1,7 +1,7 @@
 """What functions may use: files, and the rendering for `templatefile` and `templatestring`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.evaluate import evaluate
@@ -13,6 +13,7 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import TEMPLATE_BASE, parse_template
 from kplan.config.syntax.source import Origin, Source, Spot
 from kplan.config.values.value import Value
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 

@@ -1,11 +1,11 @@
 """Spaces between tokens, indentation and column alignment."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from kplan.config.format.token import Kind, Token
 from kplan.config.functions.graphemes import graphemes
+from kplan.model.dataclass import dataclass
 
 _TEMPLATE_INSIDE_AFTER: Final = frozenset({Kind.LITERAL, Kind.QUOTE_OPEN, Kind.HEREDOC_OPEN})
 _TEMPLATE_INSIDE_BEFORE: Final = frozenset({Kind.LITERAL, Kind.QUOTE_CLOSE, Kind.HEREDOC_CLOSE})

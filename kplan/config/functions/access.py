@@ -2,9 +2,10 @@
 
 import re
 import stat
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from kplan.model.dataclass import dataclass
 
 MAX_BYTES: Final = 64 * 2**20
 """Size beyond which a file is not taken into a configuration."""

@@ -1,7 +1,6 @@
 """What a function is: its signature, and the one way in which every function is called."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from kplan.config.functions.host import Host
@@ -10,6 +9,7 @@ from kplan.config.values.numbers import NumberError
 from kplan.config.values.sensitive import has_sensitive, mark, unmark, unmark_deep
 from kplan.config.values.text import clean_text
 from kplan.config.values.value import ANY, Type, Value
+from kplan.model.dataclass import dataclass
 
 
 class Problem(StrEnum):

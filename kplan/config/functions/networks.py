@@ -2,12 +2,12 @@
 
 import ipaddress
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from kplan.config.functions.function import Function, Parameter, Refusal
 from kplan.config.functions.whole import whole_number
 from kplan.config.values.value import NUMBER, STRING, Number, TList, Value
+from kplan.model.dataclass import dataclass
 
 _LEADING_ZEROS: Final = re.compile(r"(?<![0-9a-fA-F:])0+(?=[0-9])")
 _CIDR: Final = re.compile(r"[0-9a-fA-F.:]+/[0-9]+")

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from kplan.config.functions.function import Function, Parameter, Refusal
 from kplan.config.functions.limits import check_elements, check_text
 from kplan.config.values.value import STRING, Null, ObjectType, TList, TupleType, Type, Value
+from kplan.model.dataclass import dataclass
 
 _REFERENCE: Final = re.compile(r"\$(?:(\$)|(\w+)|\{(\w+)\})")
 

@@ -1,12 +1,12 @@
 """Timestamps of RFC 3339 and durations, read and written."""
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Final, NoReturn
 
 from kplan.config.functions.quoting import quoted
+from kplan.model.dataclass import dataclass
 
 _PREFIX: Final = "not a valid RFC3339 timestamp"
 _OFFSET: Final = re.compile(r"Z|([+-])(\d{2}):(\d{2})")

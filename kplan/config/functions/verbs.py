@@ -1,11 +1,11 @@
 """How numbers are written by a verb of a format string."""
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from kplan.config.values.numbers import decimal_digits
 from kplan.config.values.value import Number
+from kplan.model.dataclass import dataclass
 
 _PREFIXES: Final = {"b": "0b", "o": "0", "x": "0x", "X": "0X"}
 _DEFAULT_PRECISION: Final = 6

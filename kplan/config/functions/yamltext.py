@@ -1,7 +1,7 @@
 """YAML documents, read as Terraform reads them: PyYAML's events, with scalars understood here."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, cast
 
 import yaml  # noqa: TID253 - this module is itself imported by the functions that need it
@@ -13,6 +13,7 @@ from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.text import clean_text
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import STRING, Value
+from kplan.model.dataclass import dataclass
 
 MAX_DEPTH: Final = 100
 """Levels that a document may nest."""

@@ -4,11 +4,12 @@ Layout follows libyaml: two columns a level, lists below a key not indented, quo
 at the first space beyond column 80.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from kplan.config.values.numbers import number_text
 from kplan.config.values.value import Value, is_null, is_number
+from kplan.model.dataclass import dataclass
 
 _STEP: Final = 2
 _WIDTH: Final = 80

@@ -1,6 +1,6 @@
 """Conditions: validation, precondition, postcondition and check assertions."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.error import reference_values
@@ -8,6 +8,7 @@ from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
 from kplan.config.syntax import tree as ast
 from kplan.config.values.sensitive import bare, has_sensitive, unmark
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity
 
 

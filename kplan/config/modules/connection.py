@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from kplan.config.declarations.declaration import Declaration
@@ -15,6 +14,7 @@ from kplan.config.syntax import tree as ast
 from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.value import Value, is_null
 from kplan.model.address import instance_key
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 PROVIDER = "kafka"

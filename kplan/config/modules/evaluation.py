@@ -1,7 +1,6 @@
 """What the modules of one load share, and the place of each among them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from kplan.config.declarations.module_folder import ModuleFolders
@@ -12,6 +11,7 @@ from kplan.config.modules.connection import Connections
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.modules.result_cache import ResultCache, ResultName, SizeCounter
 from kplan.kinds.base import ResourceKind
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 
 

@@ -1,6 +1,6 @@
 """Outputs of the root module."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.modules.module import Module
@@ -18,6 +18,7 @@ from kplan.config.values.value import (
     TupleType,
     Type,
 )
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 
 

@@ -1,7 +1,7 @@
 """A resource block prepared for decoding: what all of its instances share."""
 
 from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, lru_cache
 from typing import Any, cast, get_args, get_type_hints
 
@@ -15,6 +15,7 @@ from kplan.config.syntax.source import Origin
 from kplan.config.values.value import Type
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import schema_fields
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.resource import Lifecycle, Path
 

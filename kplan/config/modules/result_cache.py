@@ -1,12 +1,13 @@
 """Results computed once by name, with detection of reference cycles and of oversized values."""
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.values.sensitive import unmark
 from kplan.config.values.value import Value
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """The root module: open a folder with its inputs, ready for evaluation."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from kplan.config.declarations.declaration import KnownKinds
@@ -18,6 +18,7 @@ from kplan.config.modules.result_cache import ResultCache, SizeCounter
 from kplan.config.modules.variable import InputValue
 from kplan.config.modules.variable_source import collect_input_values
 from kplan.kinds.base import ResourceKind
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 

@@ -1,7 +1,7 @@
 """Input variables: type constraints, defaults and given values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.config.declarations.declaration import Declaration
 from kplan.config.diagnostic import EvaluationError, error
@@ -15,6 +15,7 @@ from kplan.config.values.describe import describe
 from kplan.config.values.sensitive import mark, mark_ephemeral, unmark
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import ANY, Type, Value, is_null
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 
 

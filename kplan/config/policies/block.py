@@ -1,7 +1,6 @@
 """`policy` blocks: their checks, and the policies that they declare."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 
 from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
@@ -27,6 +26,7 @@ from kplan.config.values.sensitive import bare
 from kplan.config.values.value import STRING, ListType, ObjectType, Type, Value, is_null, is_number
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import schema_fields
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.policy import Level, Operation, PolicyHeader, RuleEffect, Waiver
 

@@ -1,7 +1,7 @@
 """Policies of a configuration, of the modules it calls, and of separate folders."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import bare
 from kplan.config.values.value import Value, is_null
 from kplan.kinds.base import ResourceKind
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.model.policy import Policy
 

@@ -1,7 +1,7 @@
 """A policy written in HCL: its rules and the facts that they can refer to."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kplan.config.diagnostic import EvaluationError, error, suggestion
 from kplan.config.evaluation.error import reference_values
@@ -13,6 +13,7 @@ from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.jsonvalue import Json, from_json_value
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import STRING, Value, is_null
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.policy import Finding, PolicyHeader, Question, RuleEffect, UnknownFactError
 from kplan.model.resource import Path

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from kplan.config.diagnostic import error
@@ -15,6 +14,7 @@ from kplan.config.syntax.recovery import further_problems
 from kplan.config.syntax.scan import Scanner
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.syntax.tokens import HEADER, HEADER_OR_ARGUMENT
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
 _SPACE = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL).match

@@ -1,10 +1,11 @@
 """Text of a file, and how offsets in it become lines and columns."""
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 
 

@@ -1,7 +1,7 @@
 """Test files (`*.kptest.hcl`): read and check their blocks."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from kplan.config.declarations.block_schema import CONDITION_SCHEMA
@@ -19,6 +19,7 @@ from kplan.config.testing.reference import (
     reference_name,
     variable_problems,
 )
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics
 
 TEST_FILE_SUFFIX = ".kptest.hcl"

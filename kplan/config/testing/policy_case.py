@@ -1,7 +1,7 @@
 """Policy test files (`*.policytest.hcl`): operations and what the policies should decide."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from kplan.config.values.convert import ConversionError, convert
 from kplan.config.values.jsonvalue import Json, to_json_value
 from kplan.config.values.sensitive import bare
 from kplan.config.values.value import is_null
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.policy import Operation
 

@@ -1,7 +1,6 @@
 """References in test files: what expressions may refer to, and `expect_failures`."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 
 from kplan.config.declarations.declaration import Declaration, ModuleDeclarations
 from kplan.config.declarations.reference import reference_problems
@@ -9,6 +8,7 @@ from kplan.config.diagnostic import error, suggestion, warning
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
 from kplan.model.address import Address, instance_key
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 
 _CONDITION_CODES = {"KP172": "var", "KP198": "output", "KP199": "check"}

@@ -1,7 +1,7 @@
 """One run of a test: its cluster, configuration, variables and assertions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from kplan.config.declarations.declaration import KnownKinds, collect_declarations
 from kplan.config.diagnostic import EvaluationError, error, suggestion
@@ -28,6 +28,7 @@ from kplan.config.values.jsonvalue import Json, from_json_value
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import Value
 from kplan.kinds.base import ResourceKind
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.model.resource import Resource
 

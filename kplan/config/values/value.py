@@ -7,9 +7,11 @@ Python's `==` takes True for 1 and a tuple for a list.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Final, Self, TypeAlias, TypeGuard
+
+from kplan.model.dataclass import dataclass
 
 
 class TList(tuple["Value", ...]):  # noqa: SLOT001 - a tuple has no room for slots

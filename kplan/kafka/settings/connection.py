@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NewType
 
 from kplan.kafka.auth import Mechanism
 from kplan.kafka.settings.certificate import certificate_subject
+from kplan.model.dataclass import dataclass
 
 Seconds = NewType("Seconds", float)
 """A span of time above zero; made by `seconds`."""

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from kplan.kafka.auth import Mechanism, Plain, ScramSha256, ScramSha512
 from kplan.kafka.settings.connection import ConnectionSettings, Tls
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import AuthError
 
 _ESCAPED_CHARACTERS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}

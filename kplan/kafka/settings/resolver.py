@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from kplan.kafka.settings.source import (
     RawSettings,
     read_raw_settings,
 )
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 
 CONTROLLERS_OPTION = "-bootstrap-controller"

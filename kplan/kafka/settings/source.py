@@ -1,7 +1,7 @@
 """Read settings as written in the provider block, properties file and environment."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from enum import IntEnum
 from pathlib import Path
@@ -22,6 +22,7 @@ from kplan.kafka.settings.key import (
     VARIABLE_SETTINGS,
     Setting,
 )
+from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 
 

@@ -4,7 +4,7 @@ import struct
 import sys
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec
@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from uuid import UUID
 
 from kplan.kafka.wire import schemas
+from kplan.model.dataclass import dataclass
 from kplan.model.version import VERSION
 
 Message: TypeAlias = Any

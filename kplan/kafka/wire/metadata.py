@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from kplan.cluster.request import TopicDescription
@@ -14,6 +13,7 @@ from kplan.kafka.wire.error import broker_refusal
 from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import Message, define_api
 from kplan.kafka.wire.transport import Deadline
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError
 from kplan.model.refusal import Refusal
 

@@ -7,12 +7,12 @@ import struct
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from kplan.cluster.errors import CLIENT_DISCONNECTED, CLIENT_TIMED_OUT
 from kplan.kafka.settings.connection import Endpoint, Tls
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import AuthError, UnreachableError
 
 MAX_FRAME_BYTES = 100_000_000

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from kplan.kafka.wire.gateway import Gateway
 from kplan.kafka.wire.messages import Message
 from kplan.kafka.wire.metadata import find_leaders
 from kplan.kafka.wire.record import LIST_OFFSETS
+from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, UnreadableError
 
 T = TypeVar("T")

@@ -1,10 +1,10 @@
 """Bodies and diffs: attributes before and after, as rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, cast
 
 from kplan.kinds.secret import HIDDEN_VALUE
+from kplan.model.dataclass import dataclass
 from kplan.report.document import Line, Mark, Row, Span, Tone, faint, line
 from kplan.report.documents.notation import hcl, quoted
 from kplan.report.documents.units import counted, meaning

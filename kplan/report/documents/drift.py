@@ -1,8 +1,9 @@
 """What changed on the cluster behind kplan's back."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.state import AppliedPlan
 from kplan.report.data import Data

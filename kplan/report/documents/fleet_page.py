@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from kplan.model.dataclass import dataclass
 from kplan.model.plan import Risk
 from kplan.model.table import NO_OWNER, Cell, Figures, FigureTable
 from kplan.report.document import (

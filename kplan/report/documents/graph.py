@@ -1,9 +1,9 @@
 """A graph with its nodes put into the modules that they are drawn in."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+from kplan.model.dataclass import dataclass
 from kplan.model.graph import Graph, Node
 
 

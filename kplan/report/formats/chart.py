@@ -1,8 +1,8 @@
 """Where the bars of a chart lie; the page draws them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from kplan.model.dataclass import dataclass
 from kplan.report.document import Tally
 
 WIDTH, LEFT, RIGHT, BAR, GAP = 640, 150, 60, 22, 10

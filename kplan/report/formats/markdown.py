@@ -6,9 +6,9 @@ at all; what has no room is named, and what cannot even be named is counted.
 
 import html
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+from kplan.model.dataclass import dataclass
 from kplan.report.document import (
     Block,
     Document,

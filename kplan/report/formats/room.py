@@ -1,7 +1,8 @@
 """Text that must fit: each piece long, short, or only counted."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
