@@ -7,10 +7,10 @@ from pathlib import Path
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
-from kplan.workflow.apply import apply
-from kplan.workflow.execution import Applied, Hands
-from kplan.workflow.plan import Planned, plan
-from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.apply.apply import apply
+from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult
+from kplan.workflow.plan.plan import PlanResult, make_plan
+from kplan.workflow.ports import PlanOptions, Ports, Project
 from tests.apply_harness import FakeClock, RecordingWatcher
 
 MAIN_TF = """
@@ -88,13 +88,13 @@ class ProjectHarness:
         """Write a file of the configuration."""
         (self.folder / name).write_text(text)
 
-    def plan(self, **given: object) -> Planned:
+    def plan(self, **given: object) -> PlanResult:
         """Plan."""
-        return plan(self.project, PlanOptions(**given), self.ports)  # type: ignore[arg-type]
+        return make_plan(self.project, PlanOptions(**given), self.ports)  # type: ignore[arg-type]
 
     def apply(
-        self, approve: Callable[[Planned], bool] = lambda _: True, **given: object
-    ) -> Applied:
+        self, approve: Callable[[PlanResult], bool] = lambda _: True, **given: object
+    ) -> ApplyResult:
         """Plan and apply."""
         options = PlanOptions(**given)  # type: ignore[arg-type]
-        return apply(self.project, options, self.ports, Hands(approve, self.watcher))
+        return apply(self.project, options, self.ports, ApplyHandlers(approve, self.watcher))

@@ -11,7 +11,7 @@ from kplan.cli.query import QueryOptions
 from kplan.cli.session import Session
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
-from kplan.workflow.project import Ports, Project
+from kplan.workflow.ports import Ports, Project
 
 APPLY_QUESTION = """
 Do you want to perform these actions?

@@ -15,17 +15,17 @@ from kplan.model.plan import Plan
 from kplan.model.state import State
 from kplan.report import views
 from kplan.report.documents.drift import Coverage
-from kplan.workflow import saved
-from kplan.workflow.plan import Planned
-from kplan.workflow.project import Ports
+from kplan.workflow.plan import plan
+from kplan.workflow.plan.plan import PlanResult
+from kplan.workflow.ports import Ports
 
 if TYPE_CHECKING:
-    from kplan.workflow.drift import Drifted
-    from kplan.workflow.execution import Applied
+    from kplan.workflow.apply.execution import ApplyResult
+    from kplan.workflow.plan.drift import DriftResult
 
 
 def show_plan(
-    session: Session, made: Planned, planning: PlanningOptions, *, is_told: bool = False
+    session: Session, made: PlanResult, planning: PlanningOptions, *, is_told: bool = False
 ) -> None:
     """Show a plan as text, and its problems; `is_told` by a report, the text is left out."""
     if not is_told:
@@ -46,7 +46,7 @@ def plan_text(session: Session, plan: Plan, *, group: bool | None) -> str:
     return views.plan_text(plan, session.terminal.stdout_style, group_acls=group)
 
 
-def stream_plan(session: Session, made: Planned, *, whole: bool = False) -> None:
+def stream_plan(session: Session, made: PlanResult, *, whole: bool = False) -> None:
     """Write a plan and its problems as messages, one a line; `whole` adds the plan itself."""
     at = timestamp()
     session.terminal.write_stdout(views.version_line(at) + views.plan_stream(made.plan, at))
@@ -60,7 +60,7 @@ def stream_plan(session: Session, made: Planned, *, whole: bool = False) -> None
     )
 
 
-def show_save_hint(session: Session, made: Planned) -> None:
+def show_save_hint(session: Session, made: PlanResult) -> None:
     """Say how the plan can be kept, to whoever has a plan to keep and reads this."""
     if made.plan.is_applyable and not session.terminal.is_automation:
         session.terminal.write_stderr(
@@ -68,16 +68,16 @@ def show_save_hint(session: Session, made: Planned) -> None:
         )
 
 
-def save_plan(session: Session, made: Planned, path: Path, ports: Ports, ttl: timedelta) -> None:
+def save_plan(session: Session, made: PlanResult, path: Path, ports: Ports, ttl: timedelta) -> None:
     """Save a plan that is good for `ttl`, and say how to go on."""
-    saved.save(made, path, ports, show=views.plan_json(made.plan).encode(), ttl=ttl)
+    plan.save_plan(made, path, ports, show=views.plan_json(made.plan).encode(), ttl=ttl)
     if not session.terminal.is_automation:
         session.terminal.write_stderr(
             f"\nThe plan is saved in {path}. To carry out just that:\n    kplan apply {path}"
         )
 
 
-def show_outcomes(session: Session, done: "Applied", again: str) -> None:
+def show_outcomes(session: Session, done: "ApplyResult", again: str) -> None:
     """Sum up an apply, and show the outputs of a whole one; `again` goes on where it stopped."""
     terminal = session.terminal
     terminal.write_stderr("\n")
@@ -101,7 +101,7 @@ def _outputs_text(session: Session, state: State) -> str:
     return f"\nOutputs:\n\n{views.outputs_text(state.outputs, session.terminal.stdout_style)}"
 
 
-def drift_coverage(found: "Drifted", *, lists: bool) -> Coverage:
+def drift_coverage(found: "DriftResult", *, lists: bool) -> Coverage:
     """Say how much of the cluster a drift speaks of."""
     applied = found.state.applied_plans
     return Coverage(

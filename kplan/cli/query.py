@@ -30,12 +30,14 @@ def query_cluster(
 ) -> Answer:
     """Ask a cluster under a progress display; neither state nor lock is touched."""
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.asking import asked  # noqa: PLC0415
+    from kplan.workflow.inspect.query import query_cluster  # noqa: PLC0415
 
     states = StateOptions(lock=False)
     project = wiring.build_project(session, states, inputs)
     with show_progress(session.terminal) as shown:
-        return asked(project, wiring.build_ports(session, "", states, shown), provider, question)
+        return query_cluster(
+            project, wiring.build_ports(session, "", states, shown), provider, question
+        )
 
 
 def show_query(

@@ -26,7 +26,7 @@ from kplan.model.errors import ConfigError, StateError, UsageError
 from kplan.policy.codes import ACCEPTABLE_CODES
 from kplan.state.holder import this_run
 from kplan.state.record_store import RecordStore
-from kplan.workflow.project import PlanOptions, PolicyOptions, Ports, Project
+from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project
 
 
 def remote_state_store(

@@ -28,7 +28,7 @@ _LAST_EARLY_RANK = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class AccessContext:
     """What access is worked out on: the live cluster, and what the configuration says of it.
 
     `provider` is the key of the connection to it.
@@ -42,10 +42,10 @@ class Ground:
     @property
     def acls(self) -> frozenset[AclBinding]:
         """The live ACLs, as far as they were read."""
-        return acls_of(self.snapshot)
+        return live_acls(self.snapshot)
 
 
-def acls_of(snapshot: Snapshot) -> frozenset[AclBinding]:
+def live_acls(snapshot: Snapshot) -> frozenset[AclBinding]:
     """Give the live ACLs in the words of the protocol, as far as they were read."""
     reading = snapshot.readings.get(KIND)
     return (
@@ -55,17 +55,17 @@ def acls_of(snapshot: Snapshot) -> frozenset[AclBinding]:
     )
 
 
-def with_access(plan: Plan, ground: Ground, accepted: frozenset[str]) -> Plan:
+def add_access(plan: Plan, ground: AccessContext, accepted: frozenset[str]) -> Plan:
     """Add who gains and loses what on one cluster, and refuse what nobody could take back."""
     batches = [
         each for each in plan.batches if each.kind == KIND and each.provider == ground.provider
     ]
     if not batches:
         return plan
-    rules = rules_of(ground)
-    stages = stages_of(ground.acls, batches)
+    rules = read_authorizer_rules(ground)
+    stages = acl_stages(ground.acls, batches)
     types = {each.resource_type for each in stages.changed_acls}
-    names, unread = live_names(ground, types)
+    names, unread = list_live_names(ground, types)
     former = plan.access or AccessDiff()
     shifts = (
         replace(each, provider=ground.provider) for each in compare_access(stages, rules, names)
@@ -80,7 +80,7 @@ def with_access(plan: Plan, ground: Ground, accepted: frozenset[str]) -> Plan:
     return replace(plan, access=diff, diagnostics=problems)
 
 
-def stages_of(before: frozenset[AclBinding], batches: Iterable[Batch]) -> AclStages:
+def acl_stages(before: frozenset[AclBinding], batches: Iterable[Batch]) -> AclStages:
     """Follow the ACLs through the requests of a plan.
 
     In between stand those that are left when every delete that goes before the adds is done.
@@ -96,10 +96,10 @@ def stages_of(before: frozenset[AclBinding], batches: Iterable[Batch]) -> AclSta
     return AclStages(before, between, after)
 
 
-def declared_after(ground: Ground, plan: Plan) -> frozenset[AclBinding]:
+def acls_after_plan(ground: AccessContext, plan: Plan) -> frozenset[AclBinding]:
     """Give the ACLs as they will be after a plan."""
     batches = (each for each in plan.batches if each.kind == KIND)
-    return stages_of(
+    return acl_stages(
         ground.acls, (each for each in batches if each.provider == ground.provider)
     ).after
 
@@ -108,7 +108,7 @@ Listed = tuple[Mapping[str, Collection[str]], tuple[str, ...]]
 """Names of live resources by type, and why a list is missing."""
 
 
-def live_names(ground: Ground, types: Collection[str]) -> Listed:
+def list_live_names(ground: AccessContext, types: Collection[str]) -> Listed:
     """Name the live resources of the types; groups are asked for only where they matter."""
     found: dict[str, Collection[str]] = {"CLUSTER": (CLUSTER_NAME,)}
     unread: list[str] = []
@@ -125,7 +125,7 @@ def live_names(ground: Ground, types: Collection[str]) -> Listed:
     return {sort: names for sort, names in found.items() if sort in types}, tuple(unread)
 
 
-def rules_of(ground: Ground) -> AuthorizerRules:
+def read_authorizer_rules(ground: AccessContext) -> AuthorizerRules:
     """Find out who is asked for nothing, and what becomes of resources without ACLs.
 
     What the provider block says wins. Brokers tell which keys are set, but not to what: they take
@@ -148,7 +148,7 @@ def rules_of(ground: Ground) -> AuthorizerRules:
 _HIDDEN = object()
 
 
-def _broker_settings(ground: Ground) -> Mapping[str, object] | None:
+def _broker_settings(ground: AccessContext) -> Mapping[str, object] | None:
     """Read the two settings of one broker; a value that is kept from us is `_HIDDEN`."""
     if not ground.snapshot.brokers:
         return None

@@ -28,7 +28,7 @@ from kplan.model.snapshot import Snapshot
 from kplan.model.state import State
 from kplan.state.file import check_same_cluster
 from kplan.state.journal import Journal
-from kplan.workflow.project import Ports
+from kplan.workflow.ports import Ports
 from kplan.workflow.snapshot import read_snapshot
 
 _T = TypeVar("_T")
@@ -77,7 +77,7 @@ class Clusters:
         """
         if key in self.connections:
             return self.connections[key]
-        raise self.dark.get(key) or no_connection(key, self.keys)
+        raise self.dark.get(key) or unknown_connection(key, self.keys)
 
     def known_to(self, state: State) -> State:
         """Note in a state which clusters these are."""
@@ -86,7 +86,7 @@ class Clusters:
         return replace(state, cluster_id=own, clusters={**state.clusters, **others})
 
 
-def no_connection(key: str, keys: Iterable[str]) -> UsageError:
+def unknown_connection(key: str, keys: Iterable[str]) -> UsageError:
     """Say that nobody declares a connection, and which ones there are."""
     return UsageError(
         f"There is no connection {connection_name(key)}.",
@@ -95,13 +95,13 @@ def no_connection(key: str, keys: Iterable[str]) -> UsageError:
     )
 
 
-def alone(cluster: Cluster) -> Clusters:
+def single_cluster(cluster: Cluster) -> Clusters:
     """Take a cluster for the only one, that of the connection without alias."""
     return Clusters({"": Connection(cluster, cluster.describe())})
 
 
 @contextmanager
-def connected(
+def connect_clusters(
     configuration: Configuration,
     state: State,
     ports: Ports,
@@ -282,7 +282,7 @@ def read_clusters(
     return dict(sorted(snapshots.items()))
 
 
-def unread_of_all(snapshots: Mapping[str, Snapshot]) -> dict[str, str]:
+def unread_kinds(snapshots: Mapping[str, Snapshot]) -> dict[str, str]:
     """Name what could not be read, and why: `kafka_acl on kafka.west`."""
     return {
         cluster_label(kind, key): reason
@@ -291,7 +291,7 @@ def unread_of_all(snapshots: Mapping[str, Snapshot]) -> dict[str, str]:
     }
 
 
-def wanted_identities(
+def desired_identities(
     configuration: Configuration, state: State, journal: Journal | None = None
 ) -> Wanted:
     """List what is declared, owned or in a journal: these are asked for by name."""

@@ -28,10 +28,10 @@ from kplan.kafka.cluster import open_cluster
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.sandbox.lifecycle import temporary_sandbox
 from kplan.sandbox.spec import SandboxSpec
-from kplan.workflow.apply import apply
-from kplan.workflow.execution import Hands
-from kplan.workflow.plan import plan
-from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.apply.apply import apply
+from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.plan.plan import make_plan
+from kplan.workflow.ports import PlanOptions, Ports, Project
 from tests.bench.job import Stages, Wall
 
 TOPICS, PARTITIONS, RECORDS, GROUPS, TOPICS_A_GROUP = 100, 3, 10, 500, 2
@@ -131,7 +131,7 @@ def _cluster(environ: dict[str, str]) -> Cluster:
 def in_a_plan(project: Project, bootstrap: str) -> float:
     """Plan to delete everything; seconds from the first question to the end of the plan."""
     stages = Stages()
-    made = plan(project, PlanOptions(is_destroy=True), _ports(bootstrap, stages)).plan
+    made = make_plan(project, PlanOptions(is_destroy=True), _ports(bootstrap, stages)).plan
     took = stages.seconds(time.monotonic())[STAGE]
     told = [each.impact for each in made.changes if each.impact is not None]
     assert len(told) == TOPICS
@@ -168,7 +168,7 @@ def main() -> None:
         (folder / "main.tf").write_text(CONFIGURATION)
         project = Project(folder, folder / "state" / "kplan.json", Inputs())
         stages = Stages()
-        apply(project, PlanOptions(), _ports(at, stages), Hands(lambda _: True, stages))
+        apply(project, PlanOptions(), _ports(at, stages), ApplyHandlers(lambda _: True, stages))
         filled(at)
         jobs: dict[str, Callable[[], float]] = {
             "floor": lambda: floor(at),

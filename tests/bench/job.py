@@ -28,10 +28,10 @@ from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Batch, Change, Plan
 from kplan.state.file_store import FileStore
 from kplan.state.journal_writer import JournalWriter
-from kplan.workflow.apply import apply
-from kplan.workflow.execution import Hands
-from kplan.workflow.plan import Planned, plan
-from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.apply.apply import apply
+from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.plan.plan import PlanResult, make_plan
+from kplan.workflow.ports import PlanOptions, Ports, Project
 
 WAITING = "Waiting until visible"
 PATIENCE_S = 1_200.0
@@ -201,11 +201,11 @@ def main() -> None:
     ports = Ports(connect, stages, Wall(), lambda: datetime.now(UTC), lambda: False)
     begun = time.monotonic()
     if job == "plan":
-        found = plan(project, PlanOptions(), ports)
+        found = make_plan(project, PlanOptions(), ports)
         assert not found.plan.has_changes, "the plan was to be empty"
     else:
         options = PlanOptions(is_destroy=job == "destroy", pace=Limits(visible_s=PATIENCE_S))
-        done = apply(project, options, ports, Hands(_approve, stages))
+        done = apply(project, options, ports, ApplyHandlers(_approve, stages))
         assert all(each.is_verified for each in done.outcomes), "the brokers never served it"
     end = time.monotonic()
     print(
@@ -223,7 +223,7 @@ def main() -> None:
     )
 
 
-def _approve(planned: Planned) -> bool:
+def _approve(planned: PlanResult) -> bool:
     return not planned.plan.has_errors
 
 

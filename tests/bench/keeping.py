@@ -14,9 +14,9 @@ from pathlib import Path
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.config.inputs import Inputs
-from kplan.workflow.apply import apply
-from kplan.workflow.execution import Hands
-from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.apply.apply import apply
+from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.ports import PlanOptions, Ports, Project
 from tests.bench.job import Kept, Stages, Wall, measured
 from tests.bench.sizes import SMALL, write_configuration
 
@@ -33,7 +33,7 @@ def create_all(scratch: Path) -> float:
     ports = Ports(lambda *_: cluster, stages, Wall(), lambda: datetime.now(UTC), lambda: False)
     gc.collect()
     begun = time.process_time()
-    done = apply(project, PlanOptions(), ports, Hands(lambda _: True, stages))
+    done = apply(project, PlanOptions(), ports, ApplyHandlers(lambda _: True, stages))
     assert len(done.outcomes) == SMALL.topics + SMALL.acls
     return time.process_time() - begun
 

@@ -24,7 +24,7 @@ from kplan.model.errors import AuthError
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.sandbox.sandbox import Sandbox
-from kplan.workflow.project import Ports
+from kplan.workflow.ports import Ports
 from tests.contract.clusters import settings_of, soon
 from tests.project_harness import ProjectHarness
 

@@ -39,7 +39,7 @@ from kplan.model.errors import UsageError
 from kplan.model.plan import Action, Change
 from kplan.policy.access_query import who_can as single_who_can
 from kplan.policy.authorizer import OPERATIONS, AccessRequest, AclIndex, AuthorizerRules
-from kplan.workflow.fleet_access import _placed
+from kplan.workflow.fleet.access import _placed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

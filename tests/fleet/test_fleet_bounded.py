@@ -28,8 +28,8 @@ from kplan.kinds.acl import Acl, AclKind
 from kplan.model.address import Address
 from kplan.model.plan import Action, Change
 from kplan.model.table import Figures
-from kplan.workflow import fleet, fleet_access, fleet_audit, fleet_report
-from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
+from kplan.workflow.fleet import access, audit, fleet, report
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from tests.fleet.spark_target import CONNECT, SparkTarget
 from tests.project_harness import SilentProgress
 
@@ -166,9 +166,9 @@ def options(
 
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
-        for module in (fleet, fleet_audit):
+        for module in (fleet, audit):
             patched.setattr(module, "session", ours)
-        fleet.snapshot(FleetOptions(folder, Inputs(), run="first"), ports)
+        fleet.take_snapshot(FleetOptions(folder, Inputs(), run="first"), ports)
         yield chosen
 
 
@@ -182,26 +182,26 @@ def replayed(options: FleetOptions, ports: FleetPorts) -> Figures:
     based_on = SimpleNamespace(clusters={}, cluster_id="prod-eu-cluster-id0000")
     plan = SimpleNamespace(changes=[change], based_on=based_on, checksum="0" * 12)
     with pytest.MonkeyPatch.context() as ours:
-        ours.setattr(fleet_access, "read_plan", lambda _: SimpleNamespace(plan=plan))
-        return fleet_access.replay(options, ports, [Path("plan")])
+        ours.setattr(access, "read_plan", lambda _: SimpleNamespace(plan=plan))
+        return access.replay_audit(options, ports, [Path("plan")])
 
 
 Asked = Callable[[FleetOptions, FleetPorts], Figures]
 VERBS: dict[str, Asked] = {
-    "snapshot": lambda o, p: fleet.snapshot(o, p, o.folder / "saved"),
-    "ingest": fleet_audit.ingested,
-    "inventory": fleet.inventoried,
-    "inventory by label": lambda o, p: fleet.inventoried(o, p, "region"),
-    "plan": lambda o, p: fleet.planned(o, p, is_drift=False),
-    "drift": lambda o, p: fleet.planned(o, p, is_drift=True),
-    "changes": lambda o, p: fleet.changed(o, p, "first"),
-    "history": lambda o, p: fleet.remembered(o, p, "orders"),
-    "who-can": lambda o, p: fleet_access.who_can(o, p, "READ", "orders"),
-    "of": lambda o, p: fleet_access.access_of(o, p, "User:orders"),
-    "lint": fleet_access.linted,
-    "usage": lambda o, p: fleet_audit.used(o, p, o.folder / "removed"),
+    "snapshot": lambda o, p: fleet.take_snapshot(o, p, o.folder / "saved"),
+    "ingest": audit.ingest_logs,
+    "inventory": fleet.read_inventory,
+    "inventory by label": lambda o, p: fleet.read_inventory(o, p, "region"),
+    "plan": lambda o, p: fleet.plan_fleet(o, p, is_drift=False),
+    "drift": lambda o, p: fleet.plan_fleet(o, p, is_drift=True),
+    "changes": lambda o, p: fleet.compare_snapshots(o, p, "first"),
+    "history": lambda o, p: fleet.read_history(o, p, "orders"),
+    "who-can": lambda o, p: access.who_can(o, p, "READ", "orders"),
+    "of": lambda o, p: access.access_of(o, p, "User:orders"),
+    "lint": access.lint_fleet,
+    "usage": lambda o, p: audit.read_usage(o, p, o.folder / "removed"),
     "replay": replayed,
-    "report": fleet_report.fleet_report,
+    "report": report.build_report,
 }
 
 

@@ -14,7 +14,7 @@ from kplan.fleet.audit_file import list_log_files, new_log_files, read_lines
 from kplan.fleet.store import Store, UnreadableLog
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import FleetError
-from kplan.workflow.fleet_audit import _ingest_files
+from kplan.workflow.fleet.audit import _ingest_files
 from tests.fleet.test_fleet_store import FORMS
 
 if TYPE_CHECKING:

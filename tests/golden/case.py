@@ -40,8 +40,8 @@ from kplan.model.errors import ConfigError
 from kplan.model.plan import Plan
 from kplan.model.state import OutputValue, OwnedObject, State
 from kplan.state.file import write_state
-from kplan.workflow.plan import plan
-from kplan.workflow.project import PlanOptions, Ports, Project
+from kplan.workflow.plan.plan import make_plan
+from kplan.workflow.ports import PlanOptions, Ports, Project
 from tests.apply_harness import FakeClock
 from tests.values import CLUSTER_ID, LINEAGE
 
@@ -83,7 +83,7 @@ def told(case: Path, scratch: Path) -> Told:
     ports = Ports(lambda *_: cluster, Silence(), FakeClock(), lambda: NOW, lambda: False)
     group_acls = run.get("group_acls", True)
     try:
-        made = plan(project, options, ports)
+        made = make_plan(project, options, ports)
     except ConfigError as invalid:
         return Told(None, invalid.diagnostics, invalid.sources, group_acls)
     return Told(made.plan, made.plan.all_diagnostics, made.configuration.sources, group_acls)

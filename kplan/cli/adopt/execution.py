@@ -12,9 +12,9 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 from kplan.model.state import OwnedObject
 from kplan.report import views
-from kplan.workflow.import_all import import_all
-from kplan.workflow.import_tfstate import import_tfstate
-from kplan.workflow.imports import import_object
+from kplan.workflow.adopt.import_ import import_object
+from kplan.workflow.adopt.import_all import import_all
+from kplan.workflow.adopt.import_tfstate import import_tfstate
 
 _MAX_REASONS = 20
 

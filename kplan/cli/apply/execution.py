@@ -24,10 +24,10 @@ from kplan.model.errors import StalePlanError, UsageError
 from kplan.report import views
 from kplan.report.report import Report
 from kplan.report.reports import apply_report, plan_report
-from kplan.workflow.apply import apply, resume
-from kplan.workflow.apply_saved import OnStale, apply_saved
-from kplan.workflow.execution import Applied, Hands
-from kplan.workflow.plan import Planned
+from kplan.workflow.apply.apply import apply, resume_apply
+from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult
+from kplan.workflow.apply.saved_plan import OnStale, apply_saved
+from kplan.workflow.plan.plan import PlanResult
 
 if TYPE_CHECKING:
     from kplan.kinds.reassignment import ReassignmentLimits
@@ -163,7 +163,7 @@ def _check_options(session: Session, wish: ApplyOptions) -> None:
         approval.check_can_approve(session, auto_approve=False, may_ask=wish.inputs.input)
 
 
-def _apply_plan(session: Session, wish: ApplyOptions, shown: Progress) -> Applied:
+def _apply_plan(session: Session, wish: ApplyOptions, shown: Progress) -> ApplyResult:
     project = wiring.build_project(session, wish.states, wish.inputs)
     options = wiring.build_plan_options(wish.planning, is_destroy=wish.is_destroy)
     in_flight = wish.planning.parallel_requests(session.environ) or MAX_IN_FLIGHT
@@ -178,18 +178,18 @@ def _apply_plan(session: Session, wish: ApplyOptions, shown: Progress) -> Applie
         options = replace(options, acknowledged=frozenset(options.replaced))
     verb = "destroy" if wish.is_destroy else "apply"
     ports = wiring.build_ports(session, verb, wish.states, shown)
-    hands = Hands(
+    hands = ApplyHandlers(
         partial(_approve_plan, session, wish, shown), _build_watcher(session, wish, shown)
     )
     if wish.is_resume:
-        return resume(project, options, ports, hands)
+        return resume_apply(project, options, ports, hands)
     if wish.plan_file is not None:
         on_stale = OnStale(wish.on_stale)
         return apply_saved(project, wish.plan_file, options, (ports, hands), on_stale)
     return apply(project, options, ports, hands)
 
 
-def _approve_plan(session: Session, wish: ApplyOptions, shown: Progress, made: Planned) -> bool:
+def _approve_plan(session: Session, wish: ApplyOptions, shown: Progress, made: PlanResult) -> bool:
     """Show a plan, and let it be approved by a yes, by an option or by its checksum.
 
     Raises:
@@ -226,14 +226,14 @@ def _build_watcher(session: Session, wish: ApplyOptions, shown: Progress) -> Wat
     return ApplyWatcher(shown, session.signals, session.terminal.stderr_style)
 
 
-def _show_plan(session: Session, wish: ApplyOptions, made: Planned) -> None:
+def _show_plan(session: Session, wish: ApplyOptions, made: PlanResult) -> None:
     if wish.output.json:
         display.stream_plan(session, made)
     else:
         display.show_plan(session, made, wish.planning, is_told=wish.output.has_report_on_stdout)
 
 
-def _build_report(wish: ApplyOptions, done: Applied) -> Report:
+def _build_report(wish: ApplyOptions, done: ApplyResult) -> Report:
     """Report what was done, or what was planned where nobody approved it."""
     plan, sources, at = done.planned.plan, done.planned.configuration.sources, timestamp()
     if done.is_approved or not (plan.has_changes or plan.has_errors):
@@ -242,7 +242,7 @@ def _build_report(wish: ApplyOptions, done: Applied) -> Report:
     return plan_report(plan, sources, at)
 
 
-def _show_result(session: Session, wish: ApplyOptions, done: Applied) -> int:
+def _show_result(session: Session, wish: ApplyOptions, done: ApplyResult) -> int:
     made, detailed = done.planned, wish.output.detailed_exitcode
     if done.is_approved:
         if wish.output.json:

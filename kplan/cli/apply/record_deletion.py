@@ -18,7 +18,7 @@ from kplan.report.documents.record_deletion import (
 )
 from kplan.report.formats.json_text import json_text
 from kplan.report.formats.text import text
-from kplan.workflow.record_deletion import Deleted, Wanted, delete_records
+from kplan.workflow.apply.records import RecordDeletionRequest, RecordDeletionResult, delete_records
 
 QUESTION = """
 Do you really want to delete these records?
@@ -32,7 +32,7 @@ Do you really want to delete these records?
 class RecordDeletionOptions:
     """What is to be deleted, and how that is approved and told; with `dry_run` only shown."""
 
-    request: Wanted
+    request: RecordDeletionRequest
     inputs: InputOptions
     states: StateOptions
     output: OutputOptions
@@ -84,7 +84,7 @@ def _show_plan(
             session.terminal.write_stdout(text(deletion_plan_document(plan), look))
 
 
-def _exit_code(wish: RecordDeletionOptions, done: Deleted) -> ExitCode:
+def _exit_code(wish: RecordDeletionOptions, done: RecordDeletionResult) -> ExitCode:
     detailed = wish.output.detailed_exitcode
     if done.is_approved:
         return _outcomes_exit(done.outcomes, detailed=detailed)

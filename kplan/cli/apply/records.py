@@ -82,15 +82,15 @@ def delete(
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.apply import record_deletion  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.record_deletion import Wanted  # noqa: PLC0415
-    from kplan.workflow.record_targets import targets_of  # noqa: PLC0415
+    from kplan.workflow.apply.record_target import parse_targets  # noqa: PLC0415
+    from kplan.workflow.apply.records import RecordDeletionRequest  # noqa: PLC0415
 
     file = Path(what.offset_json_file) if what.offset_json_file else None
-    targets = targets_of(what.records or (), what.before, file)
+    targets = parse_targets(what.records or (), what.before, file)
     planning = PlanningOptions(policy=terms.policy, override=terms.override)
     policies = wiring.build_plan_options(planning, is_destroy=False).policies
     wish = record_deletion.RecordDeletionOptions(
-        Wanted(targets, terms.provider, policies),
+        RecordDeletionRequest(targets, terms.provider, policies),
         inputs,
         states,
         answer,

@@ -11,7 +11,7 @@ from kplan.cli.session import Session
 from kplan.cli.watcher import ApplyWatcher
 from kplan.model.errors import UsageError
 from kplan.report.documents.units import counted
-from kplan.workflow.waiting import Waited, wait
+from kplan.workflow.apply.wait import WaitResult, wait_until_served
 
 
 def wait_for_visibility(
@@ -29,14 +29,14 @@ def wait_for_visibility(
     with show_progress(session.terminal) as shown:
         ports = wiring.build_ports(session, "wait", states, shown, seconds)
         watcher = ApplyWatcher(shown, session.signals, session.terminal.stderr_style)
-        found = wait(project, Limits(visible_s=seconds), ports, watcher)
+        found = wait_until_served(project, Limits(visible_s=seconds), ports, watcher)
     session.terminal.write_stdout(_json(found) if answer.json else _text(found))
     if not found.pending:
         return ExitCode.DONE
     return ExitCode.UNKNOWN if answer.detailed_exitcode else ExitCode.ERROR
 
 
-def _text(found: Waited) -> str:
+def _text(found: WaitResult) -> str:
     if not (found.served or found.pending):
         return "Nothing is waited for: every broker serves what was applied."
     lines = [f"Not served by every broker yet: {each.address}" for each in found.pending]
@@ -44,7 +44,7 @@ def _text(found: Waited) -> str:
     return "\n".join([*lines, f"Every broker serves {len(found.served):,} of {both}."])
 
 
-def _json(found: Waited) -> str:
+def _json(found: WaitResult) -> str:
     return json.dumps(
         {
             "served": [str(each.address) for each in found.served],

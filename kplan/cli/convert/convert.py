@@ -11,7 +11,7 @@ from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
 if TYPE_CHECKING:  # help needs it not
-    from kplan.workflow.convert import Conversion
+    from kplan.workflow.convert.convert import Conversion
 
 
 class SourceTool(StrEnum):
@@ -44,11 +44,11 @@ def convert(
     stderr, with its place and the reason. No file is written over, no cluster is asked; a file
     with a mistake stops it all.
     """
-    from kplan.workflow import convert as workflow  # noqa: PLC0415 - help needs it not
+    from kplan.workflow.convert import convert as workflow  # noqa: PLC0415 - help needs it not
 
     found = workflow.convert(files, workflow.Format(from_) if from_ else None)
     if out and found.text:
-        workflow.write_new(Path(out), found.text)
+        workflow.write_new_file(Path(out), found.text)
     else:
         session.terminal.write_stdout(found.text, end="")
     session.terminal.write_stderr(_summary(found))

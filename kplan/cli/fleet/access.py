@@ -17,7 +17,7 @@ from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:
     from kplan.model.table import Figures
-    from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
+    from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 
 class AccessQuestion(StrEnum):
@@ -70,12 +70,15 @@ def access(
 
     A resource is TYPE:NAME in Kafka's words, or the name of a topic.
     """
-    from kplan.workflow import fleet_access  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.fleet.access import (  # noqa: PLC0415 - help needs none of these
+        access_of,
+        who_can,
+    )
 
     def asked(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
         if question is AccessQuestion.WHO_CAN:
-            return fleet_access.who_can(options, ports, words[0], words[1])
-        return fleet_access.access_of(options, ports, words[0])
+            return who_can(options, ports, words[0], words[1])
+        return access_of(options, ports, words[0])
 
     wanted = 2 if question is AccessQuestion.WHO_CAN else 1
     if len(words) != wanted:
@@ -94,9 +97,11 @@ def lint(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOp
     configuration all that is live is put to its policy blocks, as if it were to be created. Exits
     with 2 when there is anything, waivers left aside.
     """
-    from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet.access import (  # noqa: PLC0415 - as above
+        lint_fleet,
+    )
 
-    found = command.run_command(session, (spark, run, inputs), fleet_access.linted)
+    found = command.run_command(session, (spark, run, inputs), lint_fleet)
     if found.findings & {"problem", "unread"}:
         return ExitCode.ERROR
     return ExitCode.CHANGES if found.findings - {"waived"} else command.completeness_exit(found)
@@ -122,7 +127,7 @@ def audit(
     Logs are files, or kafka://TOPIC of the same cluster; what was read before is not read again.
     Lines that are none of the authorizer's are kept and shown.
     """
-    from kplan.workflow import fleet_audit  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet.audit import ingest_logs, read_usage  # noqa: PLC0415 - as above
 
     removed, since = of_usage.removed, of_usage.since
     if work is AuditWork.INGEST and (removed or since):
@@ -131,8 +136,8 @@ def audit(
 
     def asked(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
         if work is AuditWork.INGEST:
-            return fleet_audit.ingested(options, ports)
-        return fleet_audit.used(options, ports, Path(removed) if removed else None)
+            return ingest_logs(options, ports)
+        return read_usage(options, ports, Path(removed) if removed else None)
 
     found = command.run_command(session, (spark, run, inputs), asked, {"-removed": removed}, since)
     return command.completeness_exit(found)
@@ -159,12 +164,14 @@ def replay(
     often it was asked and when last. A guard for pipelines: exits with 3 when something that was
     allowed would be denied, and with 1 when nothing is known of what was allowed.
     """
-    from kplan.workflow import fleet_access  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet.access import (  # noqa: PLC0415 - as above
+        replay_audit,
+    )
 
     found = command.run_command(
         session,
         (spark, run, inputs),
-        lambda options, ports: fleet_access.replay(options, ports, plans),
+        lambda options, ports: replay_audit(options, ports, plans),
         since=since,
     )
     if "denied" in found.findings:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # help needs none of these
     from kplan.config.fleet_file import FleetCluster
     from kplan.model.diagnostic import Diagnostic
     from kplan.model.table import Figures
-    from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
+    from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def build_options(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.fleet.jvm import parse_settings  # noqa: PLC0415
     from kplan.fleet.session import SparkSettings  # noqa: PLC0415
-    from kplan.workflow.fleet_ports import FleetOptions  # noqa: PLC0415
+    from kplan.workflow.fleet.ports import FleetOptions  # noqa: PLC0415
 
     if spark.master and spark.remote:
         raise UsageError("-master and -remote name two Sparks.", "Give one of them.")
@@ -105,7 +105,7 @@ def build_options(
 def build_ports(session: Session, shown: Progress) -> "FleetPorts":
     """Connect a fleet command to clusters, clock and terminal."""
     from kplan.cli.wiring import remote_state_store  # noqa: PLC0415 - see above
-    from kplan.workflow.fleet_ports import FleetPorts  # noqa: PLC0415
+    from kplan.workflow.fleet.ports import FleetPorts  # noqa: PLC0415
 
     return FleetPorts(
         partial(_cluster_connector, session),

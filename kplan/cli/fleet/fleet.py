@@ -33,12 +33,12 @@ def snapshot(
     A cluster that is down, hangs or refuses is told, and the others are stored: then the exit code
     is 1. A run is seen when it is whole; one that is taken again takes the place of the first.
     """
-    from kplan.workflow import fleet  # noqa: PLC0415 - help needs none of these
+    from kplan.workflow.fleet import fleet  # noqa: PLC0415 - help needs none of these
 
     found = command.run_command(
         session,
         (spark, run, inputs),
-        lambda options, ports: fleet.snapshot(options, ports, Path(save) if save else None),
+        lambda options, ports: fleet.take_snapshot(options, ports, Path(save) if save else None),
         {"-save": save},
     )
     return command.completeness_exit(found)
@@ -63,12 +63,12 @@ def inventory(
 
     Clusters, topics, partitions, replicas and ACLs are counted, in the latest run or another one.
     """
-    from kplan.workflow import fleet  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet import fleet  # noqa: PLC0415 - as above
 
     found = command.run_command(
         session,
         (spark, run, inputs),
-        lambda options, ports: fleet.inventoried(options, ports, by, top),
+        lambda options, ports: fleet.read_inventory(options, ports, by, top),
     )
     return command.completeness_exit(found)
 
@@ -102,12 +102,12 @@ def drift(
     """
     if not since:
         return _show_plan(session, (spark, run, inputs), is_drift=True)
-    from kplan.workflow import fleet  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet import fleet  # noqa: PLC0415 - as above
 
     found = command.run_command(
         session,
         (spark, run, inputs),
-        lambda options, ports: fleet.changed(options, ports, since),
+        lambda options, ports: fleet.compare_snapshots(options, ports, since),
     )
     return ExitCode.CHANGES if found.tables[0].rows else command.completeness_exit(found)
 
@@ -124,12 +124,12 @@ def history(
     ],
 ) -> int:
     """Tell how one object changed over the runs."""
-    from kplan.workflow import fleet  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet import fleet  # noqa: PLC0415 - as above
 
     found = command.run_command(
         session,
         (spark, run, inputs),
-        lambda options, ports: fleet.remembered(options, ports, identity),
+        lambda options, ports: fleet.read_history(options, ports, identity),
     )
     return command.completeness_exit(found)
 
@@ -151,13 +151,13 @@ def report(
     It is HTML and needs no network: sizes, drift, risk, ACLs that do nothing, and what nobody uses.
     """
     from kplan.report import views  # noqa: PLC0415 - as above
-    from kplan.workflow.fleet_report import fleet_report  # noqa: PLC0415
+    from kplan.workflow.fleet.report import build_report  # noqa: PLC0415
 
     page = Path(html)
     if page.is_dir():
         raise UsageError(f"-html={html}: that is a folder.")
     given = spark, run, inputs
-    found = command.run_command(session, given, fleet_report, {"-html": str(page.parent)}, since)
+    found = command.run_command(session, given, build_report, {"-html": str(page.parent)}, since)
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(views.figures_page(found), encoding="utf-8")
     session.terminal.write_stderr(f"The page is written to {html}.")
@@ -192,7 +192,7 @@ def vacuum(
     again by the next ingest.
     """
     from kplan.cli.progress import show_progress  # noqa: PLC0415 - as above
-    from kplan.workflow import fleet  # noqa: PLC0415
+    from kplan.workflow.fleet import fleet  # noqa: PLC0415
 
     runs, logs = (
         command.parse_duration("-keep", keep),
@@ -202,7 +202,7 @@ def vacuum(
         raise UsageError("-keep is empty.", "Write it as 720h.")
     chosen = command.build_options(session, spark, RunOptions(), inputs)
     with show_progress(session.terminal) as shown:
-        gone = fleet.vacuumed(chosen, command.build_ports(session, shown), runs, logs)
+        gone = fleet.vacuum_store(chosen, command.build_ports(session, shown), runs, logs)
     session.terminal.write_stdout(f"Runs removed: {gone.runs}.\n")
     if logs is not None:
         session.terminal.write_stdout(f"Logs removed: {gone.logs}.\n")
@@ -210,12 +210,12 @@ def vacuum(
 
 
 def _show_plan(session: Session, given: command.CommandOptions, *, is_drift: bool) -> int:
-    from kplan.workflow import fleet  # noqa: PLC0415 - as above
+    from kplan.workflow.fleet import fleet  # noqa: PLC0415 - as above
 
     found = command.run_command(
         session,
         given,
-        lambda options, ports: fleet.planned(options, ports, is_drift=is_drift),
+        lambda options, ports: fleet.plan_fleet(options, ports, is_drift=is_drift),
     )
     if "drift" in found.findings:  # as `kplan drift`: what is known to have changed comes first
         return ExitCode.CHANGES

@@ -14,7 +14,7 @@ from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 
 if TYPE_CHECKING:  # help must not wait for what only a run needs
-    from kplan.workflow.access_queries import Question
+    from kplan.workflow.inspect.access import AccessQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,13 @@ def who_can(
 
     The ACLs are weighed as Kafka's own authorizer weighs them. Nothing is changed anywhere.
     """
-    from kplan.workflow.access_queries import Question, resource_of  # noqa: PLC0415 - as above
+    from kplan.workflow.inspect.access import (  # noqa: PLC0415 - as above
+        AccessQuestion,
+        parse_question,
+    )
 
-    operation, resource = resource_of(what.operation, what.resource)
-    asked = Question(
+    operation, resource = parse_question(what.operation, what.resource)
+    asked = AccessQuestion(
         operation=operation, resource=resource, is_planned=ask.planned, provider=ask.provider
     )
     return _show_access(session, asked, inputs, states, ask)
@@ -81,17 +84,17 @@ def access_of(
     What everyone may do is included. Nothing is changed anywhere.
     """
     from kplan.model.errors import UsageError  # noqa: PLC0415 - as above
-    from kplan.workflow.access_queries import Question  # noqa: PLC0415
+    from kplan.workflow.inspect.access import AccessQuestion  # noqa: PLC0415
 
     if ":" not in principal:
         raise UsageError(f'"{principal}" is no principal.', hint=f"Write it as User:{principal}.")
-    asked = Question(principal=principal, is_planned=ask.planned, provider=ask.provider)
+    asked = AccessQuestion(principal=principal, is_planned=ask.planned, provider=ask.provider)
     return _show_access(session, asked, inputs, states, ask)
 
 
 def _show_access(
     session: Session,
-    asked: "Question",
+    asked: "AccessQuestion",
     inputs: InputOptions,
     states: StateOptions,
     ask: AccessOptions,
@@ -103,12 +106,12 @@ def _show_access(
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
     from kplan.report.formats.text import text  # noqa: PLC0415
     from kplan.report.parts import answer_report  # noqa: PLC0415
-    from kplan.workflow.access_queries import access  # noqa: PLC0415
+    from kplan.workflow.inspect.access import answer_question  # noqa: PLC0415
 
     reports = prepare_reports(session, "access", ask.report, is_json=ask.json, formats=ANSWERS)
     project = wiring.build_project(session, states, inputs)
     with reports.report_errors(), show_progress(session.terminal) as shown:
-        told = access(project, asked, wiring.build_ports(session, "access", states, shown))
+        told = answer_question(project, asked, wiring.build_ports(session, "access", states, shown))
     look = session.terminal.stdout_style
     unknown = (documents.UNKNOWN_SUPER_USERS,) if told.rules.super_users is None else ()
     if asked.principal:

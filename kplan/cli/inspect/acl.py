@@ -51,11 +51,8 @@ def list_(
     What they come to together, kplan access who-can and kplan access of tell. Nothing is changed
     anywhere.
     """
-    from kplan.workflow.acl_figures import (  # noqa: PLC0415 - help needs it not
-        AclFilter,
-        acls_listed,
-    )
+    from kplan.workflow.inspect.acl import AclFilter, list_acls  # noqa: PLC0415 - help needs it not
 
     wanted = AclFilter(chosen.principal, chosen.resource, chosen.match)
     wanted.check()
-    return show_query(session, inputs, ask, partial(acls_listed, wanted=wanted))
+    return show_query(session, inputs, ask, partial(list_acls, wanted=wanted))

@@ -12,7 +12,7 @@ from kplan.cli.verb import verb
 from kplan.model.dataclass import dataclass
 
 if TYPE_CHECKING:  # help needs none of these
-    from kplan.workflow.broker_registration import BrokerStanding
+    from kplan.workflow.inspect.broker import BrokerStatus
 
 QUESTION = """
 Do you really want to take broker {broker} out of the cluster?
@@ -47,15 +47,15 @@ def unregister(
     """
     from kplan.cli.approval import ClusterChange  # noqa: PLC0415 - help needs none of these
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
-    from kplan.workflow.broker_registration import unregister as taken_out  # noqa: PLC0415
+    from kplan.workflow.inspect.broker import unregister_broker  # noqa: PLC0415
 
-    def question(standing: "BrokerStanding") -> str:
+    def question(standing: "BrokerStatus") -> str:
         why = "; ".join(standing.objections) or "it does not run and has no replicas"
         return QUESTION.format(broker=what.broker, why=f"{why[0].upper()}{why[1:]}.")
 
     is_done = ClusterChange(session, inputs, ask, what.auto_approve).run(
         "broker unregister",
-        lambda project, ports, say: taken_out(
+        lambda project, ports, say: unregister_broker(
             project,
             ports,
             (ask.provider, what.broker),

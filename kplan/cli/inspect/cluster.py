@@ -27,12 +27,14 @@ def versions(
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
-    from kplan.workflow.versions import versions as told  # noqa: PLC0415
+    from kplan.workflow.inspect.cluster import list_versions  # noqa: PLC0415
 
     del bootstrap_controller  # wiring reads it from what was typed
     project = wiring.build_project(session, states, inputs)
     with show_progress(session.terminal) as shown:
-        found = told(project, wiring.build_ports(session, "cluster versions", states, shown))
+        found = list_versions(
+            project, wiring.build_ports(session, "cluster versions", states, shown)
+        )
     look = session.terminal.stdout_style
     session.terminal.write_stdout(
         views.figures_json(found) if json_ else views.figures_text(found, look)
@@ -49,9 +51,9 @@ def describe(session: Session, inputs: InputOptions, ask: QueryOptions) -> int:
 
     Brokers are those that are alive. Nothing is changed anywhere.
     """
-    from kplan.workflow.cluster_figures import cluster_described  # noqa: PLC0415 - as above
+    from kplan.workflow.inspect.cluster import describe_cluster  # noqa: PLC0415 - as above
 
-    return show_query(session, inputs, ask, cluster_described)
+    return show_query(session, inputs, ask, describe_cluster)
 
 
 @verb(
@@ -64,9 +66,9 @@ def controllers(session: Session, inputs: InputOptions, ask: QueryOptions) -> in
     One of them is active and decides. With -bootstrap-controller they are asked themselves, also
     while no broker runs, and those that do not answer are noted.
     """
-    from kplan.workflow.cluster_figures import controllers_listed  # noqa: PLC0415 - as above
+    from kplan.workflow.inspect.cluster import list_controllers  # noqa: PLC0415 - as above
 
-    return show_query(session, inputs, ask, controllers_listed)
+    return show_query(session, inputs, ask, list_controllers)
 
 
 @verb(

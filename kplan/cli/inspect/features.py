@@ -16,6 +16,6 @@ def features(session: Session, inputs: InputOptions, ask: QueryOptions) -> int:
     Lowest and highest are the levels that every node could run. A feature is brought to another
     level by a kafka_feature resource. Nothing is changed anywhere.
     """
-    from kplan.workflow.cluster_figures import features_listed  # noqa: PLC0415 - help needs it not
+    from kplan.workflow.inspect.cluster import list_features  # noqa: PLC0415 - help needs it not
 
-    return show_query(session, inputs, ask, features_listed)
+    return show_query(session, inputs, ask, list_features)

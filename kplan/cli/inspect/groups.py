@@ -27,9 +27,9 @@ def list_(
     Every broker is asked for the groups that it coordinates. A broker that does not answer is
     named, the groups of the others are told, and the exit code is 4. Nothing is changed anywhere.
     """
-    from kplan.workflow.group_figures import groups_listed  # noqa: PLC0415 - help needs it not
+    from kplan.workflow.inspect.groups import list_groups  # noqa: PLC0415 - help needs it not
 
-    return show_query(session, inputs, ask, partial(groups_listed, match=match))
+    return show_query(session, inputs, ask, partial(list_groups, match=match))
 
 
 @verb(
@@ -47,6 +47,6 @@ def describe(
     Groups of both protocols are told, classic and KIP-848. What could not be read is noted, and
     the exit code is 4. Nothing is changed anywhere.
     """
-    from kplan.workflow.group_figures import groups_described  # noqa: PLC0415 - as above
+    from kplan.workflow.inspect.groups import describe_groups  # noqa: PLC0415 - as above
 
-    return show_query(session, inputs, ask, partial(groups_described, names=name))
+    return show_query(session, inputs, ask, partial(describe_groups, names=name))

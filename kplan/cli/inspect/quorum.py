@@ -33,9 +33,9 @@ def describe(session: Session, inputs: InputOptions, ask: QueryOptions) -> int:
     Voters are the controllers, observers the brokers. Nodes that have not fetched for 10 seconds
     are noted: most often they are down. Nothing is changed anywhere.
     """
-    from kplan.workflow.cluster_figures import quorum_described  # noqa: PLC0415 - help needs it not
+    from kplan.workflow.inspect.cluster import describe_quorum  # noqa: PLC0415 - help needs it not
 
-    return show_query(session, inputs, ask, quorum_described)
+    return show_query(session, inputs, ask, describe_quorum)
 
 
 @verb(
@@ -62,12 +62,12 @@ def add_voter(
     --no-initial-controllers, and that has caught up.
     """
     from kplan.cli.approval import ClusterChange  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.voters import NewVoter, voter_added  # noqa: PLC0415
+    from kplan.workflow.inspect.quorum import NewVoter, add_voter  # noqa: PLC0415
 
     node, host, port = _parse_voter(voter)
     found = ClusterChange(session, inputs, ask, auto_approve).run(
         "quorum add-voter",
-        lambda project, ports, say: voter_added(
+        lambda project, ports, say: add_voter(
             project,
             ports,
             ask.provider,
@@ -100,7 +100,7 @@ def remove_voter(
     majority. The controller goes on as an observer while it runs.
     """
     from kplan.cli.approval import ClusterChange  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.voters import VoterChange, voter_removed  # noqa: PLC0415
+    from kplan.workflow.inspect.quorum import VoterChange, remove_voter  # noqa: PLC0415
 
     def question(change: VoterChange) -> str:
         leads = "\n  It leads now; another one is elected." if change.leads else ""
@@ -109,7 +109,7 @@ def remove_voter(
 
     found = ClusterChange(session, inputs, ask, auto_approve).run(
         "quorum remove-voter",
-        lambda project, ports, say: voter_removed(
+        lambda project, ports, say: remove_voter(
             project, ports, ask.provider, node, lambda change: say(question(change))
         ),
     )

@@ -37,9 +37,9 @@ def list_(
     Owner, renewers and times are told, never the secret. Only over a connection by SASL or with a
     certificate do brokers tell them: ours and those that we may describe.
     """
-    from kplan.workflow.delegation import tokens_listed  # noqa: PLC0415 - help needs it not
+    from kplan.workflow.inspect.tokens import list_tokens  # noqa: PLC0415 - help needs it not
 
-    return show_query(session, inputs, ask, partial(tokens_listed, owner=owner))
+    return show_query(session, inputs, ask, partial(list_tokens, owner=owner))
 
 
 @verb(
@@ -69,11 +69,11 @@ def create(
     """
     from kplan.cluster.settings import TokenRequest  # noqa: PLC0415 - help needs none of these
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
-    from kplan.workflow.delegation import token_created, token_facts  # noqa: PLC0415
+    from kplan.workflow.inspect.tokens import create_token, token_details  # noqa: PLC0415
 
     order = TokenRequest(owner, tuple(renewer or ()), _duration_ms("-lifetime", lifetime))
-    made = token_facts(
-        query_cluster(session, inputs, ask.provider, partial(token_created, order=order))
+    made = token_details(
+        query_cluster(session, inputs, ask.provider, partial(create_token, order=order))
     )
     lines = (
         f"{name + ':':<15}{', '.join(told) if isinstance(told, list) else told}".rstrip()
@@ -100,9 +100,9 @@ def renew(
 
     Its owner and its renewers may do so, up to the end of its life. The secret is not asked for.
     """
-    from kplan.workflow.delegation import token_renewed  # noqa: PLC0415 - help needs it not
+    from kplan.workflow.inspect.tokens import renew_token  # noqa: PLC0415 - help needs it not
 
-    question = partial(token_renewed, token=token, span_ms=_duration_ms("-for", span))
+    question = partial(renew_token, token=token, span_ms=_duration_ms("-for", span))
     until = query_cluster(session, inputs, ask.provider, question)
     return _show_expiry(session, ask, token, until, "is valid until")
 
@@ -128,14 +128,14 @@ def expire(
     """
     from kplan.cli.approval import ClusterChange  # noqa: PLC0415 - help needs none of these
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415
-    from kplan.workflow.asking import asked  # noqa: PLC0415
-    from kplan.workflow.delegation import token_expired  # noqa: PLC0415
+    from kplan.workflow.inspect.query import query_cluster  # noqa: PLC0415
+    from kplan.workflow.inspect.tokens import expire_token  # noqa: PLC0415
 
-    question = partial(token_expired, token=token, span_ms=_duration_ms("-in", span))
+    question = partial(expire_token, token=token, span_ms=_duration_ms("-in", span))
     until = ClusterChange(session, inputs, ask, auto_approve).run(
         "tokens expire",
         lambda project, ports, say: (
-            asked(project, ports, ask.provider, question)
+            query_cluster(project, ports, ask.provider, question)
             if say(EXPIRE_QUESTION.format(token=token))
             else None
         ),
@@ -150,10 +150,10 @@ def _duration_ms(option: str, span: str) -> int:
 
 def _show_expiry(session: Session, ask: QueryOptions, token: str, until: int, what: str) -> int:
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.delegation import moment  # noqa: PLC0415
+    from kplan.workflow.inspect.tokens import format_time  # noqa: PLC0415
 
     if ask.json:
-        session.terminal.write_stdout(json_text({"token": token, "expires": moment(until)}))
+        session.terminal.write_stdout(json_text({"token": token, "expires": format_time(until)}))
     else:
-        session.terminal.write_stdout(f"Token {token} {what} {moment(until)}.\n")
+        session.terminal.write_stdout(f"Token {token} {what} {format_time(until)}.\n")
     return 0

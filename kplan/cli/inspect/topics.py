@@ -31,10 +31,10 @@ def list_(
     Told are partitions, replication factor and the count of configs that are the topic's own.
     Topics that are hidden from us are not there for Kafka either. Nothing is changed anywhere.
     """
-    from kplan.workflow.topic_figures import topics_listed  # noqa: PLC0415 - help needs it not
+    from kplan.workflow.inspect.topics import list_topics  # noqa: PLC0415 - help needs it not
 
     return show_query(
-        session, inputs, ask, partial(topics_listed, match=match, shows_internal=internal)
+        session, inputs, ask, partial(list_topics, match=match, shows_internal=internal)
     )
 
 
@@ -53,9 +53,9 @@ def describe(
     Configs are those that differ from Kafka's defaults, with where each comes from; of source
     "topic" are the topic's own. Nothing is changed anywhere.
     """
-    from kplan.workflow.topic_figures import topics_described  # noqa: PLC0415 - as above
+    from kplan.workflow.inspect.topics import describe_topics  # noqa: PLC0415 - as above
 
-    return show_query(session, inputs, ask, partial(topics_described, names=name))
+    return show_query(session, inputs, ask, partial(describe_topics, names=name))
 
 
 @verb(
@@ -73,6 +73,6 @@ def offsets(
     The end is the offset that the next record gets. Compaction leaves gaps, so there may be fewer
     records than offsets. What could not be read is noted, and the exit code is 4.
     """
-    from kplan.workflow.topic_figures import topics_offsets  # noqa: PLC0415 - as above
+    from kplan.workflow.inspect.topics import list_offsets  # noqa: PLC0415 - as above
 
-    return show_query(session, inputs, ask, partial(topics_offsets, names=name))
+    return show_query(session, inputs, ask, partial(list_offsets, names=name))

@@ -44,10 +44,10 @@ def preferred(
     """
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415 - help needs none of these
     from kplan.cluster.topology import ElectionType  # noqa: PLC0415
-    from kplan.workflow.move_figures import leaders_elected  # noqa: PLC0415
+    from kplan.workflow.moves.status import elect_leaders  # noqa: PLC0415
 
     keys = _selected_partitions(session, inputs, ask, (file, all_), ElectionType.PREFERRED)
-    question = partial(leaders_elected, partitions=keys, election=ElectionType.PREFERRED)
+    question = partial(elect_leaders, partitions=keys, election=ElectionType.PREFERRED)
     return show_tables(session, ask, query_cluster(session, inputs, ask.provider, question))
 
 
@@ -78,7 +78,7 @@ def unclean(  # noqa: PLR0913 - each is an option, and two of them guard
     from kplan.cli.progress import show_progress  # noqa: PLC0415
     from kplan.cluster.topology import ElectionType  # noqa: PLC0415
     from kplan.model.errors import UsageError  # noqa: PLC0415
-    from kplan.workflow.move_figures import leaders_elected  # noqa: PLC0415
+    from kplan.workflow.moves.status import elect_leaders  # noqa: PLC0415
 
     if not allow_unclean:
         raise UsageError(
@@ -92,7 +92,7 @@ def unclean(  # noqa: PLR0913 - each is an option, and two of them guard
         with show_progress(session.terminal) as on_screen:
             if not approval.ask_approval(session, on_screen, QUESTION):
                 return ExitCode.ERROR
-    question = partial(leaders_elected, partitions=keys, election=ElectionType.UNCLEAN)
+    question = partial(elect_leaders, partitions=keys, election=ElectionType.UNCLEAN)
     return show_tables(session, ask, query_cluster(session, inputs, ask.provider, question))
 
 
@@ -105,12 +105,14 @@ def _selected_partitions(
 ) -> "tuple[TopicPartition, ...]":
     """Name the partitions: of the file, or all that need the election. Raises UsageError."""
     from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.move_figures import electable  # noqa: PLC0415
-    from kplan.workflow.move_files import read_partitions  # noqa: PLC0415
+    from kplan.workflow.moves.reassign_file import read_partitions  # noqa: PLC0415
+    from kplan.workflow.moves.status import electable_partitions  # noqa: PLC0415
 
     file, is_all = which
     if bool(file) is is_all:
         raise UsageError("Which partitions?", hint="Name a file of partitions, or give -all.")
     if file:
         return read_partitions(Path(file))
-    return query_cluster(session, inputs, ask.provider, partial(electable, election=election))
+    return query_cluster(
+        session, inputs, ask.provider, partial(electable_partitions, election=election)
+    )

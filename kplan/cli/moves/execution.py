@@ -13,15 +13,15 @@ from kplan.model.dataclass import dataclass
 from kplan.model.plan import Plan
 from kplan.model.table import Figures
 from kplan.report import views
-from kplan.workflow.move_figures import FAILED
-from kplan.workflow.reassigning import Wanted, reassign
+from kplan.workflow.moves.reassign import ReassignRequest, reassign_replicas
+from kplan.workflow.moves.status import FAILED
 
 
 @dataclass(frozen=True, slots=True)
 class ReassignmentOptions:
     """What is to be moved, and how that is approved; with `dry_run` only shown."""
 
-    request: Wanted
+    request: ReassignRequest
     inputs: InputOptions
     states: StateOptions
     auto_approve: bool = False
@@ -49,7 +49,7 @@ def run_reassignment(session: Session, wish: ReassignmentOptions) -> int:
         ports = wiring.build_ports(session, "reassign import", wish.states, on_screen)
         project = wiring.build_project(session, wish.states, wish.inputs)
         watcher = ApplyWatcher(on_screen, session.signals, session.terminal.stderr_style)
-        done = reassign(project, wish.request, ports, approve, watcher)
+        done = reassign_replicas(project, wish.request, ports, approve, watcher)
     session.signals.stop_deferring()
     if done.is_approved:
         session.terminal.write_stdout(

@@ -41,18 +41,18 @@ def status(session: Session, inputs: InputOptions, ask: QueryOptions, file: File
     """
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415 - help needs none of these
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415
-    from kplan.workflow.move_figures import Progress, moves_listed, moves_verified  # noqa: PLC0415
-    from kplan.workflow.move_files import read_assignment  # noqa: PLC0415
+    from kplan.workflow.moves.reassign_file import read_assignment  # noqa: PLC0415
+    from kplan.workflow.moves.status import MoveProgress, list_moves, verify_moves  # noqa: PLC0415
 
     if not file:
-        found = query_cluster(session, inputs, ask.provider, moves_listed)
+        found = query_cluster(session, inputs, ask.provider, list_moves)
         return show_tables(session, ask, found)
     targets = read_assignment(Path(file))
-    found = query_cluster(session, inputs, ask.provider, partial(moves_verified, targets=targets))
+    found = query_cluster(session, inputs, ask.provider, partial(verify_moves, targets=targets))
     show_tables(session, ask, found)
-    if Progress.FAILED in found.findings:
+    if MoveProgress.FAILED in found.findings:
         return ExitCode.PARTIAL
-    return ExitCode.CHANGES if Progress.IN_PROGRESS in found.findings else ExitCode.DONE
+    return ExitCode.CHANGES if MoveProgress.IN_PROGRESS in found.findings else ExitCode.DONE
 
 
 @verb(
@@ -73,13 +73,13 @@ def cancel(
     """
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415 - help needs none of these
     from kplan.model.errors import UsageError  # noqa: PLC0415
-    from kplan.workflow.move_figures import moves_cancelled  # noqa: PLC0415
-    from kplan.workflow.move_files import read_partitions  # noqa: PLC0415
+    from kplan.workflow.moves.reassign_file import read_partitions  # noqa: PLC0415
+    from kplan.workflow.moves.status import cancel_moves  # noqa: PLC0415
 
     if bool(file) is all_:
         raise UsageError("Cancel which moves?", hint="Name a file of partitions, or give -all.")
     partitions = read_partitions(Path(file)) if file else None
-    question = partial(moves_cancelled, partitions=partitions)
+    question = partial(cancel_moves, partitions=partitions)
     return show_tables(session, ask, query_cluster(session, inputs, ask.provider, question))
 
 
@@ -99,10 +99,10 @@ def export(
 ) -> int:
     """Write where replicas stand, as Kafka's own tool reads it."""
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.move_figures import assignment_of  # noqa: PLC0415
-    from kplan.workflow.move_files import assignment_text  # noqa: PLC0415
+    from kplan.workflow.moves.reassign_file import assignment_text  # noqa: PLC0415
+    from kplan.workflow.moves.status import read_live_assignment  # noqa: PLC0415
 
-    question = partial(assignment_of, match=match, takes_internal=internal)
+    question = partial(read_live_assignment, match=match, takes_internal=internal)
     session.terminal.write_stdout(
         assignment_text(query_cluster(session, inputs, provider, question))
     )
@@ -143,13 +143,15 @@ def import_(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.moves import execution  # noqa: PLC0415 - help needs none of these
     from kplan.model.errors import UsageError  # noqa: PLC0415
-    from kplan.workflow.reassigning import Wanted  # noqa: PLC0415
+    from kplan.workflow.moves.reassign import ReassignRequest  # noqa: PLC0415
 
     if not what.file:
         raise UsageError("Which file?", hint="kplan reassign export writes one.")
     planning = PlanningOptions(policy=what.policy, override=what.override)
     policies = wiring.build_plan_options(planning, is_destroy=False).policies
-    wanted = Wanted(Path(what.file), what.provider, what.dry_run, policies, what.move_limits())
+    wanted = ReassignRequest(
+        Path(what.file), what.provider, what.dry_run, policies, what.move_limits()
+    )
     wish = execution.ReassignmentOptions(
         wanted, inputs, states, auto_approve=what.auto_approve, dry_run=what.dry_run
     )

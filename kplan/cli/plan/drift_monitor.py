@@ -21,7 +21,7 @@ from kplan.report import views
 from kplan.report.format import Format
 from kplan.report.report import Report, Setting, written
 from kplan.report.reports import drift_report, problems_report
-from kplan.workflow.drift import Drifted, drift
+from kplan.workflow.plan.drift import DriftResult, detect_drift
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +78,13 @@ class DriftMonitor:
             before, is_first = now, False
             time.sleep(interval.total_seconds())
 
-    def _detect(self) -> Drifted:
+    def _detect(self) -> DriftResult:
         project = wiring.build_project(self.session, self.states, self.inputs)
         with show_progress(self.session.terminal) as shown:
             ports = wiring.build_ports(self.session, "drift", self.states, shown)
-            return drift(project, ports, self.ignore_rules)
+            return detect_drift(project, ports, self.ignore_rules)
 
-    def _show(self, found: Drifted) -> None:
+    def _show(self, found: DriftResult) -> None:
         if self.output.has_report_on_stdout:
             return
         told, terminal = (
@@ -102,7 +102,7 @@ class DriftMonitor:
         sources = error.sources if isinstance(error, ConfigError) else {}
         show_diagnostics(error.diagnostics, self.session.terminal, sources=sources)
 
-    def _report(self, found: Drifted) -> Report:
+    def _report(self, found: DriftResult) -> Report:
         told = display.drift_coverage(found, lists=self.lists_unmanaged)
         return drift_report(found.changes, told, timestamp())
 
@@ -129,11 +129,11 @@ _NO_DRIFT = ((), True)
 """The verdict that nobody has to hear of."""
 
 
-def _verdict(found: Drifted) -> object:
+def _verdict(found: DriftResult) -> object:
     return found.changes, found.is_certain
 
 
-def _exit_code(found: Drifted) -> ExitCode:
+def _exit_code(found: DriftResult) -> ExitCode:
     if found.changes:
         return ExitCode.CHANGES
     return ExitCode.DONE if found.is_certain else ExitCode.ERROR

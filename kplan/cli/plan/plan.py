@@ -74,7 +74,7 @@ def plan(
     """
     from kplan.cli import display, wiring  # noqa: PLC0415 - help needs none of these
     from kplan.report.reports import plan_report  # noqa: PLC0415
-    from kplan.workflow.plan import plan as planned  # noqa: PLC0415
+    from kplan.workflow.plan.plan import make_plan  # noqa: PLC0415
 
     ttl = what.time_to_live()
     if what.out:
@@ -84,7 +84,7 @@ def plan(
     project = wiring.build_project(session, states, inputs)
     with reports.report_errors(), show_progress(session.terminal) as shown:
         ports = wiring.build_ports(session, "plan", states, shown)
-        made = planned(project, options, ports)
+        made = make_plan(project, options, ports)
     if answer.json:
         display.stream_plan(session, made, whole=True)
     else:

@@ -30,14 +30,14 @@ def lint(
     from kplan.report import views  # noqa: PLC0415
     from kplan.report.format import COUNTLESS  # noqa: PLC0415
     from kplan.report.reports import problems_report  # noqa: PLC0415
-    from kplan.workflow.lint import linted  # noqa: PLC0415
+    from kplan.workflow.policy.lint import lint_project  # noqa: PLC0415
 
     reports = prepare_reports(
         session, "lint", answer.report, is_json=answer.json, formats=COUNTLESS
     )
     project = wiring.build_project(session, states, inputs)
     with reports.report_errors(), show_progress(session.terminal) as shown:
-        found = linted(project, wiring.build_ports(session, "lint", states, shown))
+        found = lint_project(project, wiring.build_ports(session, "lint", states, shown))
     sources = found.configuration.sources
     if answer.json:
         session.terminal.write_stdout(views.validation_json(found.diagnostics, sources))

@@ -50,12 +50,12 @@ def list_(session: Session, paths: PolicyPathOptions, inputs: InputOptions) -> i
     from kplan.cli import wiring  # noqa: PLC0415
     from kplan.policy.engine import sort_policies  # noqa: PLC0415
     from kplan.report import language  # noqa: PLC0415
-    from kplan.workflow.policy_listing import policy_list  # noqa: PLC0415
-    from kplan.workflow.project import PolicyOptions  # noqa: PLC0415
+    from kplan.workflow.policy.policies import list_policies  # noqa: PLC0415
+    from kplan.workflow.ports import PolicyOptions  # noqa: PLC0415
 
     project = wiring.build_project(session, StateOptions(), inputs)
     today = datetime.now(UTC).date()
-    with policy_list(project, PolicyOptions(paths=tuple(paths.policy))) as found:
+    with list_policies(project, PolicyOptions(paths=tuple(paths.policy))) as found:
         heads = [each.header for each in sort_policies(found.policies)]
     if paths.json:
         session.terminal.write_stdout(language.policy_list_json(heads, today))
@@ -82,12 +82,12 @@ def test(
     from kplan.cli.test.runner import TestRunner  # noqa: PLC0415
     from kplan.model.test_result import RunStatus, overall_status  # noqa: PLC0415
     from kplan.report.language import result_junit  # noqa: PLC0415
-    from kplan.workflow.policy_testing import policy_suite  # noqa: PLC0415
-    from kplan.workflow.project import PolicyOptions  # noqa: PLC0415
+    from kplan.workflow.ports import PolicyOptions  # noqa: PLC0415
+    from kplan.workflow.test.policy import open_policy_suite  # noqa: PLC0415
 
     project = wiring.build_project(session, StateOptions(), inputs)
     options = PolicyOptions(paths=tuple(paths.policy))
-    with policy_suite(project, options, cases.filter) as suite:
+    with open_policy_suite(project, options, cases.filter) as suite:
         if not suite.scripts:
             session.terminal.write_stderr("There is no *.policytest.hcl file, here or in tests/.")
         results = TestRunner(session.terminal, paths.json, is_verbose=False).run(suite)

@@ -21,10 +21,10 @@ def console(session: Session, inputs: InputOptions, *, json_: Json = False) -> i
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.project import console_prompt  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.console import opened_console  # noqa: PLC0415
+    from kplan.workflow.project.console import open_console  # noqa: PLC0415
 
     terminal = session.terminal
-    opened = opened_console(wiring.build_project(session, StateOptions(), inputs))
+    opened = open_console(wiring.build_project(session, StateOptions(), inputs))
     show_diagnostics(opened.diagnostics, terminal, sources=opened.sources)
     if json_:
         console_prompt.serve_json(terminal, opened)

@@ -7,7 +7,7 @@ from io import TextIOWrapper
 from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.terminal import Terminal
 from kplan.config.console import CONSOLE_FILE, Console
-from kplan.workflow.console import reply
+from kplan.workflow.project.console import answer_line
 
 PROMPT = "> "
 CONTINUATION_PROMPT = ": "
@@ -23,7 +23,7 @@ def serve_json(terminal: Terminal, console: Console) -> None:
     """Answer every line of JSON with a line of JSON."""
     for line in _read_lines(terminal):
         if line.strip():
-            terminal.write_stdout(reply(console, line))
+            terminal.write_stdout(answer_line(console, line))
 
 
 def run_prompt(terminal: Terminal, console: Console) -> bool:

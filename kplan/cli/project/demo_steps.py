@@ -22,7 +22,7 @@ from kplan.model.dataclass import dataclass
 from kplan.sandbox import lifecycle
 from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
-from kplan.workflow.validate import validate
+from kplan.workflow.project.validate import validate_project
 
 PLAN_FILE, DETAILED = "quickstart.kplan", "-detailed-exitcode"
 TOPIC, KEY, VALUE = "dev.shop.orders", "retention.ms", "3600000"
@@ -95,7 +95,7 @@ def _change_topic(session: Session) -> int:
     with show_progress(session.terminal) as shown:
         project = wiring.build_project(session, StateOptions())
         ports = wiring.build_ports(session, "demo", StateOptions(), shown)
-        cluster = ports.connect(validate(project), "")
+        cluster = ports.connect(validate_project(project), "")
         with closing(cluster):
             cluster.alter_topic_configs([ConfigAlteration(TOPIC, {KEY: VALUE})])
             is_seen = _is_visible(cluster)

@@ -15,7 +15,7 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
 if TYPE_CHECKING:  # help needs it not
-    from kplan.workflow.formatting import Formatted
+    from kplan.workflow.project.fmt import FormatResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +55,20 @@ def fmt(
     forms that are out of use, such as "${var.x}" for var.x. A file with a syntax error is left as
     it is, told of, and makes the exit code 1; the others are laid out all the same.
     """
-    from kplan.workflow.formatting import STDIN, formatted, formatted_files  # noqa: PLC0415
+    from kplan.workflow.project.fmt import STDIN, format_files, format_source  # noqa: PLC0415
 
     terminal = session.terminal
     if targets == ["-"]:
-        piped = [formatted(STDIN, _read_stdin(terminal))]
+        piped = [format_source(STDIN, _read_stdin(terminal))]
         return _format_files(piped, terminal, layout, is_piped=True)
-    found = formatted_files(targets or ["."], is_recursive=layout.recursive)
+    found = format_files(targets or ["."], is_recursive=layout.recursive)
     return _format_files(found, terminal, layout, is_piped=False)
 
 
 def _format_files(
-    found: Iterable["Formatted"], terminal: Terminal, layout: FormatOptions, *, is_piped: bool
+    found: Iterable["FormatResult"], terminal: Terminal, layout: FormatOptions, *, is_piped: bool
 ) -> int:
-    from kplan.workflow.formatting import write  # noqa: PLC0415 - as above
+    from kplan.workflow.project.fmt import write_formatted  # noqa: PLC0415 - as above
 
     lists = layout.list and not is_piped
     writes = layout.write and not is_piped and not layout.check
@@ -81,7 +81,7 @@ def _format_files(
             terminal.write_stdout(each.name if lists else "")
             terminal.write_stdout(each.diff if layout.diff else "")
             if writes:
-                write(each)
+                write_formatted(each)
         if not (lists or writes or layout.diff or layout.check or each.diagnostics):
             terminal.write_stdout(each.after, end="")
     if not are_sound:

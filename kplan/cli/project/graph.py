@@ -38,10 +38,10 @@ def graph(
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.report import language  # noqa: PLC0415
-    from kplan.workflow.graph import graph as drawn  # noqa: PLC0415
+    from kplan.workflow.project.graph import draw_graph  # noqa: PLC0415
 
     inputs = InputOptions(skip_foreign=skip_foreign)
-    found = drawn(wiring.build_project(session, StateOptions(), inputs))
+    found = draw_graph(wiring.build_project(session, StateOptions(), inputs))
     show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
     is_dot = format_ is GraphFormat.DOT
     write = language.graph_dot if is_dot else language.graph_mermaid

@@ -230,7 +230,7 @@ def _codes_page() -> str:
 
 
 def _attributes_page() -> str:
-    from kplan.workflow import schema  # noqa: PLC0415 - only this page needs it
+    from kplan.workflow.project import schema  # noqa: PLC0415 - only this page needs it
 
     return schema.reference()
 

@@ -15,7 +15,7 @@ from kplan.cli.session import Session
 from kplan.cli.verb import verb
 from kplan.model.diagnostic import has_errors
 from kplan.model.errors import UsageError
-from kplan.workflow.project import Project
+from kplan.workflow.ports import Project
 
 _TEMPLATE_FOLDER = Path(__file__).parents[1] / "scaffold"
 _CONFIGURATION_GLOBS = ("*.tf", "*.hcl", "*.tf.json")
@@ -129,12 +129,12 @@ def init(
     read, and told where the state is. There are no plugins to install, and no network is asked.
     """
     from kplan.cli.wiring import build_project as located  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.validate import validate  # noqa: PLC0415
+    from kplan.workflow.project.validate import validate_project  # noqa: PLC0415
 
     del upgrade
     written = _write_project(ci)
     project = located(session, states, inputs)
-    found = validate(project)
+    found = validate_project(project)
     show_diagnostics(found.diagnostics, session.terminal, sources=found.sources)
     if has_errors(found.diagnostics):
         return ExitCode.ERROR

@@ -30,7 +30,7 @@ def schema(
     Without an option a JSON Schema (draft 2020-12) of files in JSON syntax is written; its $defs
     hold one schema for each kind, for use in files of your own.
     """
-    from kplan.workflow import schema as described  # noqa: PLC0415 - help needs it not
+    from kplan.workflow.project import schema as described  # noqa: PLC0415 - help needs it not
 
     if json_ and markdown:
         raise UsageError("-json and -markdown exclude each other.")

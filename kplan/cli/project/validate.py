@@ -32,12 +32,12 @@ def validate(session: Session, inputs: InputOptions, answer: ValidationOptions) 
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report.format import COUNTLESS  # noqa: PLC0415
-    from kplan.workflow.validate import validate as validated  # noqa: PLC0415
+    from kplan.workflow.project.validate import validate_project  # noqa: PLC0415
 
     reports = prepare_reports(
         session, "validate", answer.report, is_json=answer.json, formats=COUNTLESS
     )
-    found = validated(build_project(session, StateOptions(), inputs))
+    found = validate_project(build_project(session, StateOptions(), inputs))
     has_failed = has_errors(found.diagnostics)
     if answer.json:
         from kplan.report.views import validation_json  # noqa: PLC0415

@@ -52,7 +52,7 @@ def migrate(
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.model.errors import UsageError  # noqa: PLC0415
     from kplan.state.file_store import FileStore  # noqa: PLC0415
-    from kplan.workflow.migration import migrate as migrated  # noqa: PLC0415
+    from kplan.workflow.state.migrate import migrate_state  # noqa: PLC0415
 
     file = FileStore(states.path(session.environ))
     remote = wiring.build_project(session, StateOptions(), inputs).store
@@ -64,7 +64,7 @@ def migrate(
     source, target = (file, remote) if to is Backend.KAFKA else (remote, file)
     with show_progress(session.terminal) as shown:
         ports = wiring.build_ports(session, "state migrate", states, shown)
-        done = migrated(source, target, ports)
+        done = migrate_state(source, target, ports)
     session.terminal.write_stdout(
         f"The state, at serial {done.state.serial}, is in {done.target} now; {done.source} says so."
     )

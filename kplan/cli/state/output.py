@@ -35,9 +35,12 @@ def output(
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
-    from kplan.workflow.opened import stored  # noqa: PLC0415
+    from kplan.workflow.open_project import read_stored_state  # noqa: PLC0415
 
-    state, look = stored(build_project(session, states, inputs)), session.terminal.stdout_style
+    state, look = (
+        read_stored_state(build_project(session, states, inputs)),
+        session.terminal.stdout_style,
+    )
     outputs = state.outputs if state else {}
     if raw:
         session.terminal.write_stdout(views.output_raw(_output_value(name, outputs)), end="")

@@ -11,11 +11,11 @@ from kplan.model.dataclass import dataclass
 from kplan.model.state import ObjectStatus
 from kplan.report import views
 from kplan.report.documents.units import counted
-from kplan.workflow.rebuild import Proposal, rebuild
-from kplan.workflow.verification import Verified
+from kplan.workflow.state.rebuild import Proposal, rebuild_state
+from kplan.workflow.state.verify import VerificationResult
 
 
-def verification_text(session: Session, found: Verified, *, is_json: bool) -> str:
+def verification_text(session: Session, found: VerificationResult, *, is_json: bool) -> str:
     """Write it for people or for scripts."""
     if is_json:
         return views.standings_json(found.state, found.standings, has_journal=found.has_journal)
@@ -23,7 +23,7 @@ def verification_text(session: Session, found: Verified, *, is_json: bool) -> st
     return views.standings_text(found.state, found.standings, look, has_journal=found.has_journal)
 
 
-def verification_exit(found: Verified) -> ExitCode:
+def verification_exit(found: VerificationResult) -> ExitCode:
     """Tell whether all is as last applied; what was seen to differ counts before what was not."""
     standings = set(found.standings.values()) - {ObjectStatus.AS_APPLIED}
     if any(each.is_readable for each in standings):
@@ -72,7 +72,7 @@ def run_rebuild(session: Session, wish: RebuildOptions) -> int:
 
         ports = wiring.build_ports(session, "state rebuild", wish.states, shown)
         project = wiring.build_project(session, wish.states, wish.inputs)
-        is_written = rebuild(project, ports, approve)
+        is_written = rebuild_state(project, ports, approve)
     if is_written:
         session.terminal.write_stdout(f"The state in {project.store.place} is written.")
     is_declined = seen[0].adopted and not is_written and not wish.dry_run

@@ -66,14 +66,14 @@ def show(
     from kplan.model.state import State  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
     from kplan.state.plan_file import read_plan  # noqa: PLC0415
-    from kplan.workflow.opened import stored  # noqa: PLC0415
+    from kplan.workflow.open_project import read_stored_state  # noqa: PLC0415
 
     _check_options(how, planfile)
     if planfile:
         plan = read_plan(Path(planfile)).plan
         text = views.plan_json(plan) if how.json else _format_plan(session, plan, how)
     else:
-        state = stored(wiring.build_project(session, states, inputs)) or State("")
+        state = read_stored_state(wiring.build_project(session, states, inputs)) or State("")
         text = views.state_json(state) if how.json else display.state_text(session, state)
     session.terminal.write_stdout(text or "The state is empty: nothing has been applied here yet.")
     return ExitCode.DONE

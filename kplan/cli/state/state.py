@@ -34,7 +34,7 @@ def list_(
     """List the addresses that the state holds."""
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report.views import state_list_text  # noqa: PLC0415
-    from kplan.workflow.states import owned_objects  # noqa: PLC0415
+    from kplan.workflow.state.state import owned_objects  # noqa: PLC0415
 
     owned = owned_objects(build_project(session, states, inputs), tuple(addresses or ()))
     session.terminal.write_stdout(state_list_text(owned))
@@ -53,7 +53,7 @@ def show(
     """Show one resource as last applied."""
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
-    from kplan.workflow.states import owned_objects  # noqa: PLC0415
+    from kplan.workflow.state.state import owned_objects  # noqa: PLC0415
 
     found, terminal = (
         owned_objects(build_project(session, states, inputs), (address,)),
@@ -76,11 +76,11 @@ def mv(
 ) -> int:
     """Give a resource another address. Nothing on the cluster is touched."""
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.states import move  # noqa: PLC0415
+    from kplan.workflow.state.state import move_object  # noqa: PLC0415
 
     with show_progress(session.terminal) as shown:
         ports = wiring.build_ports(session, "state mv", states, shown)
-        old, new = move(wiring.build_project(session, states, inputs), source, target, ports)
+        old, new = move_object(wiring.build_project(session, states, inputs), source, target, ports)
     session.terminal.write_stdout(f"Moved {old} to {new}.")
     return ExitCode.DONE
 
@@ -104,12 +104,12 @@ def rm(
     The next plan takes them over again as long as they are declared.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.states import owned_objects, remove  # noqa: PLC0415
+    from kplan.workflow.state.state import forget_objects, owned_objects  # noqa: PLC0415
 
     project, wanted = wiring.build_project(session, states, inputs), tuple(addresses)
     with show_progress(session.terminal) as shown:
         ports = wiring.build_ports(session, "state rm", states, shown)
-        gone = owned_objects(project, wanted) if dry_run else remove(project, wanted, ports)
+        gone = owned_objects(project, wanted) if dry_run else forget_objects(project, wanted, ports)
     said = "Would forget" if dry_run else "Forgot"
     session.terminal.write_stdout(
         "\n".join(f"{said} {each.address} ({each.identity})." for each in gone)
@@ -124,10 +124,10 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would be
 def pull(session: Session, inputs: InputOptions, states: StateOptions) -> int:
     """Write the state to stdout, once it has proved to be whole."""
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.state_files import pull as pulled  # noqa: PLC0415
+    from kplan.workflow.state.state import pull_state  # noqa: PLC0415
 
     session.terminal.write_stdout(
-        pulled(build_project(session, states, inputs)).decode("utf-8", "surrogatepass")
+        pull_state(build_project(session, states, inputs)).decode("utf-8", "surrogatepass")
     )
     return ExitCode.DONE
 
@@ -155,13 +155,13 @@ def push(
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.report.views import replaced_text  # noqa: PLC0415
-    from kplan.workflow.state_files import push as pushed  # noqa: PLC0415
+    from kplan.workflow.state.state import push_state  # noqa: PLC0415
 
     data = _read_state_file(file)
     with show_progress(session.terminal) as shown:
         ports = wiring.build_ports(session, "state push", states, shown)
         project = wiring.build_project(session, states, inputs)
-        found = pushed(project, Path(file), data, ports, is_forced=force)
+        found = push_state(project, Path(file), data, ports, is_forced=force)
     look = session.terminal.stdout_style
     session.terminal.write_stdout(replaced_text(found.state, found.differences, look))
     return ExitCode.DONE
@@ -207,15 +207,15 @@ def restore(
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.report.views import replaced_text  # noqa: PLC0415
-    from kplan.workflow import state_files  # noqa: PLC0415
+    from kplan.workflow.state import state  # noqa: PLC0415
 
     project = wiring.build_project(session, states, inputs)
     with show_progress(session.terminal) as shown:
         ports = wiring.build_ports(session, "state restore", states, shown)
         found = (
-            state_files.restored(project, serial)
+            state.preview_restore(project, serial)
             if dry_run
-            else state_files.restore(project, serial, ports)
+            else state.restore_state(project, serial, ports)
         )
     look = session.terminal.stdout_style
     told = replaced_text(found.state, found.differences, look, is_done=not dry_run)
@@ -246,11 +246,11 @@ def verify(
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.state.reconciliation import verification_exit, verification_text  # noqa: PLC0415
-    from kplan.workflow.verification import verify as verified  # noqa: PLC0415
+    from kplan.workflow.state.verify import verify_state  # noqa: PLC0415
 
     project = wiring.build_project(session, states, inputs)
     with show_progress(session.terminal) as shown:
-        found = verified(project, wiring.build_ports(session, "state verify", states, shown))
+        found = verify_state(project, wiring.build_ports(session, "state verify", states, shown))
     session.terminal.write_stdout(verification_text(session, found, is_json=json_))
     return verification_exit(found)
 

@@ -24,7 +24,7 @@ class TestFile(Protocol):
 T = TypeVar("T", bound=TestFile)
 
 
-class TestSuite(Protocol[T]):
+class ConfigurationTests(Protocol[T]):
     """Files of tests that can be carried out one by one."""
 
     @property
@@ -60,7 +60,7 @@ class TestRunner:
     is_json: bool
     is_verbose: bool
 
-    def run(self, suite: TestSuite[T]) -> tuple[RunResult, ...]:
+    def run(self, suite: ConfigurationTests[T]) -> tuple[RunResult, ...]:
         """Run all tests."""
         if self.is_json:
             self.terminal.write_stdout(language.result_abstract_json(suite.names, timestamp()))
@@ -88,7 +88,7 @@ class TestRunner:
                 language.result_file_line(path, grade, self.terminal.stdout_style)
             )
 
-    def _show_run(self, result: RunResult, suite: TestSuite[T]) -> None:
+    def _show_run(self, result: RunResult, suite: ConfigurationTests[T]) -> None:
         if self.is_json:
             told = language.result_run_json(
                 result, suite.sources, timestamp(), has_plan=self.is_verbose

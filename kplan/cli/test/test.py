@@ -53,10 +53,10 @@ def test(session: Session, tests: TestOptions, inputs: InputOptions) -> int:
     from kplan.cli.test.runner import TestRunner  # noqa: PLC0415
     from kplan.model.test_result import RunStatus, overall_status  # noqa: PLC0415
     from kplan.report.language import result_junit  # noqa: PLC0415
-    from kplan.workflow.testing import suite  # noqa: PLC0415
+    from kplan.workflow.test.test import open_suite  # noqa: PLC0415
 
     project = wiring.build_project(session, StateOptions(), inputs)
-    found = suite(project, tests.filter, tests.test_directory)
+    found = open_suite(project, tests.filter, tests.test_directory)
     if not found.scripts:
         session.terminal.write_stderr(
             "There is no *.kptest.hcl file, here or in the test directory."

@@ -10,7 +10,7 @@ from kplan.cli.session import Session
 from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
 from kplan.model.errors import ConfigError
-from kplan.workflow.project import Project
+from kplan.workflow.ports import Project
 
 BLOCK = 'provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }\nstate {\n  backend = "kafka"\n'
 KEPT = 'the topic __kplan_state (key "shop")'

@@ -8,7 +8,7 @@ from kplan.fleet.audit_topic import connector_settings
 from kplan.fleet.jvm import start_gateway
 from kplan.fleet.session import SparkSettings
 from kplan.model.errors import FleetError
-from kplan.workflow.fleet import engine_of
+from kplan.workflow.fleet.fleet import choose_engine
 
 IVY = """
 :: resolving dependencies ::
@@ -46,9 +46,9 @@ def test_the_connector_is_that_of_spark_unless_somebody_names_one() -> None:
 
 def test_the_command_line_wins_over_the_settings_of_the_fleet_file() -> None:
     fleet = FleetConfiguration(Path(), spark_master="yarn", spark_conf={"a": "1", "b": "1"})
-    found = engine_of(fleet, SparkSettings(remote="sc://x:1", conf={"b": "2"}))
+    found = choose_engine(fleet, SparkSettings(remote="sc://x:1", conf={"b": "2"}))
     assert (found.master, found.remote, found.conf) == ("", "sc://x:1", {"a": "1", "b": "2"})
     fleet = FleetConfiguration(Path(), spark_remote="sc://x:1")
-    found = engine_of(fleet, SparkSettings(master="local"))
+    found = choose_engine(fleet, SparkSettings(master="local"))
     assert (found.master, found.remote) == ("local", "")
-    assert engine_of(fleet, SparkSettings()).remote == "sc://x:1"
+    assert choose_engine(fleet, SparkSettings()).remote == "sc://x:1"

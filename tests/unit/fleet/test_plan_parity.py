@@ -25,9 +25,9 @@ from kplan.fleet.snapshot import Row
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import UnsupportedError
 from kplan.model.plan import Action, Change
-from kplan.workflow.drift import drift
-from kplan.workflow.fleet_ports import FleetOptions, FleetPorts
-from kplan.workflow.fleet_wanted import asked_for, wanted
+from kplan.workflow.fleet.desired import desired_names, load_desired
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from kplan.workflow.plan.drift import detect_drift
 from tests.project_harness import ProjectHarness, SilentProgress
 
 PROVIDER = 'provider "kafka" { bootstrap_servers = ["127.0.0.1:1"] }\n'
@@ -159,14 +159,14 @@ class Rows:
 
 def taken(found: ProjectHarness) -> Sequence[Row]:
     """Take a run."""
-    asked = asked_for(*fleet(found))
+    asked = desired_names(*fleet(found))
     return read_rows(
         SnapshotSource("eu", {}, lambda: found.cluster, expected_names=asked.get("eu", {}))
     )
 
 
 def told(found: ProjectHarness, rows: Sequence[Row]) -> list[dict[str, Any]]:
-    return plan_cluster(rows, wanted(*fleet(found), None))  # type: ignore[arg-type] # for data only
+    return plan_cluster(rows, load_desired(*fleet(found), None))  # type: ignore[arg-type] # for data only
 
 
 def of(sort: str, rows: Sequence[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -230,7 +230,7 @@ def test_plan_and_drift_of_a_fleet_are_those_of_each_cluster(
     assert of("change", found) == same(alone.changes)
     obstacles = sorted(each["reason"][:5] for each in found if each["finding"] == "obstacle")
     assert obstacles == sorted(each.code for each in alone.diagnostics if each.is_error)
-    drifted = drift(here.project, here.ports)
+    drifted = detect_drift(here.project, here.ports)
     assert of("drift", found) == same(drifted.changes)
     unseen = {each["identity"] for each in found if each["finding"] == "hidden"}
     assert unseen == set(drifted.hidden)
@@ -328,7 +328,7 @@ def test_what_is_on_other_connections_is_told(tmp_path: Path) -> None:
         }""",
         "west.tf",
     )
-    found = wanted(*fleet(here), None)  # type: ignore[arg-type] # for data only
+    found = load_desired(*fleet(here), None)  # type: ignore[arg-type] # for data only
     assert found.notes == ("eu: what is on kafka.west is not looked at.",)
     rows = taken(here)
     assert "kafka_topic.west" not in {row[1] for row in of("change", plan_cluster(rows, found))}
@@ -350,7 +350,7 @@ def test_data_sources_are_answered_from_the_run(tmp_path: Path) -> None:
     here.cluster.seed([NewTopic("base", 7, 1)])
     here.write(PROVIDER + WITH_DATA)
     rows = taken(here)
-    found = plan_cluster(rows, wanted(*fleet(here), Rows(rows)))  # type: ignore[arg-type] # as Spark
+    found = plan_cluster(rows, load_desired(*fleet(here), Rows(rows)))  # type: ignore[arg-type] # as Spark
     assert of("change", found) == same(here.plan(asks_broker=False).plan.changes)
     (new,) = [each for each in found if each["finding"] == "change"]
     assert json.loads(new["attributes"])["partitions"] == 7

@@ -14,10 +14,10 @@ from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Plan
 from kplan.model.policy import ViolationStatus
 from kplan.model.refusal import RefusalOrigin
-from kplan.workflow.apply_saved import apply_saved
-from kplan.workflow.execution import Hands
-from kplan.workflow.project import PlanOptions, PolicyOptions
-from kplan.workflow.saved import save
+from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.saved_plan import apply_saved
+from kplan.workflow.plan.plan import save_plan
+from kplan.workflow.ports import PlanOptions, PolicyOptions
 from tests.project_harness import ProjectHarness
 
 TOPICS = """
@@ -304,9 +304,9 @@ def test_a_saved_plan_is_judged_again_by_the_policies_of_that_day(
     options = PlanOptions(policies=PolicyOptions(paths=(str(rules),)))
     site.write(TOPICS)
     saved = tmp_path / "p.kplan"
-    save(site.plan(policies=options.policies), saved, site.ports)
+    save_plan(site.plan(policies=options.policies), saved, site.ports)
     (rules / "cap.hcl").write_text(cap())
-    hands = Hands(lambda _: True, site.watcher)
+    hands = ApplyHandlers(lambda _: True, site.watcher)
     done = apply_saved(site.project, saved, options, (site.ports, hands))
     assert [(each.change.identity, each.status) for each in done.outcomes] == [
         ("small", OutcomeStatus.APPLIED),
@@ -319,8 +319,8 @@ def test_what_was_refused_when_the_plan_was_saved_stays_refused(
 ) -> None:
     site.write(TOPICS + cap())
     saved = tmp_path / "p.kplan"
-    save(site.plan(), saved, site.ports)
-    hands = Hands(lambda _: True, site.watcher)
+    save_plan(site.plan(), saved, site.ports)
+    hands = ApplyHandlers(lambda _: True, site.watcher)
     done = apply_saved(site.project, saved, PlanOptions(), (site.ports, hands))
     assert [(each.change.identity, each.status) for each in done.outcomes] == [
         ("small", OutcomeStatus.APPLIED),
@@ -333,8 +333,8 @@ def test_a_saved_plan_keeps_the_reasons_of_its_overrides(
 ) -> None:
     site.write(TOPICS + cap('level = "soft"'))
     saved = tmp_path / "p.kplan"
-    save(site.plan(policies=PolicyOptions(overrides={"cap": "agreed"})), saved, site.ports)
-    hands = Hands(lambda _: True, site.watcher)
+    save_plan(site.plan(policies=PolicyOptions(overrides={"cap": "agreed"})), saved, site.ports)
+    hands = ApplyHandlers(lambda _: True, site.watcher)
     done = apply_saved(site.project, saved, PlanOptions(), (site.ports, hands))
     assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
 

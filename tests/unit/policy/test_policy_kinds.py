@@ -8,7 +8,7 @@ import pytest
 
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.plan import Plan
-from kplan.workflow.project import PolicyOptions
+from kplan.workflow.ports import PolicyOptions
 from tests.project_harness import ProjectHarness
 
 

@@ -9,7 +9,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
 from kplan.model.plan import Plan
 from kplan.model.policy import ViolationStatus
-from kplan.workflow.project import PolicyOptions
+from kplan.workflow.ports import PolicyOptions
 from tests.project_harness import ProjectHarness
 
 TOPIC = """

@@ -8,7 +8,7 @@ import pytest
 from kplan.cluster.request import NewTopic
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
-TFSTATE = Path(__file__).parents[2] / "workflow" / "fixtures" / "terraform.tfstate"
+TFSTATE = Path(__file__).parents[2] / "workflow" / "adopt" / "fixtures" / "terraform.tfstate"
 NO_CHANGES = "No changes. Your infrastructure matches the configuration."
 
 

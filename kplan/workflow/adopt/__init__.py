@@ -1,0 +1,1 @@
+"""Use cases: import what exists."""

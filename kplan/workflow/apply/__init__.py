@@ -1,0 +1,1 @@
+"""Use cases: apply, resume, wait, and deletion of records."""

@@ -1,0 +1,174 @@
+"""Send what a plan says; intents and outcomes are on disk before the state is written."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+
+from kplan.apply.apply import apply_plan
+from kplan.apply.limits import ApplyContext, Watcher
+from kplan.model.dataclass import dataclass
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Action, Batch, Change, Plan
+from kplan.model.state import AppliedPlan, OutputValue, State
+from kplan.state.journal_writer import JournalWriter
+from kplan.state.plan_file import saved_plan_of
+from kplan.workflow.apply.checkpoint import Checkpoints
+from kplan.workflow.moves.moves import kinds_with_limits, remove_stale_throttles
+from kplan.workflow.open_project import OpenProject
+from kplan.workflow.plan.plan import PlanResult, output_values
+from kplan.workflow.policy.policies import report_refused
+from kplan.workflow.ports import PlanOptions, Ports, Project
+
+
+@dataclass(frozen=True, slots=True)
+class TeeWatcher:
+    """Tells the first watcher before the second: the journal, then the terminal."""
+
+    first: Watcher
+    second: Watcher
+
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Tell both that changes are about to be sent."""
+        self.first.on_send(batch, changes)
+        self.second.on_send(batch, changes)
+
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Tell both what became of changes."""
+        self.first.on_outcomes(outcomes)
+        self.second.on_outcomes(outcomes)
+
+    def on_visibility(self, waiting: int, total: int) -> None:
+        """Tell both how many changes are not visible yet."""
+        self.first.on_visibility(waiting, total)
+        self.second.on_visibility(waiting, total)
+
+    def on_reassignment(self, left: int, total: int) -> None:
+        """Tell both how many partitions are to move still."""
+        self.first.on_reassignment(left, total)
+        self.second.on_reassignment(left, total)
+
+
+_PLANS_KEPT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyHandlers:
+    """Who approves a plan and who watches it being carried out."""
+
+    approve: Callable[[PlanResult], bool]
+    watcher: Watcher
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """What an apply came to. `outcomes` is empty when it was not approved or could not be."""
+
+    planned: PlanResult
+    outcomes: tuple[Outcome, ...]
+    state: State
+    is_approved: bool
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether it stopped before the end; its journal is kept for `resume`."""
+        return any(each.status is OutcomeStatus.SKIPPED for each in self.outcomes)
+
+
+def execute_plan(
+    project: Project,
+    found: OpenProject,
+    made: PlanResult,
+    options: PlanOptions,
+    outside: tuple[Ports, ApplyHandlers],
+) -> ApplyResult:
+    """Carry an approved plan out; the state is written at the end, and now and then before."""
+    ports, hands = outside
+    project.store.check_room(_sendings(made.plan))
+    made = absorb_journal(project, found, made, ports)
+    with _journal(project, made, ports) as journal:
+        ports.progress.stage("Applying", _sendings(made.plan))
+
+        def write(state: State) -> None:
+            journal.writes(state.serial)
+            project.store.write(state)
+
+        checkpoints = Checkpoints(made, ports.clock, write)
+        watcher = TeeWatcher(journal, TeeWatcher(checkpoints, hands.watcher))
+        outcomes = tuple(
+            outcome
+            for provider, part in made.plan.split_by_provider()
+            for outcome in apply_plan(part, _means(found, provider, options, (ports, watcher)))
+        )
+        journal.end()
+        outcomes = (*outcomes, *report_refused(made.plan, hands.watcher))
+        state = checkpoints.after(outcomes, _outputs(made))
+        state = replace(state, applied_plans=_applied_plans(made, ports))
+        write(state)
+    done = ApplyResult(made, outcomes, state, is_approved=True)
+    if not done.is_resumable:
+        project.store.discard_journal()
+    return done
+
+
+def _journal(
+    project: Project, made: PlanResult, ports: Ports
+) -> AbstractContextManager[JournalWriter]:
+    nonce = made.saved.nonce if made.saved else ""
+    return project.store.recording(made.plan, nonce, ports.holder)
+
+
+def _means(
+    found: OpenProject, provider: str, options: PlanOptions, outside: tuple[Ports, Watcher]
+) -> ApplyContext:
+    ports, watcher = outside
+    cluster = found.clusters.connections[provider].cluster
+    kinds = kinds_with_limits(options.move_pace)
+    return ApplyContext(
+        cluster, kinds, ports.clock, watcher, options.pace, is_stopped=ports.is_stopped
+    )
+
+
+def absorb_journal(
+    project: Project, found: OpenProject, made: PlanResult, ports: Ports
+) -> PlanResult:
+    """Write down what an interrupted apply had done, so that its journal can go.
+
+    A saved plan that it was carrying out counts as applied: it is not begun a second time.
+    """
+    if found.journal is None:
+        return made
+    remove_stale_throttles(found.journal, found.clusters, ports)
+    state = replace(made.state, serial=made.state.serial + 1)
+    begun = saved_plan_of(found.journal)
+    if begun is not None and begun.nonce not in {each.nonce for each in state.applied_plans}:
+        plans = _applied_plans(replace(made, saved=begun), ports)
+        state = replace(state, applied_plans=plans)
+    project.store.write(state)
+    project.store.discard_journal()
+    based_on = replace(made.plan.based_on, lineage=state.lineage, serial=state.serial)
+    return replace(made, plan=replace(made.plan, based_on=based_on), state=state)
+
+
+def _applied_plans(made: PlanResult, ports: Ports) -> tuple[AppliedPlan, ...]:
+    """Remember every saved plan, so that it is applied once, and who applied last."""
+    by = "" if ports.holder is None else ports.holder.ci or ports.holder.person
+    at = ports.now().isoformat(timespec="seconds")
+    nonce = made.saved.nonce if made.saved else ""
+    checksum = made.saved.checksum if made.saved else made.plan.checksum
+    saved = [each for each in made.state.applied_plans if each.nonce]
+    return (*saved, AppliedPlan(nonce, checksum, at, by))[-_PLANS_KEPT:]
+
+
+def _sendings(plan: Plan) -> int:
+    return sum(1 for change in plan.allowed_changes if change.touches_cluster)
+
+
+def _outputs(made: PlanResult) -> dict[str, OutputValue]:
+    """Give the outputs after the apply: those of the state, with the changes of the plan."""
+    outputs, declared = dict(made.state.outputs), output_values(made.configuration)
+    for change in made.plan.outputs:
+        if change.action is Action.DELETE:
+            outputs.pop(change.name, None)  # a later state may have lost it already
+        elif change.action is not Action.NO_OP:
+            outputs[change.name] = declared[change.name]
+    return outputs

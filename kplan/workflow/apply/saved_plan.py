@@ -1,0 +1,237 @@
+"""Use case: apply a saved plan."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+
+from kplan.cluster.errors import CLIENT_STALE, client_refusal
+from kplan.config.load import Configuration
+from kplan.kinds import KINDS
+from kplan.kinds.schema import secret_paths
+from kplan.model.address import Address
+from kplan.model.diagnostic import sort_diagnostics
+from kplan.model.errors import PolicyDeniedError, StalePlanError, WrongClusterError
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Action, Change, Plan, Reason
+from kplan.model.policy import ViolationStatus
+from kplan.model.resource import Resource, connection_name
+from kplan.model.state import State
+from kplan.policy.impact import check_thresholds
+from kplan.state.file import check_same_state
+from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
+from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult, execute_plan
+from kplan.workflow.clusters import desired_identities, read_clusters
+from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.plan.capability import check_direct_plan
+from kplan.workflow.plan.freshness import Staleness, find_stale_changes
+from kplan.workflow.plan.plan import PlanResult, plan_open_project
+from kplan.workflow.policy.policies import PolicyInput, apply_policies
+from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project, keep_replacements
+
+
+def restore_secrets(plan: Plan, configuration: Configuration) -> Plan:
+    """Take the secrets that apply has to send from the configuration the plan was made from."""
+    declared = {each.address: each for each in configuration.resources}
+    return plan.map_changes(lambda change: _completed(change, declared))
+
+
+def _completed(change: Change, declared: Mapping[Address, Resource]) -> Change:
+    resource = declared.get(change.address)
+    if change.after is None or resource is None or not change.touches_cluster:
+        return change
+    secrets = {name: getattr(resource.value, name) for (name,) in secret_paths(type(change.after))}
+    if not secrets:
+        return change
+    return replace(change, after=replace(change.after, **secrets))  # type: ignore[type-var] # a kind's dataclass
+
+
+_AGAIN = "Plan again."
+_CHANGED = "Plan again; a saved plan keeps the values of its variables, so give it no others."
+
+
+class OnStale(StrEnum):
+    """What to do when something moved since the plan was made."""
+
+    ABORT = "abort"
+    SKIP = "skip"
+    REPLAN = "replan"
+
+
+def apply_saved(
+    project: Project,
+    path: Path,
+    options: PlanOptions,
+    outside: tuple[Ports, ApplyHandlers],
+    on_stale: OnStale = OnStale.ABORT,
+) -> ApplyResult:
+    """Carry out a saved plan; it was approved when it was made.
+
+    Where something moved since: ABORT does nothing at all; SKIP refuses just the changes that do
+    not fit any more; REPLAN plans anew, and asks unless the actions are still the same.
+
+    Raises:
+        PolicyDenied: it deletes more than `options` let it.
+        StalePlan: the plan has expired or was applied before, a topic of it was created again, or
+            something moved and `on_stale` says not to go on.
+        WrongCluster: it was made for another cluster.
+
+    """
+    ports, hands = outside
+    saved = read_plan(path)
+    check_not_expired(saved.meta, ports.now())
+    inputs = replace(project.inputs, values=saved.meta.variables)
+    project = replace(project, inputs=inputs)
+    with open_project(project, ports) as found:
+        _check_may_be_applied(saved, found, options)
+        try:
+            made, stale = _rebound(saved, found, on_stale)
+        except StalePlanError:
+            if on_stale is not OnStale.REPLAN:
+                raise
+            options = replace(options, policies=_with_overrides(saved.plan, options.policies))
+            return _replanned(project, saved, found, options, outside)
+        made = _policed(made, options, ports)
+        made = replace(made, plan=check_direct_plan(made.plan, found.clusters))
+        if made.plan.has_errors:
+            return ApplyResult(made, (), made.state, is_approved=False)
+        done = execute_plan(project, found, made, options, outside)
+        refused = tuple(_refused(change, why) for change, why in stale if change.touches_cluster)
+        hands.watcher.on_outcomes(refused)
+        return replace(done, outcomes=(*done.outcomes, *refused))
+
+
+def _check_not_applied(saved: SavedPlan, state: State) -> None:
+    for each in state.applied_plans:
+        if each.nonce == saved.meta.nonce:
+            by = f" by {each.by}" if each.by else ""
+            raise StalePlanError(f"The plan was applied already, at {each.at}{by}.", _AGAIN)
+
+
+def _check_may_be_applied(saved: SavedPlan, found: OpenProject, options: PlanOptions) -> None:
+    """Check what no way of dealing with stale plans can make up for."""
+    if found.journal is not None and found.journal.head.nonce == saved.meta.nonce:
+        raise StalePlanError(
+            "The plan was begun already, and its apply was interrupted.",
+            "Do the rest of it: kplan apply -resume",
+        )
+    _check_not_applied(saved, found.state)
+    lost = (
+        each.action is Action.DELETE or each.is_recreated for each in saved.plan.allowed_changes
+    )
+    deletes = sum(lost)
+    if options.max_deletes is not None and deletes > options.max_deletes:
+        raise PolicyDeniedError(
+            f"The plan deletes {deletes} objects, and at most {options.max_deletes} may be."
+        )
+    based_on = saved.plan.based_on
+    wanted = {"": based_on.cluster_id, **based_on.clusters}
+    for key, cluster_id in found.clusters.ids.items():
+        planned_for = wanted.get(key)
+        if planned_for and planned_for != cluster_id:
+            where = f" behind {connection_name(key)}" if key else ""
+            raise WrongClusterError(
+                f"The plan was made for cluster {planned_for}{where}; this is cluster {cluster_id}."
+            )
+
+
+Stale = tuple[tuple[Change, Staleness], ...]
+
+
+def _rebound(saved: SavedPlan, found: OpenProject, on_stale: OnStale) -> tuple[PlanResult, Stale]:
+    """Put a saved plan on what is open now, without what does not fit any more."""
+    state = _same_state(saved.plan, found.state, on_stale)
+    if saved.plan.based_on.config_digest != found.configuration.digest:
+        raise StalePlanError("The configuration changed since the plan was made.", _CHANGED)
+    wanted = desired_identities(found.configuration, state)
+    snapshots = read_clusters(found.clusters, wanted)
+    stale = find_stale_changes(saved.plan, state, snapshots, KINDS)
+    anew = [str(each.address) for each, why in stale if why is Staleness.RECREATED]
+    if anew or (stale and on_stale is not OnStale.SKIP):
+        names = anew or [f"{each.address} ({why})" for each, why in stale]
+        said = "Created again since the plan" if anew else "Not as the plan saw it"
+        raise StalePlanError(f"{said}: {', '.join(names)}.", _AGAIN)
+    plan = restore_secrets(_without(saved.plan, stale, state), found.configuration)
+    return PlanResult(plan, found.configuration, state, snapshots, saved.meta), stale
+
+
+def _policed(made: PlanResult, options: PlanOptions, ports: Ports) -> PlanResult:
+    """Hold it against the policies and thresholds of today, whatever let it through before."""
+    policies = _with_overrides(made.plan, options.policies)
+    former = made.plan
+    kept = tuple(each for each in former.violations if each.standing is ViolationStatus.REFUSED)
+    problems = check_thresholds(former, options.max_dangerous, options.max_change_pct)
+    told = sort_diagnostics([*former.diagnostics, *problems])
+    plan = replace(former, violations=kept, diagnostics=told)
+    hearing = PolicyInput(made.configuration, made.snapshots)
+    plan, configuration = apply_policies(plan, hearing, policies, ports)
+    return replace(made, plan=plan, configuration=configuration)
+
+
+def _with_overrides(plan: Plan, options: PolicyOptions) -> PolicyOptions:
+    """Take over the reasons that were recorded when the plan was made."""
+    recorded = {
+        each.policy: each.reason.removeprefix("overridden: ")
+        for each in plan.violations
+        if each.standing is ViolationStatus.OVERRIDDEN
+    }
+    return replace(options, overrides={**recorded, **options.overrides})
+
+
+def _same_state(plan: Plan, state: State, on_stale: OnStale) -> State:
+    """Give the state to go on with: the one of the plan, or with SKIP a later one of it."""
+    based_on = plan.based_on
+    if state.serial == based_on.serial == 0:
+        return replace(state, lineage=based_on.lineage)  # neither has been written yet
+    is_later = state.lineage == based_on.lineage and state.serial > based_on.serial
+    if not (is_later and on_stale is OnStale.SKIP):
+        check_same_state(state, based_on)
+    return state
+
+
+def _without(plan: Plan, stale: Stale, state: State) -> Plan:
+    """Leave stale changes out, and with a later state what says no more than that it was so."""
+    out = {each.key for each, _ in stale}
+    is_later = state.serial != plan.based_on.serial
+
+    def stays(change: Change) -> bool:
+        is_news = change.action is not Action.NO_OP or change.reason is not Reason.NONE
+        return change.key not in out and (is_news or not is_later)
+
+    batches = (
+        replace(batch, changes=tuple(each for each in batch.changes if stays(each)))
+        for batch in plan.batches
+    )
+    return replace(
+        plan,
+        changes=tuple(each for each in plan.changes if stays(each)),
+        batches=tuple(batch for batch in batches if batch.changes),
+        based_on=replace(plan.based_on, lineage=state.lineage, serial=state.serial),
+    )
+
+
+def _refused(change: Change, why: Staleness) -> Outcome:
+    told = f"{why.value[0].upper()}{why.value[1:]}."
+    return Outcome(change, OutcomeStatus.FAILED, client_refusal(CLIENT_STALE, told))
+
+
+def _replanned(
+    project: Project,
+    saved: SavedPlan,
+    found: OpenProject,
+    options: PlanOptions,
+    outside: tuple[Ports, ApplyHandlers],
+) -> ApplyResult:
+    """Plan anew what the saved plan was about; other actions than it had must be approved."""
+    ports, hands = outside
+    former = saved.plan
+    options = replace(
+        keep_replacements(options, former.changes),
+        is_destroy=any(each.reason is Reason.DESTROY for each in former.changes),
+        only=None if former.is_complete else frozenset(each.key for each in former.changes),
+    )
+    made = replace(plan_open_project(found, options, ports), saved=saved.meta)
+    is_same = made.plan.checksum == former.checksum
+    if not made.plan.is_applyable or not (is_same or hands.approve(made)):
+        return ApplyResult(made, (), made.state, is_approved=False)
+    return execute_plan(project, found, made, options, outside)

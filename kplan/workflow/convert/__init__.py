@@ -1,0 +1,1 @@
+"""Use case: convert files of other tools to HCL."""

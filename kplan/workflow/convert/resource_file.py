@@ -1,0 +1,205 @@
+"""Readers of files of resources, each with a kind: those of Jikkou and of Strimzi."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from kplan.config.yaml_document import YamlNode
+from kplan.workflow.convert.conversion import AclGrant, ConvertedObjects, quota_limits
+
+_ENTITIES: Mapping[str, tuple[str, bool, bool]] = {
+    "USER": ("user", True, False),
+    "USERS_DEFAULT": ("user", False, False),
+    "USER_CLIENT": ("user", True, True),
+    "USER_ALL_CLIENTS": ("user", True, False),
+    "CLIENT": ("client-id", True, False),
+    "CLIENTS_DEFAULT": ("client-id", False, False),
+}
+"""What Jikkou's quotas limit: the type, whether it has a name, and whether a client id."""
+_MARKS = {"delete": "it is marked to be deleted", "ignore": "Jikkou is told to ignore it too"}
+_SECRETS = "secrets are not carried over; declare a kafka_user_scram_credential"
+
+
+def read_jikkou(documents: Sequence[YamlNode], found: ConvertedObjects) -> None:
+    """Read topics, authorizations with their roles, and quotas of Jikkou."""
+    resources: list[tuple[str, YamlNode]] = []
+    for document in documents:
+        with found.gathering():
+            resources.extend(_resources(document))
+    maps, roles = _named(resources, "ConfigMap"), _named(resources, "KafkaPrincipalRole")
+    for kind, part in resources:
+        with found.gathering():
+            _jikkou(kind, part, maps, roles, found)
+
+
+def _jikkou(
+    kind: str,
+    part: YamlNode,
+    maps: Mapping[str, YamlNode],
+    roles: Mapping[str, YamlNode],
+    found: ConvertedObjects,
+) -> None:
+    """Read one resource; quotas may be without a name."""
+    name = part.get("metadata", "name").text("" if kind == "KafkaClientQuota" else None)
+    if told := _marked(part):
+        found.leave_out(part.source_range, f"{kind} {name}", told)
+        return
+    match kind:
+        case "KafkaTopic":
+            _jikkou_topic(name, part.get("spec"), maps, found)
+        case "KafkaPrincipalAuthorization":
+            _authorization(name, part.get("spec"), roles, found)
+        case "KafkaClientQuota":
+            _client_quota(name, part.get("spec"), found)
+        case "KafkaUser":
+            found.leave_out(part.source_range, f"{kind} {name}", _SECRETS)
+        case "ConfigMap" | "KafkaPrincipalRole":
+            return
+        case _:
+            found.leave_out(part.source_range, f"{kind} {name}", "kplan has no such kind")
+
+
+def _marked(part: YamlNode) -> str:
+    """Say why Jikkou does not keep a resource, "" of one that it keeps."""
+    for mark, told in _MARKS.items():
+        if part.get("metadata", "annotations", f"jikkou.io/{mark}").text("") == "true":
+            return told
+    return ""
+
+
+def read_strimzi(documents: Sequence[YamlNode], found: ConvertedObjects) -> None:
+    """Read KafkaTopic and KafkaUser of Strimzi."""
+    for document in documents:
+        with found.gathering():
+            for kind, part in _resources(document):
+                with found.gathering():
+                    _strimzi(kind, part, found)
+
+
+def _resources(document: YamlNode) -> Iterator[tuple[str, YamlNode]]:
+    """Give the resources of a document with their kinds; lists hold several."""
+    kind = document.get("kind").text()
+    if not kind.endswith("List"):
+        yield kind, document
+        return
+    for item in document.get("items").items():
+        yield item.get("kind").text(kind.removesuffix("List")), item
+
+
+def _named(resources: Sequence[tuple[str, YamlNode]], wanted: str) -> Mapping[str, YamlNode]:
+    return {
+        name: part
+        for kind, part in resources
+        if kind == wanted and isinstance(name := part.get("metadata", "name").content, str)
+    }
+
+
+def _jikkou_topic(
+    name: str, spec: YamlNode, maps: Mapping[str, YamlNode], found: ConvertedObjects
+) -> None:
+    config: dict[str, YamlNode] = {}
+    for each in spec.get("configMapRefs").texts():
+        if each in maps:
+            config |= maps[each].get("data").members()
+        else:
+            at = spec.get("configMapRefs").source_range
+            found.leave_out(at, f"ConfigMap {each} of topic {name}", "it is in none of the files")
+    config |= spec.get("configs").members()
+    counts = (spec.get("partitions").number(), spec.get("replicas").number())
+    found.topic(name, spec.source_range, counts, config)
+    known = {"partitions", "replicas", "configs", "configMapRefs"}
+    found.leave_out_others(spec, known, f"topic {name}")
+
+
+def _authorization(
+    name: str, spec: YamlNode, roles: Mapping[str, YamlNode], found: ConvertedObjects
+) -> None:
+    rules = list(spec.get("acls").items())
+    for each in spec.get("roles").texts():
+        if each in roles:
+            rules += roles[each].get("spec", "acls").items()
+        else:
+            at = spec.get("roles").source_range
+            found.leave_out(at, f"role {each} of {name}", "it is in none of the files")
+    for rule in rules:
+        _rule(name, rule, found)
+    found.leave_out_others(spec, {"acls", "roles"}, name)
+
+
+def _rule(principal: str, rule: YamlNode, found: ConvertedObjects) -> None:
+    """Read an ACL of either tool: a resource, and operations on it."""
+    resource = rule.get("resource")
+    sort = resource.get("type").text()
+    named = resource.get("pattern") if "pattern" in resource.members() else resource.get("name")
+    name = named.text("kafka-cluster" if sort.casefold() == "cluster" else None)
+    pattern = resource.get("patternType").text("literal")
+    if pattern.casefold() in {"match", "any"} or name.startswith("/"):
+        told = "it is for the topics that match when it is applied; declare an ACL for each"
+        found.leave_out(rule.source_range, f"ACL on {sort} {name} for {principal}", told)
+        return
+    to = AclGrant(
+        principal,
+        rule.source_range,
+        rule.get("host").text("*"),
+        rule.get("type").text("allow").capitalize(),
+    )
+    operations = rule.get("operations").texts() or (rule.get("operation").text(),)
+    for each in operations:
+        found.acl(to, sort, name, each, pattern)
+    known = {"resource", "operations", "operation", "host", "type"}
+    found.leave_out_others(rule, known, f"an ACL for {principal}")
+
+
+def _client_quota(name: str, spec: YamlNode, found: ConvertedObjects) -> None:
+    sort = spec.get("type").text()
+    if sort not in _ENTITIES:
+        found.leave_out(
+            spec.source_range, f"quota {name}".strip(), f'kplan has no quota of type "{sort}"'
+        )
+        return
+    type_, is_named, has_client = _ENTITIES[sort]
+    key = "user" if type_ == "user" else "clientId"
+    entity = spec.get("entity", key).text() if is_named else None
+    client = spec.get("entity", "clientId").text() if has_client else None
+    client = "<default>" if sort == "USER_ALL_CLIENTS" else client
+    found.quota((type_, entity, client), spec.source_range, quota_limits(spec.get("configs")))
+
+
+def _strimzi(kind: str, part: YamlNode, found: ConvertedObjects) -> None:
+    name = part.get("metadata", "name").text()
+    spec = part.get("spec")
+    managed = part.get("metadata", "annotations", "strimzi.io/managed").text("true")
+    if managed == "false":
+        found.leave_out(part.source_range, f"{kind} {name}", "Strimzi does not manage it either")
+    elif kind == "KafkaTopic":
+        topic = spec.get("topicName").text(name)
+        counts = (spec.get("partitions").number(), spec.get("replicas").number())
+        found.topic(topic, spec.source_range, counts, spec.get("config").members())
+        known = {"topicName", "partitions", "replicas", "config"}
+        found.leave_out_others(spec, known, f"topic {topic}")
+    elif kind == "KafkaUser":
+        _strimzi_user(name, spec, found)
+    else:
+        found.leave_out(part.source_range, f"{kind} {name}", "kplan has no such kind")
+
+
+def _strimzi_user(name: str, spec: YamlNode, found: ConvertedObjects) -> None:
+    sort = spec.get("authentication", "type").text("")
+    user = f"CN={name}" if sort.startswith("tls") else name
+    if sort.startswith("scram") or sort == "tls":
+        told = _SECRETS if sort.startswith("scram") else "keep the certificate that Strimzi made"
+        found.leave_out(
+            spec.get("authentication").source_range, f"{sort} credential of {name}", told
+        )
+    authorization = spec.get("authorization")
+    if authorization.get("type").text("simple") == "simple":
+        for rule in authorization.get("acls").items():
+            with found.gathering():
+                _rule(f"User:{user}", rule, found)
+    else:
+        found.leave_out(
+            authorization.source_range, f"authorization of {name}", "it is not by Kafka's ACLs"
+        )
+    quotas = spec.get("quotas")
+    if quotas.content is not None:
+        found.quota(("user", user, None), quotas.source_range, quota_limits(quotas))
+    known = {"authentication", "authorization", "quotas"}
+    found.leave_out_others(spec, known, f"user {name}")

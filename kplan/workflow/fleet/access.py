@@ -1,0 +1,133 @@
+"""Use cases over many clusters: who may do what, and what a plan would have denied."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kplan.fleet import access, lint
+from kplan.fleet.audit import clusters_with_log, log_lineage
+from kplan.fleet.policy import check_policies
+from kplan.fleet.replay import acl_changes, replay_requests
+from kplan.fleet.snapshot import ALL_KINDS, CLUSTER
+from kplan.model.errors import UsageError
+from kplan.model.plan import Change, Plan
+from kplan.model.table import Figures
+from kplan.state.plan_file import read_plan
+from kplan.workflow.access import KIND
+from kplan.workflow.fleet.desired import load_policies
+from kplan.workflow.fleet.fleet import OpenSnapshot, open_snapshot, read_audit, render_figures
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from kplan.workflow.inspect.access import parse_question
+
+if TYPE_CHECKING:
+    from kplan.fleet.session import DataFrame
+
+
+def who_can(options: FleetOptions, ports: FleetPorts, operation: str, resource: str) -> Figures:
+    """List who may do something to a resource (`TOPIC:orders`, or a topic's name) anywhere.
+
+    Raises:
+        UsageError: there is no such type, or Kafka asks for no such operation on it.
+
+    """
+    is_typed = ":" in resource or resource.upper() == "CLUSTER"
+    asked, (kind, name) = parse_question(operation, resource if is_typed else f"topic:{resource}")
+    with open_snapshot(options, ports) as found:
+        told = {"who_can": access.who_can(found.objects, asked, kind, name)}
+        return render_figures(f"Who can {asked} {kind}:{name}", told, (options, found))
+
+
+def access_of(options: FleetOptions, ports: FleetPorts, principal: str) -> Figures:
+    """List what a principal may do to the topics of every cluster."""
+    with open_snapshot(options, ports) as found:
+        told = {"access": access.topic_access(found.objects, principal)}
+        return render_figures(f"Access of {principal}", told, (options, found))
+
+
+def lint_fleet(options: FleetOptions, ports: FleetPorts) -> Figures:
+    """Find what should not be: ACLs that do nothing, and what the policies would not let in.
+
+    The policies are those of each cluster's configuration.
+    """
+    with open_snapshot(options, ports) as found:
+        idle = lint.acl_findings(found.objects)
+        asked, left_out = load_policies(found.fleet, options, ports, found.objects)
+        ports.progress.stage("Asking policies")
+        judged = check_policies(found.objects, asked).cache()
+        ordered = judged.orderBy("cluster", "policy", "kind", "identity", "message", "standing")
+        tables = {"findings": idle, "violations": ordered}
+        sorts = frozenset(row["standing"] for row in judged.select("standing").distinct().collect())
+        told = render_figures("Lint of the fleet", tables, (options, found))
+        acls = frozenset({"acl"} if told.tables[0].rows else ())
+        return replace(told, findings=sorts | acls, notes=(*told.notes, *left_out))
+
+
+def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]) -> Figures:
+    """Weigh the history of requests with the ACLs as the saved plans would leave them.
+
+    Raises:
+        UsageError: a plan is for a cluster that the run does not hold.
+
+    """
+    plans = [read_plan(each).plan for each in files]
+    with open_snapshot(options, ports) as found:
+        by_cluster = _placed(plans, found)
+        gone, coming = acl_changes(found.spark, by_cluster)
+        history = read_audit(options, ports, found.store)
+        told = replay_requests(history, found.objects, gone, coming).cache()
+        counts = told.groupBy("cluster", "effect").sum("count").orderBy("cluster", "effect")
+        tables = {"replay": told, "totals": counts.toDF("cluster", "effect", "requests")}
+        names = ", ".join(
+            f"{file} ({each.checksum[:12]})" for file, each in zip(files, plans, strict=True)
+        )
+        lineage = {**log_lineage(history), "plans": names}
+        sorts = {row[0] for row in told.select("effect").distinct().collect()}
+        made = render_figures(
+            "What the plans would have changed", tables, (options, found), lineage
+        )
+        unknown = _unknown(by_cluster, found, history)
+        return replace(
+            made,
+            notes=(*made.notes, *unknown),
+            findings=frozenset(sorts | ({"unknown"} if unknown else set())),
+        )
+
+
+def _unknown(
+    plans: Mapping[str, Sequence[Change]], found: OpenSnapshot, history: "DataFrame"
+) -> tuple[str, ...]:
+    """Say of which clusters a plan changes ACLs, and nothing is known of what it would deny."""
+    concerned = {
+        name
+        for name, changes in plans.items()
+        if any(each.kind == KIND and each.touches_cluster for each in changes)
+    }
+    blind = {name for name, kind, _ in found.unread.rows if kind in {ALL_KINDS, KIND}}
+    unheard = concerned - clusters_with_log(history)
+    return (
+        *(f"{name}: the run does not know its ACLs." for name in sorted(concerned & blind)),
+        *(f"{name}: the logs do not tell what was allowed there." for name in sorted(unheard)),
+    )
+
+
+def _placed(plans: Sequence[Plan], found: OpenSnapshot) -> dict[str, list[Change]]:
+    """Find the clusters of plans by their ids; the fleet may know one under two names."""
+    rows = found.objects.where(found.objects["kind"] == CLUSTER).select("cluster", "identity")
+    names: dict[str, list[str]] = {}
+    for row in rows.collect():
+        names.setdefault(row["identity"], []).append(row["cluster"])
+    placed: dict[str, list[Change]] = {}
+    for plan in plans:
+        for change in plan.changes:
+            based_on = plan.based_on
+            own = based_on.clusters.get(change.provider) if change.provider else None
+            cluster_id = own or based_on.cluster_id
+            if cluster_id not in names:
+                raise UsageError(
+                    f"A plan is for cluster {cluster_id}, which run {found.run.run} does not hold.",
+                    "Take a run with that cluster: kplan fleet snapshot",
+                )
+            for name in names[cluster_id]:
+                placed.setdefault(name, []).append(change)
+    return placed

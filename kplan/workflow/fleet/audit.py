@@ -1,0 +1,230 @@
+"""Use cases over many clusters: keeping what was really asked of them, and what nobody asks for."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kplan.cluster.usage import TopicUse
+from kplan.config.fleet_file import FleetCluster, FleetConfiguration
+from kplan.fleet import audit, audit_file, audit_topic, inventory, output
+from kplan.fleet.session import open_session
+from kplan.fleet.snapshot import Row
+from kplan.fleet.store import Store, UnreadableLog
+from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
+from kplan.model.table import Figures
+from kplan.model.version import VERSION
+from kplan.workflow.fleet.desired import read_owned
+from kplan.workflow.fleet.fleet import (
+    OpenSnapshot,
+    choose_engine,
+    filter_clusters,
+    open_snapshot,
+    read_audit,
+    read_fleet,
+    render_figures,
+)
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from kplan.workflow.fleet.removals import write_removals
+
+if TYPE_CHECKING:
+    from kplan.fleet.session import DataFrame, SparkSession
+
+
+def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
+    """Read the authorizer logs that the fleet file names, and keep their sums.
+
+    A file that grew since it was read is read anew, and takes its own place; of a topic only what
+    came since is read. What goes wrong with one cluster is a note, unless it goes wrong with all.
+    """
+    fleet = read_fleet(options)
+    logging = [each for each in options.chosen(fleet) if each.audit]
+    if not logging:
+        raise UsageError(
+            "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
+        )
+    engine = choose_engine(fleet, options.engine)
+    if any(map(_topics, logging)) and not engine.remote:
+        more = audit_topic.connector_settings(engine.conf, options.inputs.environ)
+        engine = replace(engine, conf={**engine.conf, **more})
+    ports.progress.stage("Starting Spark")
+    with open_session(engine, ports.progress.tasks) as spark:
+        store = Store(spark, fleet.store, fleet.store_format)
+        notes = _ingest_all(store, spark, [(fleet, each) for each in logging], ports)
+        history = filter_clusters(options, store.usage())
+        malformed = filter_clusters(options, store.malformed_lines())
+        lineage = {**audit.log_lineage(history), "answered_by": VERSION, "store": fleet.store}
+        output.write_table(history, options.output, lineage)
+        output.write_table(malformed, options.output, lineage, "malformed")
+        told = {
+            "requests": audit.request_counts(history),
+            "malformed_lines": audit.malformed_counts(malformed),
+            "malformed": malformed,
+        }
+        tables = output.collect_tables(told, options.limit)
+        return Figures("Authorizer logs", tables, lineage, tuple(notes))
+
+
+def _ingest_all(
+    store: Store,
+    spark: "SparkSession",
+    logging: Sequence[tuple[FleetConfiguration, FleetCluster]],
+    ports: FleetPorts,
+) -> list[str]:
+    """Read all logs; returns what is to be told of those that were not. Raises KplanError."""
+    failures: list[tuple[str, KplanError]] = []
+    stopped = 0
+    for what in logging:
+        name = what[1].name
+        ports.progress.stage(f"Reading logs of {name}")
+        try:
+            failures.extend((name, each) for each in _ingest(store, spark, what, ports))
+        except KplanError as failure:
+            failures.append((name, failure))
+            stopped += 1
+    if stopped == len(logging):
+        raise failures[0][1]
+    return [
+        f"{name}: not all of its logs were read: {failure.detail or failure.summary}"
+        for name, failure in failures
+    ]
+
+
+def _ingest(
+    store: Store,
+    spark: "SparkSession",
+    what: tuple[FleetConfiguration, FleetCluster],
+    ports: FleetPorts,
+) -> list[UnreadableLog]:
+    """Read all logs of one cluster; returns why some were left out. Raises KplanError."""
+    _, cluster = what
+    left_out = _ingest_files(store, spark, cluster)
+    for topic in _topics(cluster):
+        _ingest_topic(store, spark, (*what, topic), ports)
+    return left_out
+
+
+def _ingest_files(
+    store: Store, spark: "SparkSession", cluster: FleetCluster
+) -> list[UnreadableLog]:
+    """Read the files that are new or changed, without those that cannot be read."""
+    patterns, zone = _files(cluster), cluster.audit_time_zone
+    found = audit_file.list_log_files(spark, cluster.name, patterns, zone) if patterns else []
+    new = audit_file.new_log_files(found, store.log_stamps(cluster.name)) if found else []
+    left_out: list[UnreadableLog] = []
+    while new:
+        try:
+            store.append_audit(
+                audit.parse_lines(audit_file.read_lines(spark, cluster.name, new)), new, zone
+            )
+            break
+        except UnreadableLog as failure:
+            rest = [each for each in new if each.source != failure.source]
+            if not rest or len(rest) == len(new):
+                raise
+            new = rest
+            left_out.append(failure)
+    return left_out
+
+
+def _files(cluster: FleetCluster) -> list[str]:
+    return [each for each in cluster.audit if not each.startswith(audit_topic.KAFKA_SCHEME)]
+
+
+def _topics(cluster: FleetCluster) -> list[str]:
+    found = (each for each in cluster.audit if each.startswith(audit_topic.KAFKA_SCHEME))
+    return [each.removeprefix(audit_topic.KAFKA_SCHEME) for each in found]
+
+
+def _ingest_topic(
+    store: Store,
+    spark: "SparkSession",
+    what: tuple[FleetConfiguration, FleetCluster, str],
+    ports: FleetPorts,
+) -> None:
+    """Read what came into a topic since it was last read."""
+    fleet, cluster, topic = what
+    if cluster.provider is None:
+        raise UsageError(
+            f"Nothing says how topic {topic} of cluster {cluster.name} is read.",
+            'Give the cluster a provider "kafka" block.',
+        )
+    connect, problems = ports.connecting(cluster)
+    if connect is None:
+        raise ConfigError(problems, fleet.sources)
+    with closing(connect()) as opened:
+        use = opened.topic_use([topic])[topic]
+    spans = tuple(_spans(topic, use, store.topic_offsets(cluster.name)))
+    if not spans:
+        raise FleetError(f"Topic {topic} of cluster {cluster.name}: {'; '.join(use.unread)}.")
+    if any(each.start < each.end for each in spans):
+        found = audit_topic.read_records(spark, cluster.name, spans, ports.java_client(cluster))
+        store.append_records(cluster.name, audit.parse_lines(found), spans)
+
+
+def _spans(
+    topic: str, use: TopicUse, known: Mapping[str, int]
+) -> Iterator[audit_topic.OffsetRange]:
+    """Say what is to be read of each partition; nothing where one of them cannot be seen."""
+    parts = sorted(use.partitions.items())
+    if any(each.start is None or each.end is None for _, each in parts):
+        return
+    for number, part in parts:
+        whole = audit_topic.OffsetRange(topic, number, part.start or 0, part.end or 0)
+        yield replace(whole, start=max(whole.start, known.get(whole.source, 0)))
+
+
+def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = None) -> Figures:
+    """Tell who used what last, and which ACLs and topics nobody used.
+
+    With `removed` HCL is written there for review, for each cluster with a configuration: `removed`
+    blocks for what kplan owns of them, and for the others resource blocks to own them first.
+    """
+    with open_snapshot(options, ports) as found:
+        history = read_audit(options, ports, found.store)
+        idle = read_unused(found.objects, history)
+        if removed is not None:
+            idle = {name: each.cache() for name, each in idle.items()}  # asked twice
+            rows = audit.removal_candidates(
+                found.objects, idle["unused_acls"], idle["unused_topics"]
+            )
+            _write_removals(found, rows, removed, (options, ports))
+        told = {"used": audit.last_usage(history), **idle}
+        return render_figures(
+            "Use of the fleet", told, (options, found), audit.log_lineage(history)
+        )
+
+
+def read_unused(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":
+    """Give what nobody uses, and the clusters of whose ACLs that cannot be said."""
+    return {
+        "unused_acls": audit.unused_acls(objects, history),
+        "unused_topics": audit.unused_topics(objects, history),
+        "unheard": inventory.clusters_without_log(objects, history),
+    }
+
+
+def _write_removals(
+    found: OpenSnapshot,
+    candidates: "DataFrame",
+    folder: Path,
+    given: tuple[FleetOptions, FleetPorts],
+) -> None:
+    options, ports = given
+    clusters = {each.name: each for each in found.fleet.clusters if each.configuration is not None}
+    if not clusters:
+        ports.progress.note("No cluster has a configuration: there is nothing to write HCL for.")
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = (Row(*each) for each in candidates.select(*Row._fields).toLocalIterator())
+    for name, own in groupby(rows, key=lambda each: each.cluster):
+        if name not in clusters:
+            continue
+        for ending, text in write_removals(
+            read_owned(clusters[name], options, ports), list(own)
+        ).items():
+            file = folder / f"{name}.{ending}.tf"
+            file.write_text(text, encoding="utf-8")
+            ports.progress.note(f"Written: {file}")

@@ -1,0 +1,270 @@
+"""What is declared, owned and asked of policies on each cluster of a fleet."""
+
+from collections.abc import Callable, Collection, Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kplan.cluster.request import ClusterDescription
+from kplan.config.declarations.file import configuration_files
+from kplan.config.fleet_file import FleetCluster, FleetConfiguration
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration, load_configuration
+from kplan.config.modules.data_source import NoClusterError
+from kplan.config.policies.folder import load_policy_folder
+from kplan.fleet.plan import FleetPlanRequest, expected_objects
+from kplan.fleet.policy import FleetPolicies
+from kplan.fleet.snapshot import Row, snapshot_from_rows
+from kplan.kinds import KINDS
+from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import has_errors
+from kplan.model.errors import ConfigError, FleetError, KplanError, UnreadableError
+from kplan.model.policy import Policy
+from kplan.model.resource import Identity, connection_name
+from kplan.model.snapshot import KindSnapshot, Snapshot
+from kplan.model.state import State
+from kplan.plan.request import PlanRequest
+from kplan.state.journal import fold
+from kplan.workflow.acl_order import add_first_connections
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+from kplan.workflow.open_project import load_checked, read_or_create_state
+from kplan.workflow.plan.plan import output_values
+from kplan.workflow.ports import Project
+
+if TYPE_CHECKING:
+    from kplan.fleet.session import DataFrame
+
+Asked = dict[str, dict[str, set[Identity]]]
+"""What is asked for by name: for each cluster by kind."""
+
+
+def desired_names(fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts) -> Asked:
+    """List what is declared or owned on each cluster, for a run to ask for it by name.
+
+    What cannot be made out yet is left out: `kplan fleet plan` tells why.
+    """
+    found: Asked = {}
+    for each in _declaring(fleet, options, ports):
+        project = _project(each, options.inputs, ports)
+        try:
+            configuration = load_configuration(project.folder, project.inputs, KINDS)
+            found[each.name] = expected_objects(_request(project, configuration))
+        except KplanError:
+            continue
+    return found
+
+
+def load_desired(
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
+) -> FleetPlanRequest:
+    """Load the configuration and state of each cluster; one with errors is told by itself.
+
+    Data sources are answered from the rows of the run, so that a plan is about one moment.
+    """
+    requests: dict[str, PlanRequest] = {}
+    problems: dict[str, str] = {}
+    notes: list[str] = []
+    for name, project, found in _configured(fleet, options, ports, objects):
+        try:
+            configuration = _sound(found)
+            requests[name] = _request(project, configuration)
+            others = {each.provider for each in configuration.resources} - {""}
+            notes += [
+                f"{name}: what is on {connection_name(each)} is not looked at."
+                for each in sorted(others)
+            ]
+        except KplanError as failure:
+            problems[name] = _told(failure)
+    return FleetPlanRequest(requests, problems, tuple(notes))
+
+
+def load_policies(
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
+) -> tuple[FleetPolicies, tuple[str, ...]]:
+    """Gather the policies of each cluster's configuration, and say which are not asked."""
+    policies: dict[str, tuple[Policy, ...]] = {}
+    owned: dict[str, dict[tuple[str, Identity], Address]] = {}
+    problems: dict[str, str] = {}
+    left_out: list[str] = []
+    for name, project, found in _configured(fleet, options, ports, objects):
+        try:
+            configuration = _sound(found)
+            more, others = _elsewhere(project.folder, configuration)
+            policies[name] = (*configuration.policies, *more)
+            held = _state(project).for_provider("").owned.values()
+            owned[name] = {(each.address.kind, each.identity): each.address for each in held}
+            left_out += [f"{name}: policies of {each} are not asked." for each in others]
+        except KplanError as failure:
+            problems[name] = _told(failure)
+    return FleetPolicies(policies, owned, problems, ports.now().date()), tuple(left_out)
+
+
+def _elsewhere(
+    folder: Path, configuration: Configuration
+) -> tuple[tuple[Policy, ...], tuple[str, ...]]:
+    """Load the policies of other folders, and name what holds policies in Python."""
+    found: list[Policy] = []
+    left_out: list[str] = []
+    for path in configuration.policy_settings.paths:
+        place = folder / path
+        if place.is_dir() and configuration_files(place):
+            made = load_policy_folder(place, KINDS, path)
+            if has_errors(made.diagnostics):
+                raise ConfigError(made.diagnostics, made.sources)
+            found += made.policies
+        if not place.is_dir() or any(place.glob("*.py")):
+            left_out.append(path)
+    return tuple(found), tuple(left_out)
+
+
+Found = tuple[str, Project, Configuration | KplanError]
+"""A cluster, and its configuration or why it has none that could be used."""
+
+
+def _configured(
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
+) -> Iterator[Found]:
+    for each in _declaring(fleet, options, ports):
+        project = _project(each, options.inputs, ports)
+        try:
+            configuration = load_checked(project)
+            if configuration.lacks_data:
+                configuration = load_checked(project, _RunReader(_seen(objects, each.name)))
+            yield each.name, project, configuration
+        except KplanError as failure:
+            yield each.name, project, failure
+
+
+def _sound(found: Configuration | KplanError) -> Configuration:
+    if isinstance(found, KplanError):
+        raise found
+    return found
+
+
+def _told(failure: KplanError) -> str:
+    return "; ".join(
+        f"{told.code} {told.summary}: {told.detail}"
+        for told in failure.diagnostics
+        if told.is_error
+    )
+
+
+def read_owned(cluster: FleetCluster, options: FleetOptions, ports: FleetPorts) -> State:
+    """Read what kplan owns on the cluster itself. Raises StateError and ClusterError."""
+    return _state(_project(cluster, options.inputs, ports)).for_provider("")
+
+
+def list_owners(
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts
+) -> tuple[list[tuple[str, str, str, str]], tuple[str, ...]]:
+    """List cluster, kind, identity and owner of all that is owned; and which states are not known.
+
+    The owner is the configuration of the cluster, as the fleet file names it, with its module.
+    """
+    found: list[tuple[str, str, str, str]] = []
+    unknown: list[str] = []
+    for each in _declaring(fleet, options, ports):
+        try:
+            owned = read_owned(each, options, ports).owned.values()
+        except KplanError as failure:
+            unknown.append(f"{each.name}: who owns what is not known: {_told(failure)}")
+            continue
+        name = str(each.configuration)
+        found += [
+            (each.name, one.address.kind, str(one.identity), _within(name, one.address))
+            for one in owned
+        ]
+    return found, tuple(unknown)
+
+
+def _within(configuration: str, address: Address) -> str:
+    modules = ".".join(f"module.{each}" for each in address.module)
+    return f"{configuration}: {modules}" if modules else configuration
+
+
+def _declaring(
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts
+) -> Iterator[FleetCluster]:
+    chosen = [each for each in options.chosen(fleet) if each.configuration is not None]
+    ports.progress.stage("Reading configurations", len(chosen))
+    for each in chosen:
+        yield each
+        ports.progress.advance()
+
+
+def _project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -> Project:
+    """Give the project that `kplan plan` would find in the folder of the cluster."""
+    folder = cluster.configuration or Path()
+    own = Inputs(environ=inputs.environ, skips_foreign=inputs.skips_foreign)
+    remote = None if cluster.has_own_state else cache(lambda: ports.keeping(folder, own))
+    return Project(folder, cluster.state or folder, own, remote)
+
+
+def _state(project: Project) -> State:
+    """Read the state with what an interrupted apply had done."""
+    state, journal = read_or_create_state(project), project.store.journal()
+    return state if journal is None else fold(state, journal)[0]
+
+
+def _request(project: Project, configuration: Configuration) -> PlanRequest:
+    return PlanRequest(
+        resources=tuple(each for each in configuration.resources if not each.provider),
+        outputs=output_values(configuration),
+        state=_state(project),
+        config_digest=configuration.digest,
+        adds_first=add_first_connections(configuration),
+        moved=configuration.refactorings.moved,
+        removed=configuration.refactorings.removed,
+        imports=configuration.refactorings.imports,
+    )
+
+
+def _seen(objects: "DataFrame", name: str) -> Callable[[], Snapshot]:
+    """Bring the rows of one cluster over, when they are first needed."""
+    found: list[Snapshot] = []
+
+    def seen() -> Snapshot:
+        if not found:
+            own = objects.where(objects["cluster"] == name).select(*Row._fields)
+            snapshot = snapshot_from_rows(Row(*each) for each in own.toLocalIterator())
+            if isinstance(snapshot, str):
+                raise FleetError(f"Its data sources cannot be answered: {snapshot}")
+            found.append(snapshot)
+        return found[0]
+
+    return seen
+
+
+@dataclass(frozen=True, slots=True)
+class _RunReader:
+    """Answers data sources from what a run knows of the cluster."""
+
+    seen: Callable[[], Snapshot]
+
+    def describe(self, provider: str) -> ClusterDescription:
+        """Say what the cluster is."""
+        snapshot = self._of(provider)
+        return ClusterDescription(
+            snapshot.cluster_id, snapshot.brokers, snapshot.principal, snapshot.version
+        )
+
+    def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
+        """Give objects by name; None stands for all there are. Raises Unread."""
+        snapshot = self._of(provider)
+        if kind not in snapshot.readings:
+            raise UnreadableError(
+                f"{kind}: {snapshot.unread.get(kind, 'the run does not speak of it')}"
+            )
+        reading = snapshot.readings[kind]
+        if names is None:
+            return reading
+        return KindSnapshot(
+            {name: each for name, each in reading.objects.items() if name in names},
+            {name: each for name, each in reading.hidden.items() if name in names},
+        )
+
+    def _of(self, provider: str) -> Snapshot:
+        if provider:
+            raise NoClusterError(f"The run knows nothing of the connection {provider}.")
+        return self.seen()

@@ -1,0 +1,325 @@
+"""Use cases over many clusters: taking a snapshot of a fleet, and asking what was taken."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from kplan.config.fleet_file import FleetConfiguration, load_fleet
+from kplan.fleet import history, inventory, output, plan
+from kplan.fleet.audit import usage_since
+from kplan.fleet.reader import DEADLINE_S, SnapshotSource
+from kplan.fleet.session import SparkSettings, open_session
+from kplan.fleet.snapshot import ALL_KINDS, CLUSTER, UNREAD, Row, write_snapshot
+from kplan.fleet.store import Run, Store
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
+from kplan.model.errors import ConfigError, UsageError
+from kplan.model.table import Figures, FigureTable
+from kplan.model.version import VERSION
+from kplan.workflow.fleet.desired import Asked, desired_names, list_owners, load_desired
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from kplan.fleet.session import DataFrame, SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSnapshot:
+    """A stored run open for questions. `spark` is the session that answers.
+
+    What every answer tells is worked out while configurations are read.
+    """
+
+    fleet: FleetConfiguration
+    spark: "SparkSession"
+    store: Store
+    run: Run
+    objects: "DataFrame"
+    _unread: "Future[FigureTable]"
+    _taken: "Future[str]"
+
+    @property
+    def unread(self) -> FigureTable:
+        """List what of the clusters that were asked for the run could not read."""
+        return self._unread.result()
+
+    @property
+    def lineage(self) -> Mapping[str, str]:
+        """Say what all figures are of."""
+        return _lineage(self.run, self._taken.result(), self.fleet.store)
+
+
+def read_fleet(options: FleetOptions) -> FleetConfiguration:
+    """Load the fleet file.
+
+    Raises:
+        ConfigError: it has errors.
+        UsageError: a cluster is named that it does not declare.
+
+    """
+    found = load_fleet(options.folder, options.inputs)
+    if has_errors(found.diagnostics):
+        raise ConfigError(found.diagnostics, found.sources)
+    if not found.clusters:
+        raise UsageError(
+            "The fleet file names no cluster.",
+            'Write: cluster "NAME" { provider "kafka" { ... } }; see kplan help fleets.',
+        )
+    known = {each.name for each in found.clusters}
+    if strange := [name for name in options.only if name not in known]:
+        raise UsageError(
+            f"The fleet has no cluster {', '.join(strange)}.",
+            f"It has: {', '.join(sorted(known))}.",
+        )
+    return found
+
+
+def choose_engine(fleet: FleetConfiguration, engine: SparkSettings) -> SparkSettings:
+    """Say which Spark works; the command line wins over the fleet file."""
+    is_named = engine.master or engine.remote
+    return SparkSettings(
+        engine.master if is_named else fleet.spark_master,
+        engine.remote if is_named else fleet.spark_remote,
+        {**fleet.spark_conf, **engine.conf},
+        fleet.store_format,
+    )
+
+
+@contextmanager
+def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnapshot]:
+    """Open a stored run; raises ConfigError, UsageError and FleetError."""
+    fleet = read_fleet(options)
+    ports.progress.stage("Starting Spark")
+    with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
+        store = Store(spark, fleet.store, fleet.store_format)
+        run = store.run(options.run)
+        objects = filter_clusters(options, store.objects(run))
+        ports.progress.stage("Working on the run")
+        with output.open_query_pool() as pool:
+            unread = pool.submit(output.collect_table, "unread", inventory.unread_kinds(objects))
+            taken = pool.submit(output.snapshot_times, objects)
+            yield OpenSnapshot(fleet, spark, store, run, objects, unread, taken)
+
+
+def filter_clusters(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
+    """Keep the rows of the clusters that were asked for."""
+    return rows.where(rows["cluster"].isin(*options.only)) if options.only else rows
+
+
+def read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataFrame":
+    """Give what logs say of the clusters and of the time that were asked for; raises FleetError."""
+    history = filter_clusters(options, store.usage())
+    return history if options.since is None else usage_since(history, ports.now() - options.since)
+
+
+# ---- taking a run
+
+
+def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = None) -> Figures:
+    """Read every cluster on the executors and store a run; what could not be read is told.
+
+    `options.run` names the run, else the time does. With `save` each cluster is written to a file
+    as well, for `snapshot = "FILE"`.
+    """
+    fleet = read_fleet(options)
+    asked = desired_names(fleet, options, ports)
+    sources = tuple(_sources(fleet, options, asked, ports))
+    ports.progress.stage("Starting Spark")
+    with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
+        from kplan.fleet.data_source import read_clusters  # noqa: PLC0415 - imports PySpark
+
+        ports.progress.stage(f"Reading {len(sources)} clusters")
+        store, at = Store(spark, fleet.store, fleet.store_format), ports.now()
+        name = options.run or at.strftime("%Y%m%dT%H%M%SZ")
+        run = store.add_run(read_clusters(spark, sources), name, at)
+        objects = store.objects(run)
+        if save is not None:
+            _saved(objects, sources, save)
+        lineage = _lineage(run, output.snapshot_times(objects), fleet.store)
+        told = {
+            "inventory": inventory.inventory(objects),
+            "unread": inventory.unread_kinds(objects),
+        }
+        tables = _tables(options, lineage, told)
+        return Figures(f"Run {run.run}", tables, lineage, _notes(tables[1]))
+
+
+def _sources(
+    fleet: FleetConfiguration, options: FleetOptions, asked: Asked, ports: FleetPorts
+) -> Iterator[SnapshotSource]:
+    problems: list[Diagnostic] = []
+    found: list[SnapshotSource] = []
+    for each in options.chosen(fleet):
+        connect = None
+        if each.provider is not None:
+            connect, told = ports.connecting(each)
+            problems.extend(told)
+        deadline = each.deadline_s or DEADLINE_S
+        rules = each.super_users, each.allow_everyone
+        file = None if each.snapshot is None else each.snapshot.absolute()  # Spark is elsewhere
+        meant = asked.get(each.name, {})
+        found.append(SnapshotSource(each.name, each.labels, connect, file, deadline, *rules, meant))
+    if has_errors(problems):
+        raise ConfigError(sort_diagnostics(problems), fleet.sources)
+    yield from found
+
+
+def _saved(objects: "DataFrame", sources: Sequence[SnapshotSource], folder: Path) -> None:
+    """Write each cluster to a file of its own; one cluster at a time is in memory."""
+    for source in sources:
+        own = objects.where(objects["cluster"] == source.name).select(*Row._fields)
+        ordered = own.orderBy("kind", "identity").toLocalIterator()
+        rows = [Row(*each) for each in ordered]
+        if all(row.kind != UNREAD for row in rows):
+            write_snapshot(folder / f"{source.name}.jsonl.gz", rows)
+
+
+# ---- asking a run
+
+
+def read_inventory(
+    options: FleetOptions, ports: FleetPorts, by: str = "", top: int = 10
+) -> Figures:
+    """Count what is where, by cluster or by a label, and who owns it.
+
+    Raises:
+        UsageError: no cluster has such a label.
+
+    """
+    with open_snapshot(options, ports) as found:
+        if by and by not in (known := inventory.label_names(found.objects)):
+            raise UsageError(
+                f"No cluster has the label {by}.", f"There are: {', '.join(known) or 'none'}."
+            )
+        owned, unknown = list_owners(found.fleet, options, ports)
+        ports.progress.stage("Counting")
+        told = {
+            "inventory": inventory.inventory(found.objects, by),
+            "owners": count_owners(found, owned, by),
+            "largest": inventory.largest_topics(found.objects, top),
+        }
+        made = render_figures("Inventory of the fleet", told, (options, found))
+        return replace(made, tables=(*made.tables, found.unread), notes=(*made.notes, *unknown))
+
+
+def count_owners(
+    found: OpenSnapshot, owned: Sequence[tuple[str, str, str, str]], by: str = ""
+) -> "DataFrame":
+    """Count objects by owner."""
+    rows = found.spark.createDataFrame(list(owned), inventory.OWNER_SCHEMA)
+    return inventory.owner_counts(found.objects, rows, by)
+
+
+def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> Figures:
+    """Hold every cluster against its configuration (plan), or against what was applied (drift)."""
+    with open_snapshot(options, ports) as found:
+        asked = load_desired(found.fleet, options, ports, found.objects)
+        ports.progress.stage("Planning")
+        everything = plan.plan_clusters(found.objects, asked).cache()
+        kinds = ("drift", "hidden") if is_drift else ("change", "obstacle")
+        told = everything.where(everything["finding"].isin(*kinds, "problem", "unread"))
+        tables = {
+            "findings": told.drop("count").orderBy(*plan.FINDING_ORDER),
+            "counts": plan.finding_counts(told),
+            "coverage": plan.coverage(everything),
+            "undeclared": plan.undeclared_clusters(found.objects, asked.clusters),
+        }
+        title = "Drift of the fleet" if is_drift else "Plan of the fleet"
+        # First, so that every cluster is planned once and not for each of the tables.
+        sorts = frozenset(row["finding"] for row in told.select("finding").distinct().collect())
+        made = render_figures(title, tables, (options, found))
+        return replace(made, findings=sorts, notes=(*made.notes, *asked.notes))
+
+
+def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
+    """Tell what is different from an earlier run, and since when everything stands as it does."""
+    with open_snapshot(options, ports) as found:
+        earlier = found.store.run(since)
+        before = filter_clusters(options, found.store.objects(earlier))
+        differences = history.changes(before, found.objects)
+        ordered = differences.orderBy("cluster", "kind", "identity", "attribute")
+        title = f"Changes since run {earlier.run}"
+        more = {"since": earlier.run}
+        return render_figures(title, {"changes": ordered}, (options, found), more)
+
+
+def read_history(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
+    """Tell which values one object had from when to when, and which runs saw them."""
+    with open_snapshot(options, ports) as found:
+        every = filter_clusters(options, found.store.objects_of_runs(found.store.runs()))
+        meant = (every["identity"] == what) | every["kind"].isin(CLUSTER, UNREAD)
+        spans = history.history(every.where(meant))
+        ordered = spans.orderBy("cluster", "kind", "attribute", "valid_from", "uid", "value")
+        return render_figures(f"History of {what}", {"history": ordered}, (options, found))
+
+
+class VacuumResult(NamedTuple):
+    """How much a vacuum removed."""
+
+    runs: int
+    logs: int
+
+
+def vacuum_store(
+    options: FleetOptions, ports: FleetPorts, runs: timedelta, logs: timedelta | None
+) -> VacuumResult:
+    """Remove runs and logs that are older than that, and what broken runs left.
+
+    None keeps all logs. Raises FleetError.
+    """
+    fleet = read_fleet(options)
+    with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
+        store, now = Store(spark, fleet.store, fleet.store_format), ports.now()
+        gone = 0 if logs is None else store.vacuum_logs(logs, now)
+        return VacuumResult(store.vacuum(runs, now), gone)
+
+
+def render_figures(
+    title: str,
+    told: "Mapping[str, DataFrame]",
+    at: tuple[FleetOptions, OpenSnapshot],
+    more: Mapping[str, str] | None = None,
+) -> Figures:
+    """Show tables, and write them out where that was asked for, with where they came from.
+
+    `more` is lineage beside that of the run. What could not be read is a note.
+    """
+    options, found = at
+    lineage = {**found.lineage, **(more or {})}
+    return Figures(title, _tables(options, lineage, told), lineage, _notes(found.unread))
+
+
+def _tables(
+    options: FleetOptions, lineage: Mapping[str, str], told: "Mapping[str, DataFrame]"
+) -> tuple[FigureTable, ...]:
+    """Show and write out; the first table has the name that was given, further ones their own."""
+    for place, (name, rows) in enumerate(told.items()):
+        output.write_table(rows, options.output, lineage, name if place else "")
+    return output.collect_tables(told, options.limit)
+
+
+def _lineage(run: Run, taken: str, store: str) -> dict[str, str]:
+    """Name what figures are of; `kplan_version` took the run, and `answered_by` worked it out."""
+    return {
+        "run": run.run,
+        "attempt": run.attempt,
+        "read_at": run.at,
+        "snapshots": taken,
+        "kplan_version": run.kplan_version,
+        "answered_by": VERSION,
+        "store": store,
+    }
+
+
+def _notes(unread: FigureTable) -> tuple[str, ...]:
+    return tuple(
+        f"{cluster} could not be read: {reason}"
+        if kind == ALL_KINDS
+        else f"{cluster}: {kind} could not be read: {reason}"
+        for cluster, kind, reason in unread.rows
+    )

@@ -1,0 +1,69 @@
+"""What a command on a fleet is given to work with."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from kplan.config.fleet_file import FleetCluster, FleetConfiguration
+from kplan.config.inputs import Inputs
+from kplan.fleet.output import MAX_ROWS
+from kplan.fleet.session import SparkSettings
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic
+from kplan.state.store import StateStore
+from kplan.workflow.ports import Progress
+
+if TYPE_CHECKING:
+    from kplan.cluster.port import Cluster
+
+Connecting = Callable[[FleetCluster], "tuple[Callable[[], Cluster] | None, Sequence[Diagnostic]]"]
+"""Works out how a cluster is reached, without reaching it; the result goes to the executors."""
+
+Keeping = Callable[[Path, Inputs], StateStore | None]
+"""Says where the state of a folder is kept; None is a file there. Raises ConfigError."""
+
+JavaClient = Callable[[FleetCluster], Mapping[str, str]]
+"""Says how Kafka's Java client connects, which Spark is; holds secrets. Raises AuthError."""
+
+
+@dataclass(frozen=True, slots=True)
+class FleetOptions:
+    """What a fleet command works on. `only` names clusters, `run` a stored run ("": the latest).
+
+    `limit` bounds the rows that are shown, `output` takes all of them. Of logs counts what was
+    asked for in the time `since` until now, None for all of it.
+    """
+
+    folder: Path
+    inputs: Inputs
+    only: tuple[str, ...] = ()
+    run: str = ""
+    limit: int = MAX_ROWS
+    output: str = ""
+    engine: SparkSettings = field(default_factory=SparkSettings)
+    since: timedelta | None = None
+
+    def chosen(self, fleet: FleetConfiguration) -> tuple[FleetCluster, ...]:
+        """Give the clusters that were asked for, in the order of the file."""
+        return tuple(each for each in fleet.clusters if not self.only or each.name in self.only)
+
+
+class FleetProgress(Progress, Protocol):
+    """Where a fleet command tells how far it is: its stage, and the tasks of Spark in it."""
+
+    def tasks(self, done: int, total: int) -> None:
+        """Say how far the stage is: `done` of `total`, or nothing where there are 0."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FleetPorts:
+    """The outside world of a fleet command."""
+
+    connecting: Connecting
+    keeping: Keeping
+    java_client: JavaClient
+    progress: FleetProgress
+    now: Callable[[], datetime]

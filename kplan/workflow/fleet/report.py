@@ -1,0 +1,77 @@
+"""Use case: everything a platform team asks of its fleet, for one page."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kplan.fleet import audit, inventory, lint, plan
+from kplan.model.errors import FleetError
+from kplan.model.table import Figures
+from kplan.report.documents.units import counted
+from kplan.workflow.fleet.audit import read_unused
+from kplan.workflow.fleet.desired import list_owners, load_desired
+from kplan.workflow.fleet.fleet import (
+    OpenSnapshot,
+    count_owners,
+    open_snapshot,
+    read_audit,
+    render_figures,
+)
+from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
+
+if TYPE_CHECKING:
+    from kplan.fleet.session import DataFrame
+
+_TOP = 20
+
+
+def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
+    """Gather sizes, owners, drift and risk, and what is of no use, from one run."""
+    with open_snapshot(options, ports) as found:
+        asked = load_desired(found.fleet, options, ports, found.objects)
+        owned, unknown = list_owners(found.fleet, options, ports)
+        ports.progress.stage("Working out the page")
+        history = _history(options, ports, found)
+        told = {
+            **_sizes(found, owned),
+            **_findings(found.objects.cache(), asked),
+            **({} if history is None else read_unused(found.objects, history)),
+        }
+        title = f"Kafka fleet, {counted(len(found.fleet.clusters), 'cluster')}"
+        logs = {} if history is None else audit.log_lineage(history)
+        made = render_figures(title, told, (options, found), logs)
+        return replace(made, notes=(*made.notes, *unknown))
+
+
+def _sizes(
+    found: OpenSnapshot, owned: Sequence[tuple[str, str, str, str]]
+) -> "dict[str, DataFrame]":
+    return {
+        "inventory": inventory.inventory(found.objects),
+        "owners": count_owners(found, owned),
+        "largest": inventory.largest_topics(found.objects, _TOP),
+    }
+
+
+def _findings(objects: "DataFrame", asked: plan.FleetPlanRequest) -> "dict[str, DataFrame]":
+    everything = plan.plan_clusters(objects, asked).cache()
+    told = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
+    counts = told.groupBy("cluster", "finding", "risk").count()
+    columns = [
+        *("cluster", "finding", "action", "kind", "address", "identity"),
+        *("attributes", "reason", "risk"),
+    ]
+    drifted = told.where("finding in ('drift', 'problem')").select(*columns)
+    return {
+        "to_do": counts.orderBy("cluster", "finding", "risk"),
+        "drift": drifted.orderBy(*plan.FINDING_ORDER),
+        "idle_acls": lint.acl_findings(objects),
+        "undeclared": plan.undeclared_clusters(objects, asked.clusters),
+    }
+
+
+def _history(options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> "DataFrame | None":
+    try:
+        return read_audit(options, ports, found.store)
+    except FleetError:  # no log was ever kept: then nothing is known of use
+        return None

@@ -1,0 +1,1 @@
+"""Use cases that read a cluster, and change one thing of it."""

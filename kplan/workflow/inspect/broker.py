@@ -1,0 +1,126 @@
+"""Use case: take a broker that will not come back out of the cluster (KIP-631)."""
+
+from collections.abc import Callable
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.request import ClusterDescription, ItemResult
+from kplan.model.dataclass import dataclass
+from kplan.model.errors import ClusterError, PolicyDeniedError
+from kplan.model.refusal import Refusal
+from kplan.workflow.inspect.query import query_cluster
+from kplan.workflow.ports import Ports, Project
+
+_LIVE_MS = 10_000
+"""Of a broker that fetched the metadata within this time it is taken that it runs."""
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerStatus:
+    """What is known of a broker. `topics` have replicas on it; None where that is not told."""
+
+    broker: int
+    is_live: bool
+    topics: tuple[str, ...] | None
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        """Why it had better stay, none for a broker that is gone and empty (K919-22)."""
+        told: list[str] = []
+        if self.is_live:
+            told.append("it is running, and would be cut off")
+        if self.topics is None:
+            told.append("controllers do not tell whether it has replicas")
+        elif self.topics:
+            more = len(self.topics) - _NAMED
+            named = ", ".join(self.topics[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+            told.append(f"it has replicas of {named}")
+        return tuple(told)
+
+
+Approve = Callable[[BrokerStatus], bool]
+
+
+def unregister_broker(
+    project: Project,
+    ports: Ports,
+    wanted: tuple[str, int],
+    approve: Approve,
+    *,
+    is_forced: bool = False,
+) -> bool:
+    """Take a broker out, once it was approved; False where it was not. `wanted`: provider, id.
+
+    Kafka itself takes out any broker, whether it runs or holds the only replica of something.
+
+    Raises:
+        PolicyDenied: the broker runs or has replicas, and `is_forced` is not said.
+        ClusterError: the cluster refused, or did not answer.
+
+    """
+    provider, broker = wanted
+
+    def question(cluster: Cluster) -> bool:
+        standing = read_broker_status(cluster, broker)
+        if standing.objections and not is_forced:
+            raise PolicyDeniedError(
+                f"Broker {broker} is to stay: {'; '.join(standing.objections)}.",
+                "Stop it, and move its replicas away; or take it out as it is with -force.",
+            )
+        if not approve(standing):
+            return False
+        raise_refusal(cluster.unregister_broker(broker), broker)
+        return True
+
+    return query_cluster(project, ports, provider, question)
+
+
+def read_broker_status(cluster: Cluster, broker: int) -> BrokerStatus:
+    """Find out whether a broker runs, and what is on it.
+
+    Raises:
+        PolicyDenied: controllers are asked directly, and changes there are not allowed.
+        ClusterError: the cluster does not answer.
+
+    """
+    described = cluster.describe()
+    check_direct(described)
+    if described.controller_access is None:
+        return BrokerStatus(
+            broker, broker in described.verifying_node_ids, _topics(cluster, broker)
+        )
+    return BrokerStatus(broker, _fetches(cluster, broker), None)
+
+
+def check_direct(described: ClusterDescription) -> None:
+    """Refuse changes at controllers unless they are allowed (K919-06). Raises PolicyDenied."""
+    if described.controller_access is not None and not described.controller_access.is_allowed:
+        raise PolicyDeniedError(
+            "Controllers are asked directly, and allow_direct is not set.",
+            'Set allow_direct = true in provider "kafka", or KPLAN_ALLOW_DIRECT=true.',
+        )
+
+
+def _fetches(cluster: Cluster, broker: int) -> bool:
+    return any(
+        each.id == broker and each.fetched_ms is not None and each.fetched_ms < _LIVE_MS
+        for each in cluster.quorum().observers
+    )
+
+
+def _topics(cluster: Cluster, broker: int) -> tuple[str, ...]:
+    return tuple(
+        name
+        for name, found in sorted(cluster.topics().items())
+        if not isinstance(found, Refusal)
+        and any(broker in replicas for replicas in found.assignment)
+    )
+
+
+def raise_refusal(verdict: ItemResult, broker: int) -> None:
+    """Tell a refusal as what stops the run. Raises ClusterError."""
+    if verdict is not None:
+        raise ClusterError(
+            f"Broker {broker} was not taken out: {verdict}",
+            "kplan cluster describe tells the brokers that run." if verdict.code == 102 else "",  # noqa: PLR2004 - BROKER_ID_NOT_REGISTERED
+        )

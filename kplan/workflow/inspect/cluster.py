@@ -1,0 +1,251 @@
+"""Tables of a cluster: brokers, controllers, quorum, features, API versions."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.settings import NodeVersions
+from kplan.cluster.topology import Quorum, QuorumReplica
+from kplan.config.load import Configuration
+from kplan.model.errors import ClusterError
+from kplan.model.resource import cluster_label
+from kplan.model.snapshot import Broker
+from kplan.model.table import Cell, Figures, FigureTable
+from kplan.workflow.open_project import load_checked
+from kplan.workflow.ports import Ports, Project
+
+Told = Mapping[Broker, NodeVersions]
+
+
+def list_versions(project: Project, ports: Ports) -> Figures:
+    """Ask every broker of every connection for its APIs and features.
+
+    Brokers that do not answer, and brokers that offer other versions than the rest, are noted.
+
+    Raises:
+        ConfigError: the configuration has mistakes.
+        Unreachable, AuthError: a cluster as a whole cannot be asked.
+
+    """
+    configuration = load_checked(project)
+    tables: list[FigureTable] = []
+    notes: list[str] = []
+    keys = _keys(configuration)
+    for key in keys:
+        ports.progress.stage("Asking the brokers")
+        with closing(ports.connect(configuration, key)) as cluster:
+            told, silent = node_offers(cluster)
+            noun = "broker" if cluster.describe().controller_access is None else "controller"
+        tables += [_named(each, key, keys) for each in _tables(told, noun)]
+        notes += [cluster_label(each, key) for each in (*silent, *_mixture(told))]
+    return Figures("What the brokers offer", tuple(tables), notes=tuple(notes))
+
+
+def _keys(configuration: Configuration) -> tuple[str, ...]:
+    return tuple(sorted({each.key for each in configuration.providers})) or ("",)
+
+
+def node_offers(cluster: Cluster) -> tuple[Told, list[str]]:
+    """Ask each node; one that does not answer leaves the others told (K117-08), with a note."""
+    described = cluster.describe()
+    noun = "Broker" if described.controller_access is None else "Controller"
+    told: dict[Broker, NodeVersions] = {}
+    silent: list[str] = []
+    for node in described.nodes:
+        try:
+            told[node] = cluster.versions(broker=node.id)
+        except ClusterError as failure:
+            silent.append(f"{noun} {node.id} cannot be asked: {failure.detail}")
+    return told, silent
+
+
+def _named(table: FigureTable, key: str, keys: Sequence[str]) -> FigureTable:
+    name = cluster_label(table.name, key) if len(keys) > 1 else table.name
+    return FigureTable(name, table.columns, table.rows)
+
+
+def _tables(told: Told, noun: str) -> Iterator[FigureTable]:
+    nodes = [f"{noun} {each.id}" for each in told]
+    yield FigureTable(
+        f"{noun}s",
+        (noun, "address", "rack", "release", "apis"),
+        tuple(
+            (str(each.id), f"{each.host}:{each.port}", each.rack, found.release, len(found.apis))
+            for each, found in told.items()
+        ),
+    )
+    names = dict.fromkeys(name for found in told.values() for name in found.apis)
+    yield FigureTable(
+        "apis",
+        ("api", *nodes),
+        tuple((name, *(_range(found.apis.get(name)) for found in told.values())) for name in names),
+    )
+    features = sorted({name for found in told.values() for name in found.supported})
+    yield FigureTable(
+        "features",
+        ("feature", "level", *nodes),
+        tuple(
+            (
+                name,
+                max(found.finalized.get(name, 0) for found in told.values()),
+                *(_range(found.supported.get(name)) for found in told.values()),
+            )
+            for name in features
+        ),
+    )
+
+
+def _range(found: tuple[int, int] | None) -> str:
+    return "-" if found is None else f"{found[0]} to {found[1]}"
+
+
+def _mixture(told: Told) -> Iterator[str]:
+    """Say where brokers differ: most often an upgrade is under way."""
+    apis = {name for found in told.values() for name in found.apis}
+    mixed = sorted(
+        name for name in apis if len({found.apis.get(name) for found in told.values()}) > 1
+    )
+    if mixed:
+        shown = ", ".join(mixed[:_NAMED]) + (", ..." if len(mixed) > _NAMED else "")
+        yield (
+            f"The brokers offer different versions of {len(mixed)} APIs ({shown}): "
+            "kplan uses what the broker offers that it asks. Is an upgrade under way?"
+        )
+
+
+_NAMED = 5
+
+
+_SILENT_MS = 10_000
+"""A node that runs fetches the metadata twice a second."""
+
+
+def describe_cluster(cluster: Cluster) -> Figures:
+    """Tell the id, version and live brokers of a cluster, and who we are to it.
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses to.
+
+    """
+    found = cluster.describe()
+    nodes = sorted(found.nodes, key=lambda each: each.id)
+    rows = tuple((each.id, f"{each.host}:{each.port}", each.rack) for each in nodes)
+    noun = "broker" if found.controller_access is None else "controller"
+    whole = (found.cluster_id, found.version, found.principal, len(nodes))
+    return Figures(
+        "The cluster",
+        (
+            FigureTable("cluster", ("cluster_id", "version", "principal", f"{noun}s"), (whole,)),
+            FigureTable(f"{noun}s", (noun, "address", "rack"), rows),
+        ),
+    )
+
+
+def list_controllers(cluster: Cluster) -> Figures:
+    """Tell the controllers of a cluster and which one is active (K919-07, K919-09).
+
+    Asked directly, each is asked whether it answers.
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses to.
+
+    """
+    described, found = cluster.describe(), cluster.quorum()
+    direct = described.controller_access
+    behind = {each.id: each.lag for each in found.voters}
+    at = dict(found.addresses)
+    silent: list[str] = []
+    if direct is not None:
+        at |= {each.id: f"{each.host}:{each.port}" for each in direct.controllers}
+        silent = node_offers(cluster)[1]
+    rows = tuple(
+        (number, at.get(number, ""), _state(number, found), behind.get(number))
+        for number in sorted({*at, *behind})
+    )
+    return Figures(
+        "The controllers",
+        (FigureTable("controllers", ("controller", "address", "state", "behind"), rows),),
+        notes=tuple(silent) or tuple(_unheard(found)),
+    )
+
+
+def _state(number: int, found: Quorum) -> str:
+    return "active" if number == found.leader else "inactive"
+
+
+def describe_quorum(cluster: Cluster) -> Figures:
+    """Tell who leads the metadata, and how far voters and observers are behind (K919-21).
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses to.
+
+    """
+    found = cluster.quorum()
+    whole = (
+        found.leader,
+        found.epoch,
+        found.high_watermark,
+        len(found.voters),
+        len(found.observers),
+    )
+    columns = ("leader", "epoch", "high_watermark", "voters", "observers")
+    return Figures(
+        "The quorum of controllers",
+        (
+            FigureTable("quorum", columns, (whole,)),
+            FigureTable(
+                "replicas",
+                ("node", "role", "end_offset", "behind", "fetched_ms_ago", "caught_up_ms_ago"),
+                tuple(_replicas(found)),
+            ),
+        ),
+        notes=tuple(_unheard(found)),
+    )
+
+
+def _replicas(found: Quorum) -> Iterator[tuple[Cell, ...]]:
+    for each in found.voters:
+        yield _replica(each, "leader" if each.id == found.leader else "voter")
+    for each in found.observers:
+        yield _replica(each, "observer")
+
+
+def _replica(each: QuorumReplica, role: str) -> tuple[Cell, ...]:
+    return (each.id, role, each.end_offset, each.lag, each.fetched_ms, each.caught_up_ms)
+
+
+def _unheard(found: Quorum) -> Iterator[str]:
+    """Name the nodes that have not fetched for long: most often they are down."""
+    for each in (*found.voters, *found.observers):
+        if each.id != found.leader and (each.fetched_ms is None or each.fetched_ms > _SILENT_MS):
+            ago = "yet" if each.fetched_ms is None else f"for {each.fetched_ms // 1000} s"
+            yield f"Node {each.id} has not fetched {ago}."
+
+
+def list_features(cluster: Cluster) -> Figures:
+    """Tell the level of each feature, and those that every node could run (K919-20, KIP-584).
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses to.
+
+    """
+    told, silent = node_offers(cluster)
+    if not told:
+        raise ClusterError(" ".join(silent))
+    ranges: dict[str, list[tuple[int, int]]] = {}
+    levels: dict[str, int] = {}
+    for each in told.values():
+        for name, span in each.supported.items():
+            ranges.setdefault(name, []).append(span)
+        levels |= each.finalized
+    rows = tuple(
+        (name, levels.get(name, 0), *_shared(spans), levels.get(name, 0) < _shared(spans)[1])
+        for name, spans in sorted(ranges.items())
+    )
+    columns = ("feature", "level", "lowest", "highest", "can_be_raised")
+    return Figures("The features", (FigureTable("features", columns, rows),), notes=tuple(silent))
+
+
+def _shared(spans: list[tuple[int, int]]) -> tuple[int, int]:
+    """Give the levels that all of them can run."""
+    return max(low for low, _ in spans), min(high for _, high in spans)

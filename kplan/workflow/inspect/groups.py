@@ -1,0 +1,149 @@
+"""What a cluster tells about groups of consumers, as tables."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.usage import GroupDescription, GroupListing
+from kplan.model.errors import ClusterError
+from kplan.model.refusal import Refusal
+from kplan.model.table import Cell, Figures, FigureTable
+
+UNREAD = "unread"
+"""The finding that something could not be read, so that what is told is not all there is."""
+
+
+def list_groups(cluster: Cluster, match: str = "*") -> Figures:
+    """List the groups whose names fit a pattern, with `*` and `?`.
+
+    Brokers that could not be asked are named, and the groups of the others are told.
+
+    Raises:
+        ClusterError: the cluster does not answer, or no broker lists its groups.
+
+    """
+    told = cluster.groups()
+    notes = tuple(
+        f"Broker {number}: {str(each).rstrip('.')}."
+        for number, each in told.items()
+        if isinstance(each, Refusal)
+    )
+    if notes and len(notes) == len(told):
+        raise ClusterError("No broker lists its groups. " + " ".join(notes))
+    rows = sorted(_listed_row(number, each) for number, each in _fitting(told, match))
+    columns = ("group", "type", "protocol", "state", "coordinator")
+    return Figures(
+        "Groups",
+        (FigureTable("groups", columns, tuple(rows)),),
+        notes=notes,
+        findings=frozenset({UNREAD} if notes else ()),
+    )
+
+
+def _fitting(
+    told: Mapping[int, tuple[GroupListing, ...] | Refusal], match: str
+) -> Iterator[tuple[int, GroupListing]]:
+    for number, groups in told.items():
+        if not isinstance(groups, Refusal):
+            yield from ((number, each) for each in groups if fnmatchcase(each.name, match))
+
+
+def _listed_row(number: int, group: GroupListing) -> tuple[Cell, ...]:
+    return (group.name, group.type, group.protocol, group.state, number)
+
+
+def describe_groups(cluster: Cluster, names: Sequence[str]) -> Figures:
+    """Tell members, offsets and lag of groups.
+
+    Raises:
+        ClusterError: a group is not there or hidden from us; all such groups are named.
+
+    """
+    wanted = sorted(set(names))
+    told = cluster.describe_groups(wanted)
+    refused = [
+        f"Group {name} cannot be read: {str(each).rstrip('.')}."
+        for name, each in told.items()
+        if isinstance(each, Refusal)
+    ]
+    if refused:
+        raise ClusterError(" ".join(refused), "kplan groups list tells the groups that we may see.")
+    found = [each for each in told.values() if isinstance(each, GroupDescription)]
+    notes = [f"Group {each.name}: {why.rstrip('.')}." for each in found for why in each.unread]
+    return Figures(
+        "Groups",
+        (_groups(found), _members(found), _offsets(found)),
+        notes=tuple(notes),
+        findings=frozenset({UNREAD} if notes else ()),
+    )
+
+
+def _groups(groups: Iterable[GroupDescription]) -> FigureTable:
+    columns = (
+        "group",
+        "type",
+        "protocol",
+        "state",
+        "assignor",
+        "coordinator",
+        "members",
+        "lag",
+    )
+    rows = tuple(
+        (
+            each.name,
+            each.type,
+            each.protocol,
+            each.state,
+            each.assignor,
+            each.coordinator,
+            None if each.members is None else len(each.members),
+            _total(each),
+        )
+        for each in groups
+    )
+    return FigureTable("groups", columns, rows)
+
+
+def _total(group: GroupDescription) -> int | None:
+    """Add up the lag; None where the end of a partition is not known."""
+    lags = [group.lag(at) for at in group.committed_offsets]
+    known = [each for each in lags if each is not None]
+    return sum(known) if len(known) == len(lags) else None
+
+
+def _members(groups: Iterable[GroupDescription]) -> FigureTable:
+    columns = ("group", "member", "client", "host", "instance", "partitions")
+    rows = tuple(
+        (
+            group.name,
+            each.id,
+            each.client_id,
+            each.host,
+            each.instance_id,
+            ", ".join(f"{topic}-{number}" for topic, number in each.assignment),
+        )
+        for group in groups
+        for each in group.members or ()
+    )
+    return FigureTable("members", columns, rows)
+
+
+def _offsets(groups: Iterable[GroupDescription]) -> FigureTable:
+    """Tell every partition that was read from or is assigned to a member."""
+    columns = ("group", "topic", "partition", "committed", "end", "lag", "member")
+    rows: list[tuple[Cell, ...]] = []
+    for group in groups:
+        readers = {at: each.id for each in group.members or () for at in each.assignment}
+        rows.extend(
+            (
+                group.name,
+                *at,
+                group.committed_offsets.get(at),
+                group.end_offsets.get(at),
+                group.lag(at),
+                readers.get(at),
+            )
+            for at in sorted({*group.committed_offsets, *readers})
+        )
+    return FigureTable("offsets", columns, tuple(rows))

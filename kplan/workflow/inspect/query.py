@@ -1,0 +1,41 @@
+"""Use case: ask one cluster of a configuration something; no state, no lock."""
+
+from collections.abc import Callable
+from contextlib import closing
+from typing import TypeVar
+
+from kplan.cluster.port import Cluster
+from kplan.config.load import Configuration
+from kplan.workflow.clusters import unknown_connection
+from kplan.workflow.open_project import load_checked
+from kplan.workflow.ports import Ports, Project
+
+Answer = TypeVar("Answer")
+
+
+def query_cluster(
+    project: Project, ports: Ports, provider: str, question: Callable[[Cluster], Answer]
+) -> Answer:
+    """Connect, ask, and close. `provider` is the key of the connection, "" where one is plain.
+
+    Raises:
+        UsageError: there is no such connection, or it must be said which.
+        ConfigError: the configuration has mistakes.
+        ClusterError: the cluster does not answer, or refuses to.
+
+    """
+    configuration = load_checked(project)
+    key = _key(configuration, provider)
+    ports.progress.stage("Asking the cluster")
+    with closing(ports.connect(configuration, key)) as cluster:
+        return question(cluster)
+
+
+def _key(configuration: Configuration, provider: str) -> str:
+    """Choose the connection; one that stands alone need not be named."""
+    keys = sorted({each.key for each in configuration.providers}) or [""]
+    if provider in keys:
+        return provider
+    if not provider and len(keys) == 1:
+        return keys[0]
+    raise unknown_connection(provider, keys)

@@ -1,0 +1,186 @@
+"""What a cluster tells about its topics, as tables."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.request import ConfigEntry, ConfigSource, TopicDescription
+from kplan.cluster.topic import is_internal_topic, topic_name_fault
+from kplan.model.errors import ClusterError, UsageError
+from kplan.model.refusal import Refusal
+from kplan.model.table import Cell, Figures, FigureTable
+
+Configs = Mapping[str, Mapping[str, ConfigEntry] | Refusal]
+
+
+def list_topics(cluster: Cluster, match: str = "*", *, shows_internal: bool = False) -> Figures:
+    """List the topics that we may see and whose names fit a pattern, with `*` and `?`.
+
+    Topics that could not be read are noted, and the others are told.
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses to.
+
+    """
+    answers = {name: told for name, told in cluster.topics().items() if fnmatchcase(name, match)}
+    found = _described(answers)
+    shown = [each for each in found if shows_internal or not _is_internal(each)]
+    configs = cluster.topic_configs([each.name for each in shown]) if shown else {}
+    notes = [*_unread(answers), *_unread(configs, "Configs of topic")]
+    if left_out := len(found) - len(shown):
+        notes.append(f"Internal topics are not shown ({left_out}); -internal shows them.")
+    rows = tuple(_row(each, configs) for each in shown)
+    columns = ("topic", "partitions", "replication_factor", "own_configs", "internal")
+    return Figures("Topics", (FigureTable("topics", columns, rows),), notes=tuple(notes))
+
+
+def describe_topics(cluster: Cluster, names: Sequence[str]) -> Figures:
+    """Tell all about some topics; configs are those that differ from Kafka's defaults.
+
+    Raises:
+        UsageError: a name is none that a topic can have.
+        ClusterError: a topic is not there or hidden from us; all such topics are named.
+
+    """
+    wanted = sorted(set(names))
+    found = _found(cluster, wanted)
+    configs = cluster.topic_configs(wanted)
+    return Figures(
+        "Topics",
+        (_identities(found), _partitions(found), _settings(configs)),
+        notes=tuple(_unread(configs, "Configs of topic")),
+    )
+
+
+def list_offsets(cluster: Cluster, names: Sequence[str]) -> Figures:
+    """Tell the offsets of topics, partition by partition.
+
+    Raises:
+        UsageError: a name is none that a topic can have.
+        ClusterError: a topic is not there or hidden from us; all such topics are named.
+
+    """
+    wanted = sorted(set(names))
+    _found(cluster, wanted)
+    used = cluster.topic_use(wanted)
+    rows = tuple(
+        (name, number, each.start, each.end, each.records, _moment(each.newest_ms))
+        for name, use in used.items()
+        for number, each in sorted(use.partitions.items())
+    )
+    notes = tuple(
+        f"Topic {name}: {why.rstrip('.')}."
+        for name, use in used.items()
+        for why in use.unread
+        if not why.startswith(_BESIDE)
+    )
+    columns = ("topic", "partition", "start", "end", "offsets", "newest_record")
+    return Figures(
+        "Offsets",
+        (FigureTable("offsets", columns, rows),),
+        notes=notes,
+        findings=frozenset({"unread"} if notes else ()),
+    )
+
+
+_BESIDE = ("sizes:", "producers:", "groups:")
+
+
+def _moment(newest_ms: int | None) -> str | None:
+    """Write the time of a record, in UTC."""
+    if newest_ms is None:
+        return None
+    return datetime.fromtimestamp(newest_ms / 1000, UTC).isoformat(timespec="seconds")
+
+
+def _found(cluster: Cluster, wanted: Sequence[str]) -> list[TopicDescription]:
+    """Find topics by name; raises UsageError and ClusterError."""
+    for name in wanted:
+        if fault := topic_name_fault(name):
+            raise UsageError(f'"{name}" is no name of a topic: {fault}.')
+    answers = cluster.topics(wanted)
+    if refused := [*_unread(answers)]:
+        raise ClusterError(" ".join(refused), _SEEN)
+    return _described(answers)
+
+
+_SEEN = (
+    "kplan topics list tells the topics that we may see; kplan errors explain tells what an "
+    "answer of Kafka means."
+)
+
+
+def _described(answers: Mapping[str, TopicDescription | Refusal]) -> list[TopicDescription]:
+    found = (told for _, told in sorted(answers.items()))
+    return [told for told in found if isinstance(told, TopicDescription)]
+
+
+def _unread(answers: Mapping[str, object], what: str = "Topic") -> Iterator[str]:
+    for name, told in sorted(answers.items()):
+        if isinstance(told, Refusal):
+            yield f"{what} {name} cannot be read: {str(told).rstrip('.')}."
+
+
+def _is_internal(topic: TopicDescription) -> bool:
+    return topic.is_internal or is_internal_topic(topic.name)
+
+
+def _row(topic: TopicDescription, configs: Configs) -> tuple[Cell, ...]:
+    return (
+        topic.name,
+        len(topic.assignment),
+        _replication(topic),
+        _own(configs.get(topic.name)),
+        _is_internal(topic),
+    )
+
+
+def _replication(topic: TopicDescription) -> Cell:
+    """Give the replication factor; partitions of one topic may differ while replicas are moved."""
+    counts = sorted({len(replicas) for replicas in topic.assignment})
+    return counts[0] if len(counts) == 1 else " or ".join(map(str, counts))
+
+
+def _own(configs: Mapping[str, ConfigEntry] | Refusal | None) -> int | None:
+    """Count the configs that are the topic's own; None where they could not be read."""
+    if configs is None or isinstance(configs, Refusal):
+        return None
+    return sum(1 for each in configs.values() if each.source is ConfigSource.TOPIC)
+
+
+def _identities(topics: Sequence[TopicDescription]) -> FigureTable:
+    columns = ("topic", "topic_id", "partitions", "replication_factor", "leaderless", "internal")
+    rows = tuple(
+        (
+            each.name,
+            each.topic_id,
+            len(each.assignment),
+            _replication(each),
+            each.leaderless,
+            _is_internal(each),
+        )
+        for each in topics
+    )
+    return FigureTable("topics", columns, rows)
+
+
+def _partitions(topics: Sequence[TopicDescription]) -> FigureTable:
+    columns = ("topic", "partition", "preferred_leader", "replicas")
+    rows = tuple(
+        (topic.name, at, replicas[0] if replicas else None, ", ".join(map(str, replicas)))
+        for topic in topics
+        for at, replicas in enumerate(topic.assignment)
+    )
+    return FigureTable("partitions", columns, rows)
+
+
+def _settings(configs: Configs) -> FigureTable:
+    rows = tuple(
+        (name, key, "(sensitive)" if each.is_sensitive else each.value, str(each.source))
+        for name, told in sorted(configs.items())
+        if not isinstance(told, Refusal)
+        for key, each in sorted(told.items())
+        if each.source is not ConfigSource.DEFAULT
+    )
+    return FigureTable("configs", ("topic", "config", "value", "source"), rows)

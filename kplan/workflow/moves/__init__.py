@@ -1,0 +1,1 @@
+"""Use cases: reassign replicas, elect leaders."""

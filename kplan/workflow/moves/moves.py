@@ -1,0 +1,201 @@
+"""What moves of replicas copy, their throttles, and what an unclean election loses."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kplan.cluster.port import Cluster
+from kplan.cluster.usage import GroupDescription, TopicPartition
+from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.reassignment import ReassignmentLimits, remove_leftover_throttles
+from kplan.kinds.topic import TopicKind
+from kplan.kinds.topic_layout import replica_moves
+from kplan.kinds.topic_value import Topic
+from kplan.model.errors import ClusterError
+from kplan.model.plan import Action, BrokerTransfer, Change, ObjectKey, Plan
+from kplan.state.journal import Journal
+from kplan.workflow.clusters import Clusters
+from kplan.workflow.ports import Ports
+
+Sizes = Mapping[TopicPartition, Mapping[int, int]]
+_MAX_BROKERS = 12
+
+
+def kinds_with_limits(pace: ReassignmentLimits) -> tuple[ResourceKind, ...]:
+    """Give all kinds; that of topics moves replicas at this pace."""
+    return tuple(TopicKind(pace) if each.name == TopicKind.name else each for each in KINDS)
+
+
+def add_moves(plan: Plan, clusters: Clusters) -> Plan:
+    """Note at changes that move replicas how much each broker gets, and sum it up."""
+    movers = [each for each in plan.changes if _moves(each)]
+    if not movers:
+        return plan
+    notes: dict[ObjectKey, str] = {}
+    sums: list[BrokerTransfer] = []
+    for provider in sorted({each.provider for each in movers}):
+        mine = [each for each in movers if each.provider == provider]
+        sizes = _sizes(clusters.connections[provider].cluster, mine)
+        notes |= {each.key: _told(each, sizes) for each in mine}
+        sums += _summed(mine, sizes, provider)
+
+    def noted(change: Change) -> Change:
+        more = notes.get(change.key)
+        return replace(change, notes=(*change.notes, more)) if more else change
+
+    return replace(plan.map_changes(noted), moves=tuple(sums))
+
+
+def remove_stale_throttles(journal: Journal, clusters: Clusters, ports: Ports) -> None:
+    """Take away the throttles that an interrupted apply left, where nothing moves any more."""
+    # Journals hold no `before`: any topic that was given a place may have moved.
+    movers = [
+        each
+        for each in journal.changes
+        if isinstance(each.after, Topic) and each.after.replica_assignment is not None
+    ]
+    for provider in sorted({each.provider for each in movers} & clusters.connections.keys()):
+        names = {str(each.identity) for each in movers if each.provider == provider}
+        try:
+            done = remove_leftover_throttles(clusters.connections[provider].cluster, names)
+        except ClusterError as failure:
+            ports.progress.note(f"Throttles of the interrupted move may be left: {failure.detail}")
+        else:
+            if done:
+                ports.progress.note(f"Took throttles of a former move away: {', '.join(done)}")
+
+
+def _moves(change: Change) -> Mapping[int, tuple[int, ...]]:
+    if change.action is not Action.UPDATE or not isinstance(change.before, Topic):
+        return {}
+    assert isinstance(change.after, Topic)  # noqa: S101 - both are of one kind
+    return replica_moves(change.before, change.after)
+
+
+def _sizes(cluster: Cluster, changes: Sequence[Change]) -> Sizes | None:
+    try:
+        return cluster.replica_sizes([str(each.identity) for each in changes])
+    except ClusterError:
+        return None
+
+
+def _told(change: Change, sizes: Sizes | None) -> str:
+    added = added_replicas(change.before, change.after)
+    if not added:
+        return "KP2214 nothing is copied: replicas only go, or change places"
+    if sizes is None:
+        return "KP2214 copies UNKNOWN bytes: sizes of replicas could not be read"
+    copied = _copied(change, sizes)
+    shown = [f"{copied[each]:,} bytes to broker {each}" for each in sorted(copied)]
+    more = len(shown) - _MAX_BROKERS
+    return f"KP2214 copies {', '.join(shown[:_MAX_BROKERS])}" + (
+        f" and more to {more} others" if more > 0 else ""
+    )
+
+
+def _copied(change: Change, sizes: Sizes) -> Counter[int]:
+    """Count the bytes that each broker gets: as many as the largest of the replicas there are."""
+    copied: Counter[int] = Counter()
+    for number, brokers in added_replicas(change.before, change.after).items():
+        size = max(sizes.get((str(change.identity), number), {}).values(), default=0)
+        copied.update(dict.fromkeys(brokers, size))
+    return copied
+
+
+def _freed(change: Change, sizes: Sizes) -> Counter[int]:
+    """Count the bytes that go from each broker, of one that is down as many as others hold."""
+    freed: Counter[int] = Counter()
+    stands = getattr(change.before, "replica_assignment", None) or ()
+    for number, replicas in _moves(change).items():
+        held = sizes.get((str(change.identity), number), {})
+        for each in set(stands[number] if number < len(stands) else ()) - set(replicas):
+            freed[each] += held.get(each, max(held.values(), default=0))
+    return freed
+
+
+def _summed(
+    changes: Sequence[Change], sizes: Sizes | None, provider: str
+) -> Iterator[BrokerTransfer]:
+    """Sum up what the moves of one cluster bring to each broker, and take away."""
+    gains: Counter[int] = Counter()
+    loses: Counter[int] = Counter()
+    for each in changes:
+        gains.update(_copied(each, sizes or {}))
+        loses.update(_freed(each, sizes or {}))
+    for broker in sorted(gains.keys() | loses.keys()):
+        if sizes is None:
+            yield BrokerTransfer(broker, None, None, provider)
+        else:
+            yield BrokerTransfer(broker, gains[broker], loses[broker], provider)
+
+
+def added_replicas(before: object, after: object) -> Mapping[int, Collection[int]]:
+    """Tell which brokers get a copy of which partitions."""
+    if not isinstance(before, Topic) or not isinstance(after, Topic):
+        return {}
+    stands = before.replica_assignment or ()
+    held = {
+        number: set(stands[number]) if number < len(stands) else set()
+        for number in replica_moves(before, after)
+    }
+    found = {
+        number: [each for each in replicas if each not in held[number]]
+        for number, replicas in replica_moves(before, after).items()
+    }
+    return {number: each for number, each in found.items() if each}
+
+
+_TOLD = 20
+UNTOLD = "Nobody who runs can tell how many records are lost."
+
+
+def read_new_ends(
+    cluster: Cluster, partitions: Collection[TopicPartition]
+) -> Mapping[TopicPartition, int | None]:
+    """Tell the offset from which the new leader of each partition goes on, None if not told."""
+    uses = cluster.topic_use(sorted({name for name, _ in partitions})) if partitions else {}
+    return {
+        (name, number): held.end
+        for name, number in sorted(partitions)
+        if (held := uses[name].partitions.get(number)) is not None
+    }
+
+
+def describe_losses(cluster: Cluster, ends: Mapping[TopicPartition, int | None]) -> Iterator[str]:
+    """Say what is lost of each partition; what groups had read and is gone gives a lower bound."""
+    read = _read_up_to(cluster, ends) if ends else {}
+    for (name, number), end in list(ends.items())[:_TOLD]:
+        at = f"{name}:{number}"
+        if end is None:
+            yield f"{at} has lost what its new leader lacks; where that begins is not told."
+            continue
+        yield f"{at} goes on at offset {end:,}: what a former leader had from there on is lost."
+        group, offset = read.get((name, number), ("", 0))
+        if offset > end:
+            yield (
+                f"Group {group} had read {at} up to {offset:,}: at least {offset - end:,} records "
+                "are lost, and it will skip as many new ones or begin anew (auto.offset.reset)."
+            )
+    if len(ends) > _TOLD:
+        yield f"And so do {len(ends) - _TOLD:,} more partitions."
+    if ends and not any(offset > (ends[key] or 0) for key, (_, offset) in read.items()):
+        yield UNTOLD
+
+
+def _read_up_to(
+    cluster: Cluster, partitions: Collection[TopicPartition]
+) -> Mapping[TopicPartition, tuple[str, int]]:
+    """Find who had read furthest, and how far; nobody where groups cannot be read."""
+    try:
+        found = cluster.describe_groups(sorted(cluster.group_names()))
+    except ClusterError:
+        return {}
+    best: dict[TopicPartition, tuple[str, int]] = {}
+    for name, each in sorted(found.items()):
+        if not isinstance(each, GroupDescription):
+            continue
+        for key, offset in each.committed_offsets.items():
+            if key in partitions and offset > best.get(key, ("", -1))[1]:
+                best[key] = (name, offset)
+    return best

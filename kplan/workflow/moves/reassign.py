@@ -1,0 +1,167 @@
+"""Use case: move replicas to where a file says, once shown, approved and judged by policies."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
+from pathlib import Path
+
+from kplan.apply.apply import apply_plan
+from kplan.apply.limits import ApplyContext, Limits, Watcher
+from kplan.cluster.topology import Replicas
+from kplan.cluster.usage import TopicPartition
+from kplan.config.load import Configuration
+from kplan.kinds import KINDS
+from kplan.kinds.reassignment import ReassignmentLimits, remove_leftover_throttles
+from kplan.kinds.topic import TopicKind
+from kplan.kinds.topic_value import Topic
+from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
+from kplan.model.errors import UnreadableError, UsageError
+from kplan.model.outcome import Outcome
+from kplan.model.plan import Action, Change, Plan, PlanBasis
+from kplan.model.resource import Identity
+from kplan.model.snapshot import LiveObject, Snapshot
+from kplan.plan.diff import attribute_changes
+from kplan.plan.order import build_batches
+from kplan.plan.request import MAX_RECORDS
+from kplan.policy.risk import add_risks
+from kplan.workflow.moves.moves import add_moves, kinds_with_limits
+from kplan.workflow.moves.reassign_file import read_assignment
+from kplan.workflow.open_project import OpenProject, open_project
+from kplan.workflow.policy.policies import PolicyInput, apply_policies, report_refused
+from kplan.workflow.ports import PolicyOptions, Ports, Project
+from kplan.workflow.snapshot import read_snapshot
+
+_TOPICS = TopicKind.name
+Rows = Mapping[str, Mapping[int, Replicas]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReassignRequest:
+    """What is asked for; `provider` is the key of the connection, `is_shown_only` a dry run."""
+
+    file: Path
+    provider: str = ""
+    is_shown_only: bool = False
+    policies: PolicyOptions = field(default_factory=PolicyOptions)
+    pace: ReassignmentLimits = field(default_factory=ReassignmentLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class ReassignResult:
+    """What was planned, and what became of each topic; nothing where nobody approved."""
+
+    plan: Plan
+    configuration: Configuration
+    outcomes: tuple[Outcome, ...] = ()
+    is_approved: bool = False
+
+
+def reassign_replicas(
+    project: Project,
+    wanted: ReassignRequest,
+    ports: Ports,
+    approve: Callable[[Plan, Configuration], bool],
+    watcher: Watcher,
+) -> ReassignResult:
+    """Plan, have the plan approved, and move; what is under way already is waited for.
+
+    Raises:
+        UsageError: the file cannot be read, or names what is not there.
+        Unread: the topics could not be read.
+
+    """
+    targets = read_assignment(wanted.file)
+    with open_project(project, ports, frozenset({wanted.provider})) as found:
+        connection = found.clusters.at(wanted.provider)
+        ports.progress.stage("Reading the cluster")
+        names = {name: [Identity(name)] for name, _ in targets}
+        asked = [each for listed in names.values() for each in listed]
+        snapshot = read_snapshot(
+            connection.cluster, connection.description, KINDS, {_TOPICS: asked}
+        )
+        plan = add_moves(add_risks(_planned(found, targets, snapshot, wanted)), found.clusters)
+        hearing = PolicyInput(found.configuration, {wanted.provider: snapshot})
+        plan, configuration = apply_policies(plan, hearing, wanted.policies, ports)
+        if not (plan.changes or wanted.is_shown_only):
+            remove_leftover_throttles(connection.cluster, names)  # of a run that was killed
+        if plan.has_errors or not plan.batches or not approve(plan, configuration):
+            return ReassignResult(plan, configuration)
+        ports.progress.stage("Moving replicas", sum(len(each.changes) for each in plan.batches))
+        means = ApplyContext(
+            connection.cluster,
+            kinds_with_limits(wanted.pace),
+            ports.clock,
+            watcher,
+            Limits(),
+            is_stopped=ports.is_stopped,
+        )
+        outcomes = (*apply_plan(plan, means), *report_refused(plan, watcher))
+        return ReassignResult(plan, configuration, outcomes, is_approved=True)
+
+
+def _planned(
+    found: OpenProject,
+    targets: Mapping[TopicPartition, Replicas],
+    snapshot: Snapshot,
+    wanted: ReassignRequest,
+) -> Plan:
+    if _TOPICS in snapshot.unread:
+        raise UnreadableError(snapshot.unread[_TOPICS])
+    rows: dict[str, dict[int, Replicas]] = defaultdict(dict)
+    for (name, number), replicas in targets.items():
+        rows[name][number] = replicas
+    _check(rows, snapshot)
+    owners = {each.key: each.address for each in found.state.owned.values()}
+    changes: list[Change] = []
+    for name in sorted(rows):
+        live = snapshot.live_object(_TOPICS, Identity(name))
+        assert live is not None  # noqa: S101 - checked above
+        address = owners.get((_TOPICS, Identity(name), wanted.provider))
+        changes += _changes(address or Address(_TOPICS, "reassign", name), live, rows[name])
+    changes = [replace(each, provider=wanted.provider) for each in changes]
+    based_on = PlanBasis("", found.state.lineage, found.state.serial, snapshot.cluster_id)
+    made = (
+        replace(each, provider=wanted.provider)
+        for each in build_batches(changes, KINDS, MAX_RECORDS)
+    )
+    cluster = {"id": snapshot.cluster_id, "principal": snapshot.principal}
+    return Plan(based_on, tuple(changes), tuple(made), cluster=cluster)
+
+
+def _check(rows: Rows, snapshot: Snapshot) -> None:
+    """Name everything that is not there, at once."""
+    brokers = {each.id for each in snapshot.brokers}
+    faults: list[str] = []
+    for name, wanted in sorted(rows.items()):
+        live = snapshot.live_object(_TOPICS, Identity(name))
+        if live is None:
+            faults.append(f"topic {name} is not there, or hidden from us")
+            continue
+        held: Topic = live.value  # type: ignore[assignment] # a Reading of topics holds them
+        stands = {each for row in held.replica_assignment or () for each in row}
+        for number, replicas in sorted(wanted.items()):
+            if number >= (held.partitions or 0):
+                faults.append(f"{name} has no partition {number}")
+            faults += [
+                f"{name}:{number} names broker {each}, which is not there"
+                for each in replicas
+                if each not in brokers | stands
+            ]
+    if faults:
+        raise UsageError(f"{'; '.join(faults)}."[:2000])
+
+
+def _changes(address: Address, live: LiveObject, rows: Mapping[int, Replicas]) -> list[Change]:
+    held: Topic = live.value  # type: ignore[assignment] # as above
+    stands = list(held.replica_assignment or ())
+    target = [rows.get(number, replicas) for number, replicas in enumerate(stands)]
+    if target == stands:
+        return []
+    before = replace(held, moving_to=None)
+    after = replace(
+        before, replica_assignment=tuple(target), replication_factor=len(target[0]) or None
+    )
+    name = Identity(held.name)
+    told = attribute_changes(TopicKind(), before, after)
+    return [Change(address, _TOPICS, name, Action.UPDATE, before, after, told, uid=live.uid)]

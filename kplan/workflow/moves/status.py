@@ -1,0 +1,234 @@
+"""What a cluster tells of replicas that move, and what is done about them without a plan."""
+
+import time
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+from kplan.cluster.errors import Handling, handling
+from kplan.cluster.port import Cluster
+from kplan.cluster.request import ItemResult, TopicDescription
+from kplan.cluster.topic import is_internal_topic
+from kplan.cluster.topology import ElectionType, Reassignment, Replicas
+from kplan.cluster.usage import TopicPartition
+from kplan.kinds.reassignment import remove_leftover_throttles
+from kplan.model.errors import ClusterError, UsageError
+from kplan.model.refusal import Refusal
+from kplan.model.table import Cell, Figures, FigureTable
+from kplan.workflow.moves.moves import describe_losses, read_new_ends
+
+Targets = Mapping[TopicPartition, Replicas]
+_VISIBLE_S, _PAUSE_S = 5.0, 0.1
+FAILED = "failed"
+"""A sort of finding: something asked for was not done."""
+
+
+class MoveProgress(StrEnum):
+    """How far a partition is: KIP-4's -1, 0 and 1."""
+
+    FAILED = "failed"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+
+
+def list_moves(cluster: Cluster) -> Figures:
+    """List the partitions whose replicas are being moved, with the bytes that are to come.
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses to.
+
+    """
+    moving = cluster.reassignments()
+    left = _left(cluster, moving)
+    rows = tuple(
+        (name, number, _ids(each.origin), _ids(each.target), _ids(each.adding), left.get(key))
+        for key, each in sorted(moving.items())
+        for name, number in (key,)
+    )
+    columns = ("topic", "partition", "from", "to", "adding", "bytes_left")
+    notes = () if rows else ("No replicas are being moved.",)
+    return Figures("Reassignments", (FigureTable("partitions", columns, rows),), notes=notes)
+
+
+def verify_moves(cluster: Cluster, targets: Targets) -> Figures:
+    """Tell how far each partition of an assignment is (K4o-10); raises ClusterError."""
+    moving = cluster.reassignments(list(targets))
+    topics = cluster.topics(sorted({name for name, _ in targets}))
+    left = _left(cluster, moving)
+    rows = []
+    for key, target in sorted(targets.items()):
+        how, why = _progress(target, key, topics.get(key[0]), moving)
+        rows.append((*key, _ids(target), how.value, left.get(key), why))
+    columns = ("topic", "partition", "replicas", "status", "bytes_left", "why")
+    found = frozenset(str(row[3]) for row in rows)
+    table = FigureTable("partitions", columns, tuple(rows))
+    return Figures("Reassignment", (table,), findings=found)
+
+
+def _progress(
+    target: Replicas,
+    key: TopicPartition,
+    topic: TopicDescription | Refusal | None,
+    moving: Mapping[TopicPartition, Reassignment],
+) -> tuple[MoveProgress, str]:
+    if key in moving:
+        if moving[key].target == target:
+            return MoveProgress.IN_PROGRESS, ""
+        return MoveProgress.FAILED, f"it goes to {_ids(moving[key].target)}"
+    if not isinstance(topic, TopicDescription):
+        return MoveProgress.FAILED, str(topic or "no answer")
+    if key[1] >= len(topic.assignment):
+        return MoveProgress.FAILED, "there is no such partition"
+    stands = topic.assignment[key[1]]
+    if stands != target:
+        return MoveProgress.FAILED, f"it stands at {_ids(stands)}"
+    if missing := sorted(set(target) - set(topic.in_sync[key[1]])):
+        return MoveProgress.IN_PROGRESS, f"not in sync: {_ids(tuple(missing))}"
+    return MoveProgress.COMPLETED, ""
+
+
+def cancel_moves(cluster: Cluster, partitions: Collection[TopicPartition] | None) -> Figures:
+    """Take replicas back to where they stood, and throttles away; None is all that move.
+
+    Raises:
+        ClusterError: the cluster does not answer, or refuses to.
+
+    """
+    moving = cluster.reassignments(partitions)
+    verdicts = cluster.reassign(dict.fromkeys(moving)) if moving else {}
+    topics = {name for name, _ in [*moving, *(partitions or ())]}
+    lifted = remove_leftover_throttles(cluster, topics) if topics else ()
+    rows = tuple(
+        (name, number, _ids(each.origin), _outcome(verdicts.get(key)))
+        for key, each in sorted(moving.items())
+        for name, number in (key,)
+    )
+    notes = [] if rows else ["No replicas are being moved."]
+    notes += [f"Throttles were taken away: {', '.join(lifted)}."] if lifted else []
+    columns = ("topic", "partition", "back_to", "outcome")
+    table = FigureTable("partitions", columns, rows)
+    failed = frozenset({FAILED}) if any(row[3] != "cancelled" for row in rows) else frozenset()
+    return Figures("Cancelled", (table,), notes=tuple(notes), findings=failed)
+
+
+def _outcome(verdict: ItemResult) -> str:
+    is_gone = verdict is None or handling(verdict) is Handling.CONVERGED
+    return "cancelled" if is_gone else str(verdict)
+
+
+def read_live_assignment(
+    cluster: Cluster, match: str = "*", *, takes_internal: bool = False
+) -> dict[TopicPartition, Replicas]:
+    """Give where replicas of topics stand whose names fit a pattern; raises ClusterError."""
+    return {
+        (name, number): replicas
+        for name, found in sorted(cluster.topics().items())
+        if fnmatchcase(name, match) and not isinstance(found, Refusal)
+        if takes_internal or not (found.is_internal or is_internal_topic(name))
+        for number, replicas in enumerate(found.assignment)
+    }
+
+
+def electable_partitions(cluster: Cluster, election: ElectionType) -> tuple[TopicPartition, ...]:
+    """Name the partitions that need an election: led by another than the first, or by nobody."""
+    return tuple(
+        (name, number)
+        for name, found in sorted(cluster.topics().items())
+        if isinstance(found, TopicDescription)
+        for number, leader in enumerate(found.leaders)
+        if (
+            leader < 0
+            if election is ElectionType.UNCLEAN
+            else leader != found.assignment[number][0]
+        )
+    )
+
+
+def elect_leaders(
+    cluster: Cluster, partitions: Collection[TopicPartition], election: ElectionType
+) -> Figures:
+    """Elect leaders, and tell partition by partition what came of it (K4o-12, K4o-13).
+
+    Raises:
+        UsageError: a partition is named that is none.
+        ClusterError: the cluster does not answer, or refuses to.
+
+    """
+    if any(number < 0 or not name for name, number in partitions):
+        raise UsageError("A partition has a topic and a number from 0.")
+    verdicts = cluster.elect_leaders(partitions, election) if partitions else {}
+    topics = _after(cluster, partitions, verdicts)
+    rows: list[tuple[Cell, ...]] = [
+        (*key, *_led(key, topics.get(key[0])), _elected(key, verdicts))
+        for key in sorted(partitions)
+    ]
+    led = sum(1 for row in rows if row[2] is not None and row[2] == row[3])
+    notes = [f"leader == preferred: {led:,} of {len(rows):,}"] if rows else []
+    notes += [] if rows else ["No partition needs an election."]
+    columns: tuple[str, ...] = ("topic", "partition", "leader", "preferred", "outcome")
+    if election is ElectionType.UNCLEAN:
+        ends = read_new_ends(cluster, [key for key, verdict in verdicts.items() if verdict is None])
+        notes += describe_losses(cluster, ends)
+        rows = [(*row, ends.get(key)) for row, key in zip(rows, sorted(partitions), strict=True)]
+        columns = (*columns, "end_offset")
+    failed = any(row[4] not in {"elected", "not needed"} for row in rows)
+    return Figures(
+        f"Elections ({election.name.lower()})",
+        (FigureTable("partitions", columns, tuple(rows)),),
+        notes=tuple(notes),
+        findings=frozenset({FAILED}) if failed else frozenset(),
+    )
+
+
+def _after(
+    cluster: Cluster,
+    partitions: Collection[TopicPartition],
+    verdicts: Mapping[TopicPartition, ItemResult],
+) -> Mapping[str, TopicDescription | Refusal]:
+    """Describe the topics once brokers know the leaders that were elected, or the time is up."""
+    names = sorted({name for name, _ in partitions})
+    elected = [key for key in partitions if key in verdicts and verdicts[key] is None]
+    topics = cluster.topics(names) if names else {}
+    until = time.monotonic() + _VISIBLE_S
+    while time.monotonic() < until and any(
+        _led(key, topics.get(key[0]))[0] is None for key in elected
+    ):
+        time.sleep(_PAUSE_S)
+        topics = cluster.topics(names)
+    return topics
+
+
+def _led(key: TopicPartition, topic: TopicDescription | Refusal | None) -> tuple[int | None, ...]:
+    if not isinstance(topic, TopicDescription) or key[1] >= len(topic.leaders):
+        return None, None
+    leader = topic.leaders[key[1]]
+    return leader if leader >= 0 else None, topic.assignment[key[1]][0]
+
+
+def _elected(key: TopicPartition, verdicts: Mapping[TopicPartition, ItemResult]) -> str:
+    if key not in verdicts:
+        return "no answer"
+    verdict = verdicts[key]
+    if verdict is None:
+        return "elected"
+    return "not needed" if handling(verdict) is Handling.CONVERGED else str(verdict)
+
+
+def _left(
+    cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]
+) -> Mapping[TopicPartition, int]:
+    """Tell how many bytes are to come; nothing where sizes cannot be read."""
+    try:
+        sizes = cluster.replica_sizes({name for name, _ in moving}) if moving else {}
+    except ClusterError:
+        return {}
+    found: dict[TopicPartition, int] = {}
+    for key, each in moving.items():
+        held = sizes.get(key, {})
+        whole = max((held.get(broker, 0) for broker in each.origin), default=0)
+        found[key] = sum(max(0, whole - held.get(broker, 0)) for broker in each.adding)
+    return found
+
+
+def _ids(replicas: Replicas) -> str:
+    return ", ".join(map(str, replicas))

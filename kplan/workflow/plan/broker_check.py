@@ -1,0 +1,201 @@
+"""Asking the brokers, before anything is done, whether they would carry a plan out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kplan.cluster.errors import Handling, handling, is_policy_violation
+from kplan.cluster.port import Cluster
+from kplan.kinds.base import ResolvedAttributes, ResourceKind
+from kplan.kinds.codes import SUMMARIES
+from kplan.kinds.secret import redact_refusal
+from kplan.model.diagnostic import Diagnostic, Severity, sort_diagnostics
+from kplan.model.errors import ClusterError
+from kplan.model.plan import Action, Batch, Change, ObjectKey, Plan, Step
+from kplan.model.policy import Level, Operation, RuleEffect, Violation, ViolationStatus
+from kplan.model.refusal import Refusal, RefusalOrigin
+from kplan.model.resource import Identity
+from kplan.policy.codes import POLICY_SUMMARIES
+from kplan.workflow.clusters import Clusters
+from kplan.workflow.plan.preflight import Right, check_rights, missing_right_diagnostics
+from kplan.workflow.ports import Ports
+
+Answer = Refusal | ResolvedAttributes
+
+_MAX_THROTTLES = 20
+
+
+def check_with_brokers(
+    plan: Plan, clusters: Clusters, kinds: Sequence[ResourceKind], ports: Ports
+) -> Plan:
+    """Add what the brokers say: refusals as diagnostics, their defaults as values (K117-11).
+
+    A broker that cannot be asked now makes a warning, not an error: the answer is unknown. What a
+    policy of the broker refuses is a violation as those of kplan's own policies are, and refuses
+    the one change only (K201-14).
+    """
+    by_name = {kind.name: kind for kind in kinds}
+    answers: dict[ObjectKey, Answer] = {}
+    for batch in plan.batches:
+        cluster = clusters.connections[batch.provider].cluster
+        for change, answer in _answers(batch, by_name[batch.kind], cluster, ports):
+            # A change of two steps is consented to when both are.
+            if isinstance(answer, Refusal) or change.key not in answers:
+                answers[change.key] = answer
+        ports.progress.advance(len(batch.changes))
+    checked = _with_answers(plan, answers)
+    for key, part in plan.split_by_provider():
+        connection = clusters.connections[key]
+        denied = [
+            each
+            for each in plan.changes
+            if each.provider == key
+            and isinstance(said := answers.get(each.key), Refusal)
+            and handling(said) is Handling.DENIED
+        ]
+        missing = check_rights(part, connection.cluster, denied)
+        checked = _with_rights(checked, missing, connection.description.principal)
+    return checked
+
+
+def _with_rights(
+    checked: Plan, missing: Mapping[Right, tuple[Change, ...]], principal: str
+) -> Plan:
+    """Tell rights that are missing once each, instead of at every change that needs them."""
+    if not missing:
+        return checked
+    lacking = {each.address for changes in missing.values() for each in changes}
+    others = [
+        each
+        for each in checked.diagnostics
+        if each.code not in {"KP241", "KP242"} or each.address not in lacking
+    ]
+    told = missing_right_diagnostics(missing, principal)
+    return replace(checked, diagnostics=sort_diagnostics([*others, *told]))
+
+
+def _answers(
+    batch: Batch, kind: ResourceKind, cluster: Cluster, ports: Ports
+) -> Iterator[tuple[Change, Answer]]:
+    queue: list[tuple[Change, ...]] = [batch.changes]
+    throttles = 0
+    while queue:
+        changes = queue.pop()
+        answers = _asked(kind, cluster, batch.step, changes)
+        again: list[Change] = []
+        split: list[Change] = []
+        for change in changes:
+            answer = answers.get(change.identity)
+            how = handling(answer) if isinstance(answer, Refusal) else None
+            if how is Handling.SPLIT and len(changes) > 1:
+                split.append(change)
+            elif how is Handling.THROTTLED and throttles < _MAX_THROTTLES:
+                again.append(change)
+            elif answer is not None:
+                yield change, answer
+        middle = max(1, len(split) // 2)
+        queue += [tuple(half) for half in (split[:middle], split[middle:]) if half]
+        if again:
+            throttles += 1
+            ports.clock.sleep(max(0.1, _throttle_s(answers)))
+            queue.append(tuple(again))
+
+
+def _asked(
+    kind: ResourceKind, cluster: Cluster, step: Step, changes: Sequence[Change]
+) -> Mapping[Identity, Answer]:
+    try:
+        return kind.validate(cluster, step, changes)
+    except ClusterError as failure:
+        refused = Refusal("CLIENT_TIMED_OUT", -185, f"{failure.summary}: {failure.detail}")
+        return {change.identity: refused for change in changes}
+
+
+def _throttle_s(answers: Mapping[Identity, Answer]) -> float:
+    return max(
+        (each.throttle_ms / 1000 for each in answers.values() if isinstance(each, Refusal)),
+        default=0.0,
+    )
+
+
+def _with_answers(plan: Plan, answers: Mapping[ObjectKey, Answer]) -> Plan:
+    asked = ((change, answers.get(change.key)) for change in plan.changes)
+    refused = [(change, answer) for change, answer in asked if isinstance(answer, Refusal)]
+    by_policy = tuple(_violation(*each) for each in refused if is_policy_violation(each[1]))
+    return replace(
+        plan.map_changes(lambda change: _resolved(change, answers.get(change.key))),
+        diagnostics=sort_diagnostics(
+            [
+                *plan.diagnostics,
+                *(_diagnostic(*each) for each in refused if not is_policy_violation(each[1])),
+            ]
+        ),
+        violations=(*plan.violations, *by_policy),
+        cluster={**plan.cluster, "asked": str(len(answers)), "refused": str(len(refused))},
+    )
+
+
+def _resolved(change: Change, answer: Answer | None) -> Change:
+    """Fill in what the broker chooses where the configuration leaves it open (K4-19)."""
+    if change.action is not Action.CREATE or answer is None or isinstance(answer, Refusal):
+        return change
+    filled = {
+        path[0]: value
+        for path, value in answer.items()
+        if value is not None and getattr(change.after, path[0]) is None
+    }
+    if not filled or getattr(change.after, "replica_assignment", None) is not None:
+        return change
+    notes = tuple(f"{name} = {value} is the broker's default" for name, value in filled.items())
+    after = replace(change.after, **filled)  # type: ignore[type-var] # a kind's frozen dataclass
+    return replace(change, after=after, notes=change.notes + notes)
+
+
+_OPERATIONS = {Action.CREATE: Operation.CREATE, Action.DELETE: Operation.DELETE}
+
+
+def _violation(change: Change, refused: Refusal) -> Violation:
+    message = redact_refusal(refused, change).message
+    told = Diagnostic(
+        "KP331",
+        Severity.ERROR,
+        POLICY_SUMMARIES["KP331"],
+        f"{change.identity}: {message}",
+        "This is the broker's own policy; its text says what it wants.",
+        change.address,
+        change.declared_at,
+    )
+    return Violation(
+        "broker",
+        _OPERATIONS.get(change.action, Operation.ALTER),
+        change.kind,
+        change.identity,
+        RuleEffect.DENY,
+        Level.HARD,
+        ViolationStatus.REFUSED,
+        message,
+        told,
+        origin=RefusalOrigin.BROKER,
+        provider=change.provider,
+    )
+
+
+def _diagnostic(change: Change, refused: Refusal) -> Diagnostic:
+    unknown = handling(refused) in {Handling.IN_DOUBT, Handling.RETRY, Handling.THROTTLED}
+    return Diagnostic(
+        "KP242" if unknown else "KP241",
+        Severity.WARNING if unknown else Severity.ERROR,
+        SUMMARIES["KP242" if unknown else "KP241"],
+        f"{change.identity}: {redact_refusal(refused, change)}",
+        _HINTS.get(refused.error, ""),
+        change.address,
+        change.declared_at,
+    )
+
+
+_HINTS = {
+    "INVALID_REPLICATION_FACTOR": "Declare no more replicas than there are brokers.",
+    "INVALID_CONFIG": "The broker names the key or value it does not take.",
+    "TOPIC_AUTHORIZATION_FAILED": "Grant the right on the topic to the principal kplan runs as.",
+    "CLUSTER_AUTHORIZATION_FAILED": "Grant the right on the cluster to this principal.",
+    "POLICY_VIOLATION": "This is no policy: the one change is larger than the controller takes.",
+}

@@ -1,0 +1,98 @@
+"""Use case: tell what changed on the cluster behind kplan's back."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from kplan.config.load import Configuration
+from kplan.kinds import KINDS
+from kplan.model.dataclass import dataclass
+from kplan.model.plan import Change
+from kplan.model.resource import Identity, cluster_label
+from kplan.model.snapshot import Snapshot
+from kplan.model.state import State
+from kplan.plan.drift import find_all_drift, unmanaged_objects
+from kplan.plan.ignore import IgnorePattern, filter_drift
+from kplan.workflow.clusters import desired_identities, read_clusters, unread_kinds
+from kplan.workflow.open_project import open_project
+from kplan.workflow.ports import Ports, Project
+
+
+@dataclass(frozen=True, slots=True)
+class DriftResult:
+    """Owned objects that are not as last applied, and what could not be told, of all clusters.
+
+    `managed` counts live objects per kind, `unmanaged` names them; `hidden` names owned or declared
+    objects that a cluster would not show. `ignored` counts what patterns left out. `is_blind`:
+    owned objects are among what could not be read.
+    """
+
+    changes: tuple[Change, ...]
+    managed: Mapping[str, int]
+    unmanaged: Mapping[str, tuple[Identity, ...]]
+    unread: Mapping[str, str]
+    hidden: tuple[str, ...]
+    is_blind: bool
+    configuration: Configuration
+    state: State
+    cluster: Mapping[str, str]
+    ignored: int = 0
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether all that is owned could be compared."""
+        return not (self.is_blind or self.hidden)
+
+
+def detect_drift(
+    project: Project, ports: Ports, ignored: Sequence[IgnorePattern] = ()
+) -> DriftResult:
+    """Compare the state with the cluster; read-only by construction."""
+    with open_project(project, ports) as found:
+        ports.progress.stage("Reading the cluster")
+        wanted = desired_identities(found.configuration, found.state)
+        snapshots = read_clusters(found.clusters, wanted)
+    live, others = _counted(found.state, snapshots)
+    left = filter_drift(find_all_drift(found.state, snapshots, KINDS), others, ignored)
+    return DriftResult(
+        tuple(_placed(left.changes, found.configuration)),
+        managed={kind: live[kind] - len(others[kind]) for kind in sorted(live)},
+        unmanaged=left.unmanaged,
+        unread=unread_kinds(snapshots),
+        hidden=tuple(
+            sorted(
+                cluster_label(name, key)
+                for key, snapshot in snapshots.items()
+                for reading in snapshot.readings.values()
+                for name in reading.hidden
+            )
+        ),
+        is_blind=any(
+            each.address.kind in snapshots[each.provider].unread
+            for each in found.state.owned.values()
+        ),
+        configuration=found.configuration,
+        state=found.state,
+        cluster={"id": ", ".join(found.clusters.ids.values())},
+        ignored=left.ignored_count,
+    )
+
+
+def _placed(changes: Sequence[Change], configuration: Configuration) -> Iterator[Change]:
+    """Say where each is declared, if it still is."""
+    places = {each.address: each.declared_at for each in configuration.resources}
+    for each in changes:
+        yield replace(each, declared_at=places.get(each.address))
+
+
+def _counted(
+    state: State, snapshots: Mapping[str, Snapshot]
+) -> tuple[Counter[str], dict[str, tuple[Identity, ...]]]:
+    """Count live objects per kind, and name those that are not owned."""
+    live: Counter[str] = Counter()
+    others: dict[str, tuple[Identity, ...]] = {}
+    for key, snapshot in snapshots.items():
+        live.update({kind: len(each.objects) for kind, each in snapshot.readings.items()})
+        for kind, names in unmanaged_objects(state.for_provider(key), snapshot).items():
+            others[kind] = (*others.get(kind, ()), *names)
+    return live, others

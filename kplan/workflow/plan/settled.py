@@ -1,0 +1,95 @@
+"""Reading the clusters once they serve what was applied before."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from kplan.kinds import KINDS
+from kplan.kinds.base import fill_snapshot_from_state
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Change
+from kplan.model.snapshot import Snapshot
+from kplan.model.state import OwnedObject, State, owned_after
+from kplan.plan.request import is_targeted
+from kplan.workflow.clusters import desired_identities, read_clusters
+from kplan.workflow.open_project import OpenProject
+from kplan.workflow.ports import PlanOptions, Ports
+
+_PAUSE_S = 0.5
+
+
+def read_settled_snapshots(
+    found: OpenProject, options: PlanOptions, ports: Ports
+) -> Mapping[str, Snapshot]:
+    """Read the clusters, again and again while they do not show what the state calls pending.
+
+    An acknowledged change may take seconds to be seen (trap 2); a plan made meanwhile would
+    propose it once more. After `settle_s` what is there is what counts. What is not targeted is not
+    waited for.
+    """
+    wanted = desired_identities(found.configuration, found.state, found.journal)
+    until = ports.clock.now() + options.pace.settle_s
+    while True:
+        snapshots = read_clusters(found.clusters, wanted)
+        late = [
+            each
+            for provider, snapshot in snapshots.items()
+            for each in _late(found.state.for_provider(provider), snapshot)
+            if is_targeted(each.address, options.targets)
+        ]
+        if not late or ports.clock.now() >= until or ports.is_stopped():
+            return snapshots
+        ports.progress.note(f"Waiting for {len(late)} applied changes to become visible")
+        ports.clock.sleep(_PAUSE_S)
+
+
+def settle_state(found: OpenProject, snapshots: Mapping[str, Snapshot]) -> State:
+    """Own what an interrupted apply sent without hearing back, where the cluster shows it done."""
+    journal = found.journal
+    if journal is None:
+        return found.state
+    seen = {
+        key: fill_snapshot_from_state(KINDS, snapshot, found.state.for_provider(key))
+        for key, snapshot in snapshots.items()
+    }
+    done = [
+        (change, outcome)
+        for change in journal.changes
+        if change.key in journal.unsettled
+        and (snapshot := seen.get(change.provider)) is not None
+        and (outcome := _seen(change, found.state, snapshot)) is not None
+    ]
+    return replace(found.state, owned=owned_after(found.state.owned, done))
+
+
+def _seen(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:
+    """Say that a change came about: what comes is there, and what it replaces is gone."""
+    reading = snapshot.readings.get(change.kind)
+    live = None if reading is None else reading.objects.get(change.identity)
+    if reading is None or live is None or change.after is None:
+        return None
+    if change.is_recreated and live.uid == change.uid:
+        return None
+    replaced = state.owned.get(change.previous or change.address)
+    if replaced and replaced.identity != change.identity and replaced.identity in reading.objects:
+        return None
+    kind = next(each for each in KINDS if each.name == change.kind)
+    before, after = kind.align(live.value, change.after)
+    if before != after:
+        return None
+    return Outcome(change, OutcomeStatus.APPLIED, note="found on the cluster", uid=live.uid)
+
+
+def _late(state: State, snapshot: Snapshot) -> Iterator[OwnedObject]:
+    kinds = {kind.name: kind for kind in KINDS}
+    snapshot = fill_snapshot_from_state(KINDS, snapshot, state)
+    for owned in state.owned.values():
+        name = owned.address.kind
+        if not owned.is_pending or name not in snapshot.readings:
+            continue
+        live = snapshot.live_object(name, owned.identity)
+        if live is None:
+            yield owned
+        else:
+            seen, applied = kinds[name].align(live.value, owned.value)
+            if seen != applied:
+                yield owned

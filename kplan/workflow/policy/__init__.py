@@ -1,0 +1,1 @@
+"""Use cases: policies, their tests, and lint."""

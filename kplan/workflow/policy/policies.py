@@ -1,0 +1,230 @@
+"""Evaluate policies on a plan, and list them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import field, replace
+from pathlib import Path
+
+from kplan.apply.limits import Watcher
+from kplan.cluster.errors import ERRORS
+from kplan.config.declarations.file import configuration_files
+from kplan.config.load import Configuration
+from kplan.config.policies.folder import load_policy_folder
+from kplan.kinds import KINDS
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
+from kplan.model.errors import ConfigError
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Change, ObjectKey, Plan
+from kplan.model.policy import Policy, RuleEffect, Violation, ViolationStatus
+from kplan.model.refusal import Refusal, RefusalOrigin
+from kplan.model.snapshot import Snapshot
+from kplan.plan.checksum import plan_checksum
+from kplan.policy.codes import POLICY_SUMMARIES
+from kplan.policy.engine import (
+    EvaluationOptions,
+    evaluate_changes,
+    expired_waivers,
+    order_conflicts,
+    unused_overrides,
+)
+from kplan.policy.facts import ClusterFacts
+from kplan.policy.question import QuestionContext
+from kplan.workflow.open_project import load_checked
+from kplan.workflow.ports import PolicyOptions, Ports, Project
+
+ALL = "all"
+"""The mode in which one refusal stops the whole plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySet:
+    """The policies of a run, ready to be asked, and what is wrong with them.
+
+    `sources` maps the files they are written in to their text.
+    """
+
+    policies: tuple[Policy, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@contextmanager
+def open_policies(configuration: Configuration, options: PolicyOptions) -> Iterator[PolicySet]:
+    """Gather the policies: those of the configuration, then those of every path, as given.
+
+    They are closed at the end, whatever happens.
+    """
+    settings = configuration.policy_settings
+    paths = [*(str(options.folder / each) for each in settings.paths), *options.paths]
+    found = list(configuration.policies)
+    problems: list[Diagnostic] = []
+    sources: dict[str, str] = {}
+    with ExitStack() as stack:
+        for path in dict.fromkeys(paths):
+            place = Path(path)
+            if place.is_dir() and configuration_files(place):
+                folder = load_policy_folder(place, KINDS, path)
+                found += folder.policies
+                problems += folder.diagnostics
+                sources |= folder.sources
+            from kplan.policy.python import load_python_policies  # noqa: PLC0415 - few plans need it
+
+            made = load_python_policies(path, settings.settings)
+            stack.callback(_close, made.policies)
+            found += made.policies
+            problems += made.diagnostics
+        problems += order_conflicts(found)
+        yield PolicySet(tuple(found), tuple(problems), sources)
+
+
+def _close(policies: Sequence[Policy]) -> None:
+    for each in policies:
+        each.close()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyInput:
+    """What a plan is held against: the configuration, and each cluster as it was read."""
+
+    configuration: Configuration
+    snapshots: Mapping[str, Snapshot]
+
+
+def apply_policies(
+    plan: Plan, hearing: PolicyInput, options: PolicyOptions, ports: Ports
+) -> tuple[Plan, Configuration]:
+    """Ask every policy about every change; the configuration comes back with their sources.
+
+    What a policy refuses stays among the changes, and is taken out of the batches. With the mode
+    "all" one refusal stops the whole plan.
+    """
+    configuration = hearing.configuration
+    terms = EvaluationOptions(ports.now().date(), options.overrides)
+    with open_policies(configuration, options) as found:
+        told = [*found.diagnostics, *unused_overrides(found.policies, terms)]
+        told += expired_waivers(found.policies, terms.today)
+        violations: tuple[Violation, ...] = ()
+        if found.policies and not has_errors(found.diagnostics):
+            violations = tuple(
+                replace(each, provider=provider)
+                for provider, part in plan.split_by_provider()
+                for setting in (_setting(part, hearing.snapshots[provider], options, ports),)
+                for each in evaluate_changes(_in_order(part), found.policies, setting, terms)
+            )
+    configuration = replace(configuration, sources={**configuration.sources, **found.sources})
+    plan = replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *told]))
+    plan = _with_violations(replace(plan, violations=(*plan.violations, *violations)))
+    mode = options.mode or configuration.policy_settings.mode
+    if mode == ALL and plan.refused_keys:
+        plan = replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, _stopped(plan)]))
+    return plan, configuration
+
+
+def _setting(
+    plan: Plan, snapshot: Snapshot, options: PolicyOptions, ports: Ports
+) -> QuestionContext:
+    cluster = ClusterFacts(snapshot, tuple(kind.name for kind in KINDS))
+    for change in _in_order(plan):
+        cluster.planned = cluster.planned.add_change(change.kind, change.before, change.after)
+    principal = options.principal or snapshot.principal or plan.cluster.get("principal", "")
+    return QuestionContext(snapshot, KINDS, cluster, principal, ports.ci)
+
+
+def _in_order(plan: Plan) -> list[Change]:
+    """List what will be sent, in the order in which it will."""
+    changes = (change for batch in plan.batches for change in batch.changes)
+    return list({each.key: each for each in changes}.values())
+
+
+def _with_violations(plan: Plan) -> Plan:
+    """Note at the changes what was said of them, and take out of the batches what is refused."""
+    if not plan.violations:
+        return plan
+    refused = plan.refused_keys
+    notes: dict[ObjectKey, dict[str, None]] = {}
+    for each in plan.violations:
+        notes.setdefault(each.key, {})[_note(each)] = None
+
+    def noted(change: Change) -> Change:
+        more = notes.get(change.key, {})
+        return replace(change, notes=tuple(dict.fromkeys((*change.notes, *more))))
+
+    batches = (
+        replace(
+            batch,
+            changes=tuple(noted(each) for each in batch.changes if each.key not in refused),
+        )
+        for batch in plan.batches
+    )
+    plan = replace(
+        plan,
+        changes=tuple(noted(each) for each in plan.changes),
+        batches=tuple(each for each in batches if each.changes),
+    )
+    if not refused:
+        return plan
+    return replace(plan, checksum=plan_checksum(plan.allowed_changes, plan.outputs))
+
+
+def _note(each: Violation) -> str:
+    text = each.message.strip().splitlines()[0] if each.message.strip() else ""
+    match each.standing, each.effect:
+        case ViolationStatus.REFUSED, _:
+            by = "the broker" if each.origin is RefusalOrigin.BROKER else f"policy {each.policy}"
+            return f"{each.diagnostic.code} refused by {by}: {text}"
+        case ViolationStatus.REPORTED, RuleEffect.ADVISE:
+            return f"{each.diagnostic.code} policy {each.policy} advises: {text}"
+        case ViolationStatus.REPORTED, _:
+            return f"{each.diagnostic.code} policy {each.policy} warns: {text}"
+        case _:
+            return f"{each.diagnostic.code} policy {each.policy} {each.reason}"
+
+
+def _stopped(plan: Plan) -> Diagnostic:
+    count = len(plan.refused_keys)
+    changes = "1 change is" if count == 1 else f"{count} changes are"
+    return Diagnostic(
+        "KP329",
+        Severity.ERROR,
+        POLICY_SUMMARIES["KP329"],
+        f"{changes} refused, and nothing is to be done unless all can be (policy mode all).",
+        "With -policy-mode=item the other changes go on.",
+    )
+
+
+def report_refused(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
+    """Tell of every change that a policy kept from being sent."""
+    said: dict[ObjectKey, Violation] = {}
+    for each in plan.violations:
+        if each.standing is ViolationStatus.REFUSED:
+            said.setdefault(each.key, each)
+    outcomes = tuple(
+        Outcome(change, OutcomeStatus.FAILED, policy_refusal(said[change.key]))
+        for change in plan.changes
+        if change.key in said
+    )
+    watcher.on_outcomes(outcomes)
+    return outcomes
+
+
+def policy_refusal(violation: Violation) -> Refusal:
+    """Put what a policy said as the answer of an item that was not carried out."""
+    code = ERRORS["POLICY_VIOLATION"].code
+    told = f"{violation.message} (policy {violation.policy})"
+    return Refusal("POLICY_VIOLATION", code, told, origin=violation.origin)
+
+
+@contextmanager
+def list_policies(project: Project, options: PolicyOptions) -> Iterator[PolicySet]:
+    """Gather the policies of a configuration and of the paths that are given.
+
+    Raises:
+        ConfigError: one of them cannot be used.
+
+    """
+    configuration = load_checked(project)
+    with open_policies(configuration, options) as found:
+        if has_errors(found.diagnostics):
+            raise ConfigError(found.diagnostics, {**configuration.sources, **found.sources})
+        yield found

@@ -1,0 +1,137 @@
+"""Where a configuration lives, and what a use case is given to work with."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+from kplan.apply.limits import Clock, Limits
+from kplan.cluster.port import Cluster
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration
+from kplan.kinds.reassignment import ReassignmentLimits
+from kplan.model.dataclass import dataclass
+from kplan.model.plan import Change, ObjectKey
+from kplan.state.file_store import FileStore
+from kplan.state.holder import Holder
+from kplan.state.store import StateStore
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A folder of configuration with the state that belongs to it.
+
+    `remote` gives the place of a state that is not kept in the file, as the state block says; it
+    is asked when the state is first needed, and gives the same place every time.
+    """
+
+    folder: Path
+    state_path: Path
+    inputs: Inputs
+    remote: Callable[[], StateStore | None] | None = None
+
+    @property
+    def file(self) -> FileStore:
+        """The file for the state, whether it is kept there or not."""
+        return FileStore(self.state_path)
+
+    @property
+    def store(self) -> StateStore:
+        """Where the state is kept.
+
+        Raises:
+            ConfigError: what the configuration says about it is wrong.
+
+        """
+        found = None if self.remote is None else self.remote()
+        return self.file if found is None else found
+
+
+class Progress(Protocol):
+    """Where long work tells how far it is; on a terminal a bar, elsewhere plain lines."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Begin a stage, of `total` items where their number is known."""
+        ...
+
+    def advance(self, done: int = 1) -> None:
+        """Count finished items of the stage."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Say one line."""
+        ...
+
+
+Connect = Callable[[Configuration, str], Cluster]
+"""Opens the cluster that the connection with a key leads to.
+
+Raises ConfigError, AuthError, Unreachable.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOptions:
+    """Which policies are asked beside those of the configuration, and on which terms.
+
+    `paths` are files, folders and names of installed policies; those that the configuration names
+    start at its `folder`. `mode` is "item", "all", or "" for what the configuration says.
+    `overrides` are reasons by names of policies. `principal` stands in for the one that asks.
+    """
+
+    folder: Path = Path()
+    paths: tuple[str, ...] = ()
+    mode: str = ""
+    overrides: Mapping[str, str] = field(default_factory=dict)
+    principal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """The outside world of a use case, built by the command line or by a test.
+
+    `holder` describes who takes the lock; None works without a lock (`-lock=false`). `ci` is what
+    is known of the CI job, {} outside of one.
+    """
+
+    connect: Connect
+    progress: Progress
+    clock: Clock
+    now: Callable[[], datetime]
+    is_stopped: Callable[[], bool]
+    holder: Holder | None = None
+    lock_timeout_s: float = 0.0
+    ci: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """What narrows or bends a plan. `only` narrows it to objects by their keys.
+
+    A plan with more than `max_deletes` deletes is refused; None is no limit. `accepts` are codes of
+    guards that are to let the plan through. So is one with more than `max_dangerous` dangerous
+    changes, or that touches more than `max_change_pct` percent of what is owned. `replaced` and
+    `acknowledged` are those of the planner's request. What `is_to_be_applied` is prepared for that.
+    """
+
+    targets: tuple[str, ...] = ()
+    only: frozenset[ObjectKey] | None = None
+    is_destroy: bool = False
+    asks_broker: bool = True
+    max_deletes: int | None = None
+    accepts: frozenset[str] = frozenset()
+    max_dangerous: int | None = None
+    max_change_pct: int | None = None
+    replaced: Mapping[str, str] = field(default_factory=dict)
+    acknowledged: frozenset[str] = frozenset()
+    is_to_be_applied: bool = False
+    policies: PolicyOptions = field(default_factory=PolicyOptions)
+    pace: Limits = field(default_factory=Limits)
+    move_pace: ReassignmentLimits = field(default_factory=ReassignmentLimits)
+
+
+def keep_replacements(options: PlanOptions, approved: Iterable[Change]) -> PlanOptions:
+    """Plan to replace again what was approved to be, unless another object has its place by now."""
+    replaced = {str(each.address): each.uid for each in approved if each.is_recreated}
+    return replace(options, replaced=replaced, acknowledged=frozenset(replaced))

@@ -1,0 +1,46 @@
+"""Use case: expressions against a configuration, one at a time, for people and for programs."""
+
+import json
+
+from kplan.config.console import CONSOLE_FILE, Console
+from kplan.config.diagnostic import error
+from kplan.kinds import KINDS
+from kplan.model.diagnostic import Diagnostic, SourceRange
+from kplan.report import views
+from kplan.workflow.ports import Project
+
+
+def open_console(project: Project) -> Console:
+    """Read the configuration of a folder; what is wrong with it is among its diagnostics."""
+    return Console(project.folder, project.inputs, KINDS)
+
+
+def answer_line(console: Console, request: str) -> str:
+    r"""Answer one line of the protocol for programs, `{"expr": "1 + 1"}`, with another.
+
+    It is `{"ok":true,"type":"number","value":2}` or `{"ok":false,"diagnostics":[...]}`.
+    """
+    expression = _expression(request)
+    if isinstance(expression, Diagnostic):
+        return views.refusal_line([expression], {CONSOLE_FILE: request})
+    answer = console.evaluate_text(expression)
+    if answer.is_value:
+        return answer.json
+    return views.refusal_line(answer.diagnostics, {**console.sources, CONSOLE_FILE: expression})
+
+
+_FORM = 'Write one object a line: {"expr": "1 + 1"}'
+
+
+def _expression(request: str) -> str | Diagnostic:
+    whole = SourceRange(CONSOLE_FILE, 1, 1, 1, max(len(request), 1) + 1)
+    try:
+        found = json.loads(request)
+    except json.JSONDecodeError as fault:
+        place = SourceRange(CONSOLE_FILE, 1, fault.colno, 1, fault.colno + 1)
+        return error("KP119", place, f"The line is no JSON: {fault.msg}.", hint=_FORM)
+    except (ValueError, RecursionError):
+        return error("KP119", whole, "The line holds a number or nesting without measure.")
+    if isinstance(found, dict) and isinstance(found.get("expr"), str):
+        return str(found["expr"])
+    return error("KP119", whole, 'The line is no object with a string "expr".', hint=_FORM)

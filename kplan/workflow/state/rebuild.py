@@ -1,0 +1,110 @@
+"""Use case: make a state anew by matching what is declared against what is live."""
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from kplan.config.load import Configuration
+from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
+from kplan.model.errors import StateCorruptError
+from kplan.model.snapshot import Snapshot
+from kplan.model.state import OwnedObject, State
+from kplan.plan.drift import unmanaged_counts
+from kplan.state.file import new_state
+from kplan.workflow.adopt.adoption import adopt_object, merge_owned
+from kplan.workflow.clusters import (
+    connect_clusters,
+    desired_identities,
+    read_clusters,
+    unread_kinds,
+)
+from kplan.workflow.open_project import (
+    check_no_journal,
+    load_with_data,
+    lock_state,
+    read_stored_state,
+)
+from kplan.workflow.ports import Ports, Project
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a rebuilt state would own.
+
+    `kept` counts what a whole state owns already; `absent` are declared and not on the cluster, or
+    not to be seen there; `unmanaged` counts the live objects per kind that nobody declares.
+    `fault` says why the state that is there cannot be read, "" where it can or there is none.
+    """
+
+    state: State
+    adopted: tuple[OwnedObject, ...]
+    kept: int
+    absent: tuple[Address, ...]
+    unmanaged: Mapping[str, int]
+    unread: Mapping[str, str]
+    fault: str
+
+
+def rebuild_state(project: Project, ports: Ports, approve: Callable[[Proposal], bool]) -> bool:
+    """Propose a state for what is declared and live, and write it if that is approved.
+
+    A whole state is added to; a lost or damaged one is replaced. What it owned and nobody declares
+    any more cannot be found again this way. Nothing on the cluster is touched.
+    """
+    configuration = load_with_data(project, ports)
+    with lock_state(project, ports):
+        before, fault = _before(project)
+        state = before or new_state(str(uuid.uuid4()))
+        with connect_clusters(configuration, state, ports) as (clusters, state):
+            ports.progress.stage("Reading the cluster")
+            snapshots = read_clusters(clusters, desired_identities(configuration, state))
+        state = clusters.known_to(state)
+        proposal = replace(_proposal(configuration, state, snapshots), fault=fault)
+        if not approve(proposal):
+            return False
+        project.store.write(replace(proposal.state, serial=project.store.newest_serial() + 1))
+        if before is None:
+            project.store.discard_journal()  # of the state that is lost
+        return True
+
+
+def _before(project: Project) -> tuple[State | None, str]:
+    """Give the state to add to, if there is one, or why it cannot be read."""
+    try:
+        state = read_stored_state(project)
+    except StateCorruptError as damaged:
+        return None, damaged.detail
+    if state is not None:
+        check_no_journal(project)
+    return state, ""
+
+
+def _proposal(
+    configuration: Configuration, state: State, snapshots: Mapping[str, Snapshot]
+) -> Proposal:
+    held = {each.key for each in state.owned.values()}
+    found: list[OwnedObject] = []
+    absent: list[Address] = []
+    for resource in configuration.resources:
+        kind = resource.address.kind
+        reading = snapshots[resource.provider].readings.get(kind)
+        live = None if reading is None else reading.objects.get(resource.identity)
+        if live is None:
+            absent.append(resource.address)
+        elif resource.key not in held and resource.address not in state.owned:
+            found.append(adopt_object(resource, live))
+    grown = replace(state, owned=merge_owned(state.owned, found))
+    foreign: Counter[str] = Counter()
+    for key, snapshot in snapshots.items():
+        foreign.update(unmanaged_counts(grown.for_provider(key), snapshot))
+    return Proposal(
+        grown,
+        tuple(found),
+        len(state.owned),
+        tuple(absent),
+        dict(foreign),
+        unread_kinds(snapshots),
+        fault="",
+    )

@@ -1,0 +1,1 @@
+"""Use case: run the tests of a configuration."""

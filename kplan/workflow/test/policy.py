@@ -1,0 +1,230 @@
+"""Use case: test policies by tables of operations, without a cluster."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+from kplan.apply.apply import apply_plan
+from kplan.apply.limits import ApplyContext
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.config.diagnostic import error
+from kplan.config.load import Configuration
+from kplan.config.modules.root_module import RootModule, open_folder
+from kplan.config.testing.policy_case import (
+    POLICY_TEST_SUFFIX,
+    PolicyCase,
+    PolicyTestFile,
+    read_policy_test_file,
+)
+from kplan.config.testing.run import evaluate_cluster_block
+from kplan.config.values.jsonvalue import Json
+from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.schema import from_document, to_document
+from kplan.model.address import Address
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
+from kplan.model.errors import ConfigError, KplanError, UsageError
+from kplan.model.plan import Action, Change
+from kplan.model.policy import Operation, Policy, Violation, ViolationStatus
+from kplan.model.resource import Identity
+from kplan.model.snapshot import Snapshot
+from kplan.model.test_result import RunResult, RunStatus
+from kplan.policy.engine import EvaluationOptions, evaluate_question, sort_policies
+from kplan.policy.facts import ClusterFacts
+from kplan.policy.question import QuestionContext, questions, records_question
+from kplan.state.file import new_state
+from kplan.workflow.clusters import single_cluster
+from kplan.workflow.open_project import OpenProject, load_checked
+from kplan.workflow.plan.plan import plan_open_project
+from kplan.workflow.policy.policies import open_policies
+from kplan.workflow.ports import PlanOptions, PolicyOptions, Project
+from kplan.workflow.snapshot import read_snapshot
+from kplan.workflow.test.run import SilentWatcher, memory_ports
+
+DIRECTORY = "tests"
+_ADDRESS = "tested"
+_LAYOUT = "replica_assignment"
+_ACTIONS = {
+    Operation.CREATE: Action.CREATE,
+    Operation.ALTER: Action.UPDATE,
+    Operation.DELETE: Action.DELETE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PolicySuite:
+    """The test files of a folder with the policies that they are about."""
+
+    root: RootModule
+    policies: tuple[Policy, ...]
+    scripts: tuple[PolicyTestFile, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    sources: Mapping[str, str]
+
+    @property
+    def names(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of the cases of each file."""
+        return {each.name: tuple(case.name for case in each.cases) for each in self.scripts}
+
+    def results(self, script: PolicyTestFile, timer: Callable[[], float]) -> Iterator[RunResult]:
+        """Ask about every case of a file; the cluster stays as it is."""
+        snapshot = _snapshot(self.root, script)
+        for case in script.cases:
+            started = timer()
+            told = tuple(_judged(case, self.policies, snapshot))
+            grade = RunStatus.FAIL if told else RunStatus.PASS
+            yield RunResult(script.name, case.name, grade, told, timer() - started)
+
+
+@contextmanager
+def open_policy_suite(
+    project: Project, options: PolicyOptions, filters: Sequence[str] = ()
+) -> Iterator[PolicySuite]:
+    """Read the policies and the test files of a folder, and close the policies in the end.
+
+    Raises:
+        ConfigError: policies or files have mistakes.
+        UsageError: a filter fits nothing.
+
+    """
+    configuration = load_checked(project)
+    root = open_folder(project.folder, project.inputs, KINDS)
+    files = [
+        read_policy_test_file(path, name, root.module)
+        for name, path in _files(project.folder)
+        if not filters or any(each in name for each in filters)
+    ]
+    if filters and not files:
+        raise UsageError(f"-filter={filters[0]} fits no file of policy tests.")
+    sources = {**configuration.sources, **{each.name: each.text for each in files}}
+    with open_policies(configuration, options) as found:
+        sources |= found.sources
+        problems = [*found.diagnostics]
+        for each in files:
+            problems += [*each.diagnostics, *evaluate_cluster_block(root, each.cluster).diagnostics]
+        if has_errors(problems):
+            raise ConfigError(sort_diagnostics(problems), sources)
+        policies = tuple(sort_policies(found.policies))
+        yield PolicySuite(root, policies, tuple(files), sort_diagnostics(problems), sources)
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    for prefix in ("", f"{DIRECTORY}/"):
+        place = folder / prefix
+        if place.is_dir():
+            for path in sorted(place.iterdir()):
+                if path.name.endswith(POLICY_TEST_SUFFIX) and path.is_file():
+                    yield f"{prefix}{path.name}", path
+
+
+def _snapshot(root: RootModule, script: PolicyTestFile) -> Snapshot:
+    """Make the cluster of a file in memory, and read it as a real one is read."""
+    found = evaluate_cluster_block(root, script.cluster)
+    cluster = MemoryCluster(found.brokers)
+    resources = tuple(replace(each, provider="") for each in found.resources)
+    configuration = Configuration(resources, (), (), {}, (), {}, "")
+    ports = memory_ports(lambda _: cluster)
+    opened = OpenProject(configuration, new_state("kplan-test"), single_cluster(cluster))
+    made = plan_open_project(opened, PlanOptions(asks_broker=False), ports)
+    means = ApplyContext(cluster, KINDS, ports.clock, SilentWatcher())
+    refused = [each for each in apply_plan(made.plan, means) if each.refusal is not None]
+    if refused:
+        raise KplanError(f"{script.name}: {refused[0].change.identity}: {refused[0].refusal}")
+    wanted = {
+        kind.name: [each.identity for each in found.resources if each.address.kind == kind.name]
+        for kind in KINDS
+    }
+    return read_snapshot(cluster, cluster.describe(), KINDS, wanted)
+
+
+def _judged(
+    case: PolicyCase, policies: Sequence[Policy], snapshot: Snapshot
+) -> Iterator[Diagnostic]:
+    try:
+        said = _answers(case, policies, snapshot)
+    except (KeyError, TypeError, ValueError) as fault:
+        yield error("KP137", case.place, f"The object cannot be made: {fault}.")
+        return
+    if case.policy and case.policy not in {each.header.name for each in policies}:
+        yield error("KP137", case.place, f'There is no policy "{case.policy}".')
+        return
+    words = sorted({_word(each) for each in said})
+    fits = not words if case.expect == "pass" else case.expect in words
+    if fits and (not case.message or any(case.message in each.message for each in said)):
+        return
+    heard = "\n".join(f"{each.policy} {_word(each)}: {each.message}" for each in said)
+    wanted = f'"{case.expect}"' + (f' with "{case.message}"' if case.message else "")
+    yield error("KP701", case.place, f"Expected {wanted}, got {heard or 'nothing said'}.")
+
+
+def _word(each: Violation) -> str:
+    if each.standing is ViolationStatus.WAIVED:
+        return "waived"
+    if each.standing is ViolationStatus.REPORTED and each.effect == "deny":
+        return "advisory"
+    return each.effect.value
+
+
+def _answers(case: PolicyCase, policies: Sequence[Policy], snapshot: Snapshot) -> list[Violation]:
+    known = tuple(kind.name for kind in KINDS)
+    if case.kind not in known:
+        raise ValueError(f"there is no kind {case.kind} among {', '.join(known)}")
+    cluster = ClusterFacts(snapshot, known)
+    setting = QuestionContext(snapshot, KINDS, cluster, case.principal, case.ci)
+    terms = EvaluationOptions(case.today or _LONG_AGO)
+    asked = [each for each in policies if case.policy in {"", each.header.name}]
+    if case.operation is Operation.DELETE_RECORDS:
+        question = records_question(Identity(case.topic), case.offsets, setting)
+        return list(evaluate_question(question, asked, terms))
+    change = _change(case, setting)
+    cluster.so_far = cluster.planned = cluster.totals.add_change(
+        case.kind, change.before, change.after
+    )
+    return [
+        each
+        for question in questions(change, setting)
+        for each in evaluate_question(question, asked, terms)
+    ]
+
+
+_LONG_AGO = date(1970, 1, 1)
+"""The day of a case that names none: every waiver is in force."""
+
+
+def _change(case: PolicyCase, setting: QuestionContext) -> Change:
+    """Make the change that a case speaks of; what an alteration leaves out stays as it is."""
+    kind = setting.kind(case.kind)
+    requested, current = case.requested, case.current
+    if current is None and case.operation is not Operation.CREATE:
+        named = {} if requested is None else dict(requested)
+        identity = Identity(case.topic or str(named.get("name", "")))
+        live = setting.live(case.kind, identity)
+        if live is None:
+            raise ValueError(
+                f"{identity or case.kind} is not on the cluster, and current is not given"
+            )
+        current = to_document(live.value)  # type: ignore[assignment] # plain data
+    if case.operation is Operation.ALTER:
+        # Where replicas lie follows from the counts, unless it is what is asked for.
+        kept = {name: each for name, each in (current or {}).items() if name != _LAYOUT}
+        requested = {**kept, **(requested or {})}
+    before = None if case.operation is Operation.CREATE else _made(kind, current)
+    after = None if case.operation is Operation.DELETE else _made(kind, requested)
+    subject = after if after is not None else before
+    return Change(
+        Address(case.kind, _ADDRESS),
+        case.kind,
+        kind.identify(subject),
+        _ACTIONS[case.operation],
+        before,
+        after,
+        declared_at=case.place,
+    )
+
+
+def _made(kind: ResourceKind, attributes: Mapping[str, Json] | None) -> object:
+    found: object = kind.normalize(from_document(kind.schema, attributes or {}))
+    return found

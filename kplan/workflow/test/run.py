@@ -1,0 +1,285 @@
+"""The runs of one test file: planned and applied in memory, nothing is written anywhere."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field, replace
+from datetime import UTC, datetime
+from typing import cast
+
+from kplan.apply.apply import apply_plan
+from kplan.apply.limits import ApplyContext
+from kplan.apply.state import state_after
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.config.diagnostic import error
+from kplan.config.inputs import Inputs
+from kplan.config.load import Configuration
+from kplan.config.modules.root_module import RootModule
+from kplan.config.testing.file import HclTestFile, RunBlock
+from kplan.config.testing.reference import split_expected
+from kplan.config.testing.run import (
+    DEFAULT_BROKERS,
+    OutputValues,
+    RunResults,
+    evaluate_cluster_block,
+    prepare_run,
+)
+from kplan.config.values.jsonvalue import Json
+from kplan.kinds import KINDS
+from kplan.kinds.base import ResourceKind
+from kplan.kinds.schema import to_document
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic, Severity, has_errors, sort_diagnostics
+from kplan.model.errors import KplanError
+from kplan.model.outcome import Outcome, OutcomeStatus
+from kplan.model.plan import Action, Batch, Change, Plan
+from kplan.model.resource import connection_name
+from kplan.model.state import State
+from kplan.model.test_result import RunResult, RunStatus
+from kplan.state.file import new_state
+from kplan.workflow.acl_order import order_problems
+from kplan.workflow.clusters import connect_clusters
+from kplan.workflow.data_source import ClusterReader
+from kplan.workflow.open_project import OpenProject
+from kplan.workflow.plan.plan import output_values, plan_open_project
+from kplan.workflow.ports import PlanOptions, Ports
+
+_LINEAGE = "kplan-test"
+_FAILED_CHECK = "KP199"
+
+
+class SilentWatcher:
+    """Nobody watches: neither the progress of a plan nor that of an apply."""
+
+    def stage(self, name: str, total: int | None = None) -> None:
+        """Hear of a stage."""
+
+    def advance(self, done: int = 1) -> None:
+        """Hear of finished items."""
+
+    def note(self, text: str) -> None:
+        """Hear a line."""
+
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Hear of a request."""
+
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Hear of outcomes."""
+
+    def on_visibility(self, waiting: int, total: int) -> None:
+        """Hear of what is not visible yet."""
+
+    def on_reassignment(self, left: int, total: int) -> None:
+        """Hear of what is not moved yet."""
+
+
+@dataclass(slots=True)
+class _Clock:
+    """Time that passes only by waiting, and then at once."""
+
+    seconds: float = 0.0
+
+    def now(self) -> float:
+        """Tell the time."""
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.seconds += seconds
+
+
+def memory_ports(cluster: Callable[[str], MemoryCluster]) -> Ports:
+    """Stand in for the outside world; `cluster` gives that behind the key of a connection."""
+    return Ports(
+        connect=lambda _, key: cluster(key),
+        progress=SilentWatcher(),
+        clock=_Clock(),
+        now=lambda: datetime.fromtimestamp(0, UTC),
+        is_stopped=lambda: False,
+    )
+
+
+@dataclass(slots=True)
+class TestFileRun:
+    """A test file on its cluster. `timer` counts the seconds that runs take."""
+
+    root: RootModule
+    inputs: Inputs
+    script: HclTestFile
+    timer: Callable[[], float]
+    clusters: dict[str, MemoryCluster] = field(default_factory=dict)
+    state: State = field(default_factory=lambda: new_state(_LINEAGE))
+    earlier: dict[str, OutputValues] = field(default_factory=dict)
+    brokers: int = DEFAULT_BROKERS
+    ports: Ports = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Stand in for the outside world."""
+        self.ports = memory_ports(self._cluster)
+
+    def results(self) -> Iterator[RunResult]:
+        """Carry out run after run; after an error the rest is skipped, as nothing is sure then."""
+        broken = ""
+        refused = self._seed()
+        for run in self.script.runs:
+            if broken:
+                told = f'Run "{broken}" came to no end.'
+                yield RunResult(self.script.name, run.name, RunStatus.SKIP, reason=told)
+                continue
+            found = self._result(run, refused)
+            broken = run.name if found.status is RunStatus.ERROR else ""
+            yield found
+
+    def _seed(self) -> tuple[Diagnostic, ...]:
+        """Put what the `cluster` block says on the cluster, and say what it refuses."""
+        found = evaluate_cluster_block(self.root, self.script.cluster)
+        self.brokers = found.brokers
+        if not found.resources:
+            return ()
+        configuration = Configuration(found.resources, (), (), {}, (), {}, "")
+        with connect_clusters(configuration, new_state(_LINEAGE), self.ports) as (clusters, state):
+            opened = OpenProject(configuration, state, clusters)
+            made = plan_open_project(opened, PlanOptions(asks_broker=False), self.ports)
+        problems = [each for each in made.plan.diagnostics if each.is_error]
+        return (*problems, *_refused(self._sent(made.plan), "KP705"))
+
+    def _cluster(self, key: str) -> MemoryCluster:
+        """Give the cluster behind a connection; each key has its own."""
+        if key not in self.clusters:
+            name = f"cluster of {connection_name(key)}"
+            self.clusters[key] = MemoryCluster(self.brokers, cluster_id=name)
+        return self.clusters[key]
+
+    def _sent(self, plan: Plan) -> tuple[Outcome, ...]:
+        return tuple(
+            outcome
+            for key, part in plan.split_by_provider()
+            for outcome in apply_plan(
+                part, ApplyContext(self._cluster(key), KINDS, self.ports.clock, SilentWatcher())
+            )
+        )
+
+    def _result(self, run: RunBlock, problems: Sequence[Diagnostic]) -> RunResult:
+        """Carry one run out; `problems` of its cluster forbid it."""
+        started = self.timer()
+        course = _Course(list(problems))
+        try:
+            if not problems:
+                self._go_through(run, course)
+        except KplanError as fault:
+            course.found.extend(fault.diagnostics)
+        told = course.settled(run, self.root)
+        return RunResult(
+            self.script.name,
+            run.name,
+            _grade(told),
+            told,
+            self.timer() - started,
+            plan=course.plan,
+            owned=tuple(self.state.owned.values()) if run.is_apply else (),
+            is_apply=run.is_apply,
+        )
+
+    def _go_through(self, run: RunBlock, course: "_Course") -> None:
+        """Load, plan, apply and check, as far as it goes without an error."""
+        root = self.root.with_reader(ClusterReader(self._cluster))
+        subject = (root, self.inputs, KINDS)
+        found = prepare_run(self.script, run, self.earlier, subject)
+        configuration = found.configuration
+        course.found += [*configuration.diagnostics, *order_problems(configuration)]
+        if has_errors(course.found):
+            return
+        with connect_clusters(configuration, self.state, self.ports) as (clusters, state):
+            opened = OpenProject(configuration, state, clusters)
+            made = plan_open_project(opened, PlanOptions(targets=run.targets), self.ports)
+        course.plan = made.plan
+        course.found += made.plan.all_diagnostics
+        if run.is_apply and not made.plan.has_errors:
+            outcomes = self._sent(made.plan)
+            self.state = state_after(made.state, made.plan, outcomes, output_values(configuration))
+            course.found += _refused(outcomes, "KP706")
+        if has_errors(course.found):
+            return
+        self.earlier[run.name] = found.outputs()
+        facts = RunResults(
+            _plan_facts(made.plan), tuple(kind.name for kind in KINDS), self._objects
+        )
+        course.found += found.check_assertions(facts)
+
+    def _objects(self, name: str) -> Json:
+        """Give the live objects of a kind, by identity; `kafka.west/NAME` on other clusters."""
+        for kind in KINDS:
+            if kind.name == name:
+                return {
+                    f"{connection_name(key)}/{identity}" if key else identity: each
+                    for key in sorted({"", *self.clusters})
+                    for identity, each in _live(kind, self._cluster(key)).items()
+                }
+        return None
+
+
+def _live(kind: ResourceKind, cluster: MemoryCluster) -> dict[str, Json]:
+    known = kind.read(cluster, ()).objects
+    live = kind.read(cluster, list(known)).objects
+    return {key: cast("Json", to_document(live[key].value)) for key in sorted(live)}
+
+
+@dataclass(slots=True)
+class _Course:
+    """How a run went so far."""
+
+    found: list[Diagnostic]
+    plan: Plan | None = None
+
+    def settled(self, run: RunBlock, root: RootModule) -> tuple[Diagnostic, ...]:
+        """Hold what was found wrong against what was expected to be."""
+        rest, met = split_expected(
+            sort_diagnostics(self.found), run.expected_failures, root.module.declarations
+        )
+        told = [
+            replace(each, severity=Severity.ERROR) if each.code == _FAILED_CHECK else each
+            for each in rest
+        ]
+        if not has_errors(told):
+            told += [
+                error("KP702", each.subject, f"{each.name} was expected to fail, and did not.")
+                for each in run.expected_failures
+                if each.name not in met
+            ]
+        return sort_diagnostics(told)
+
+
+_JUDGED = frozenset({"KP701", "KP702"})
+"""Problems that speak of the configuration alone: the run itself came to its end."""
+
+
+def _grade(diagnostics: Iterable[Diagnostic]) -> RunStatus:
+    codes = {each.code for each in diagnostics if each.is_error}
+    if not codes:
+        return RunStatus.PASS
+    return RunStatus.FAIL if codes <= _JUDGED else RunStatus.ERROR
+
+
+def _refused(outcomes: Iterable[Outcome], code: str) -> Iterator[Diagnostic]:
+    for each in outcomes:
+        if each.status is not OutcomeStatus.APPLIED:
+            change = each.change
+            told = f"{change.address} ({change.action}): {each.refusal or each.status}"
+            yield error(code, change.declared_at, told, address=change.address)
+
+
+def _plan_facts(plan: Plan) -> dict[str, Json]:
+    """Say what was planned: the three counts of its summary, and every change by address."""
+    replaced = plan.count(Action.REPLACE)
+    return {
+        "add": plan.count(Action.CREATE) + replaced,
+        "change": plan.count(Action.UPDATE),
+        "destroy": plan.count(Action.DELETE) + replaced,
+        "changes": {
+            str(each.address): {
+                "action": each.action.value,
+                "identity": each.identity,
+                "kind": each.kind,
+            }
+            for each in plan.changes
+            if each.action is not Action.NO_OP
+        },
+    }

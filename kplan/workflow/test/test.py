@@ -1,0 +1,115 @@
+"""Use case: run the tests of a configuration, on clusters in memory."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from kplan.config.modules.root_module import RootModule, open_folder
+from kplan.config.testing.file import TEST_FILE_SUFFIX, HclTestFile, read_test_file
+from kplan.config.testing.run import evaluate_cluster_block
+from kplan.kinds import KINDS
+from kplan.model.dataclass import dataclass
+from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
+from kplan.model.errors import ConfigError, UsageError
+from kplan.model.test_result import RunResult
+from kplan.workflow.ports import Project
+from kplan.workflow.test.run import TestFileRun
+
+DIRECTORY = "tests"
+"""The folder beside the configuration where test files are looked for, as in Terraform."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationTests:
+    """The chosen tests of a configuration, read; `diagnostics` are warnings about their files."""
+
+    project: Project
+    root: RootModule
+    scripts: tuple[HclTestFile, ...]
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Text of every file, by the name it is shown under."""
+        return _sources(self.root, self.scripts)
+
+    @property
+    def names(self) -> Mapping[str, tuple[str, ...]]:
+        """Names of the runs of each file."""
+        return {each.name: tuple(run.name for run in each.runs) for each in self.scripts}
+
+    def results(self, script: HclTestFile, timer: Callable[[], float]) -> Iterator[RunResult]:
+        """Carry out the runs of a file, one after the other, on a cluster of their own."""
+        return TestFileRun(self.root, self.project.inputs, script, timer).results()
+
+
+def open_suite(
+    project: Project, filters: Sequence[str] = (), directory: str = DIRECTORY
+) -> ConfigurationTests:
+    """Read the test files of a folder and of its test directory.
+
+    `filters` name files, or runs; both may be patterns with `*`. None stands for all.
+
+    Raises:
+        ConfigError: the configuration or a test file has mistakes in its text.
+        UsageError: a filter fits nothing.
+
+    """
+    root = open_folder(project.folder, project.inputs, KINDS)
+    found = [
+        read_test_file(path, name, root.module.declarations)
+        for name, path in _files(project.folder, directory)
+    ]
+    scripts = _chosen(found, filters)
+    problems = [*root.problems]
+    for each in scripts:
+        problems += each.diagnostics
+        problems += evaluate_cluster_block(root, each.cluster).diagnostics
+    if has_errors(problems):
+        raise ConfigError(sort_diagnostics(problems), _sources(root, scripts))
+    warnings = [told for each in scripts for told in each.diagnostics]
+    return ConfigurationTests(project, root, tuple(scripts), sort_diagnostics(warnings))
+
+
+def _sources(root: RootModule, scripts: Sequence[HclTestFile]) -> Mapping[str, str]:
+    return {**root.sources, **{each.name: each.text for each in scripts}}
+
+
+def _files(folder: Path, directory: str) -> Iterator[tuple[str, Path]]:
+    """List test files by the names they are shown under, those of the folder itself first."""
+    for prefix in ("", f"{directory}/"):
+        place = folder / prefix
+        if place.is_dir():
+            for path in sorted(place.iterdir()):
+                if path.name.endswith(TEST_FILE_SUFFIX) and path.is_file():
+                    yield f"{prefix}{path.name}", path
+
+
+def _chosen(scripts: Sequence[HclTestFile], filters: Sequence[str]) -> list[HclTestFile]:
+    if not filters:
+        return list(scripts)
+    for each in filters:
+        runs = (run.name for script in scripts for run in script.runs)
+        if not any(_is_file(script, each) for script in scripts) and not _fit(runs, each):
+            raise UsageError(
+                f"-filter={each} fits no test file and no run.",
+                hint=f"There are {', '.join(script.name for script in scripts) or 'none'}.",
+            )
+    narrowed = (_narrowed(each, filters) for each in scripts)
+    return [each for each in narrowed if each.runs]
+
+
+def _narrowed(script: HclTestFile, filters: Sequence[str]) -> HclTestFile:
+    if any(_is_file(script, each) for each in filters):
+        return script
+    runs = [run for run in script.runs if any(_fit([run.name], each) for each in filters)]
+    return replace(script, runs=runs)
+
+
+def _is_file(script: HclTestFile, pattern: str) -> bool:
+    return _fit([script.name, script.name.rpartition("/")[2]], pattern.removeprefix("./"))
+
+
+def _fit(names: "Iterator[str] | Sequence[str]", pattern: str) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names)

@@ -1,0 +1,111 @@
+"""A saved plan keeps the values of the variables it was made with."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.config.inputs import Inputs, VariableText
+from kplan.model.errors import ConfigError, StalePlanError
+from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult
+from kplan.workflow.apply.saved_plan import apply_saved
+from kplan.workflow.plan.plan import make_plan, save_plan
+from kplan.workflow.ports import PlanOptions
+from tests.project_harness import ProjectHarness
+
+MAIN = """
+provider "kafka" {
+  sasl_password = var.password
+}
+variable "names" {
+  type = map(object({ partitions = number, ratio = optional(number, 0.1) }))
+}
+variable "prefix" {
+  default = "dev"
+}
+variable "password" {
+  sensitive = true
+  default   = "none"
+}
+resource "kafka_topic" "t" {
+  for_each           = var.names
+  name               = "${var.prefix}.${each.key}"
+  partitions         = each.value.partitions
+  replication_factor = 1
+  config             = { "min.cleanable.dirty.ratio" = each.value.ratio }
+}
+output "prefix" { value = var.prefix }
+"""
+NAMES = "{ a = { partitions = 4 }, c = { partitions = 2, ratio = 0.3 } }"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
+    found.write(MAIN)
+    return found
+
+
+def saved(site: ProjectHarness, inputs: Inputs) -> Path:
+    project = replace(site.project, inputs=inputs)
+    path = site.folder / "p.kplan"
+    save_plan(make_plan(project, PlanOptions(), site.ports), path, site.ports)
+    return path
+
+
+def applied(site: ProjectHarness, path: Path, inputs: Inputs) -> ApplyResult:
+    project = replace(site.project, inputs=inputs)
+    hands = ApplyHandlers(lambda _: False, site.watcher)
+    return apply_saved(project, path, PlanOptions(), (site.ports, hands))
+
+
+def variants(folder: Path) -> dict[str, Inputs]:
+    """Give the same values in every way there is."""
+    file = folder / "eu.vars"
+    file.write_text(f'names = {NAMES}\nprefix = "eu"\n', encoding="utf-8")
+    return {
+        "options": Inputs(
+            (VariableText("names", NAMES, "-var"), VariableText("prefix", "eu", "-var"))
+        ),
+        "file": Inputs((file,)),
+        "environment": Inputs(environ={"KPLAN_VAR_names": NAMES, "TF_VAR_prefix": "eu"}),
+    }
+
+
+@pytest.mark.parametrize("way", ["options", "file", "environment"])
+def test_it_is_applied_where_they_are_not_given_any_more(site: ProjectHarness, way: str) -> None:
+    path = saved(site, variants(site.folder)[way])
+    done = applied(site, path, Inputs())
+    assert sorted(site.cluster.topics()) == ["eu.a", "eu.c"]
+    assert done.state.outputs["prefix"].value == "eu"
+
+
+def test_they_may_be_given_again_and_in_another_way(site: ProjectHarness) -> None:
+    ways = variants(site.folder)
+    applied(site, saved(site, ways["options"]), ways["file"])
+    assert sorted(site.cluster.topics()) == ["eu.a", "eu.c"]
+
+
+def test_the_environment_of_the_apply_changes_nothing_and_an_option_is_refused(
+    site: ProjectHarness,
+) -> None:
+    path = saved(site, variants(site.folder)["options"])
+    with pytest.raises(StalePlanError) as told:
+        applied(site, path, Inputs((VariableText("prefix", "us", "-var"),)))
+    assert "keeps the values of its variables" in told.value.hint
+    applied(site, path, Inputs(environ={"TF_VAR_prefix": "us"}))
+    assert sorted(site.cluster.topics()) == ["eu.a", "eu.c"]
+
+
+def test_a_sensitive_value_is_not_in_the_file_and_is_given_to_the_apply(
+    site: ProjectHarness,
+) -> None:
+    site.write(MAIN.replace('  default   = "none"\n', ""))
+    secret = Inputs(environ={"KPLAN_VAR_password": "hush-hush"})
+    ways = variants(site.folder)
+    path = saved(site, replace(ways["options"], environ=secret.environ))
+    assert b"hush-hush" not in path.read_bytes()
+    with pytest.raises(ConfigError):
+        applied(site, path, Inputs())
+    assert applied(site, path, secret).outcomes

@@ -1,0 +1,124 @@
+"""Passwords of users: on the way from the configuration to the cluster, and nowhere else."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.settings import ScramAlteration, ScramUser
+from kplan.model.outcome import OutcomeStatus
+from kplan.model.plan import Action
+from kplan.report import views
+from kplan.report.look import PLAIN
+from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.saved_plan import apply_saved
+from kplan.workflow.plan.drift import detect_drift
+from kplan.workflow.plan.plan import save_plan
+from kplan.workflow.ports import PlanOptions
+from tests.project_harness import ProjectHarness
+
+ALICE = ScramUser("alice", "SCRAM-SHA-256")
+BOB = ScramUser("bob", "SCRAM-SHA-512")
+USERS = """
+provider "kafka" {{ bootstrap_servers = ["127.0.0.1:1"] }}
+resource "kafka_user_scram_credential" "alice" {{
+  username        = "alice"
+  scram_mechanism = "SCRAM-SHA-256"
+  password        = "{alice}"
+}}
+resource "kafka_user_scram_credential" "bob" {{
+  username            = "bob"
+  scram_mechanism     = "SCRAM-SHA-512"
+  password_wo         = "{bob}"
+  password_wo_version = "{version}"
+}}
+"""
+
+
+def users(alice: str = "hunter-1", bob: str = "hunter-2", version: str = "1") -> str:
+    return USERS.format(alice=alice, bob=bob, version=version)
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
+    found.write(users())
+    return found
+
+
+def actions(site: ProjectHarness) -> dict[str, Action]:
+    return {each.address.name: each.action for each in site.plan().plan.changes}
+
+
+def test_no_file_and_no_report_holds_a_password(site: ProjectHarness) -> None:
+    """Design law 11."""
+    made = site.plan().plan
+    shown = [views.plan_text(made, PLAIN), views.plan_json(made), repr(made)]
+    site.apply()
+    shown += [each.read_text() for each in (site.folder / "state").iterdir() if each.is_file()]
+    assert (site.cluster.stored_password(ALICE), site.cluster.stored_password(BOB)) == (
+        "hunter-1",
+        "hunter-2",
+    )
+    assert not [text for text in shown if "hunter" in text]
+
+
+def test_a_password_is_set_anew_when_it_or_its_version_changes(site: ProjectHarness) -> None:
+    site.apply()
+    assert set(actions(site).values()) == {Action.NO_OP}
+    site.write(users(alice="hunter-3", bob="hunter-4"))
+    assert actions(site) == {"alice": Action.UPDATE, "bob": Action.NO_OP}
+    site.apply()
+    site.write(users(alice="hunter-3", bob="hunter-4", version="2"))
+    assert actions(site) == {"alice": Action.NO_OP, "bob": Action.UPDATE}
+    site.apply()
+    assert (site.cluster.stored_password(ALICE), site.cluster.stored_password(BOB)) == (
+        "hunter-3",
+        "hunter-4",
+    )
+    assert set(actions(site).values()) == {Action.NO_OP}
+
+
+def test_what_can_be_seen_of_a_credential_drifts(site: ProjectHarness) -> None:
+    site.apply()
+    site.cluster.seed_settings(users=[ScramAlteration(ALICE, 8192, "theirs")])
+    (seen,) = detect_drift(site.project, site.ports).changes
+    assert [each.path for each in seen.attributes] == [("scram_iterations",)]
+    assert actions(site) == {"alice": Action.UPDATE, "bob": Action.NO_OP}
+    site.apply()
+    assert site.cluster.stored_password(ALICE) == "hunter-1"
+
+
+def test_a_saved_plan_takes_the_passwords_from_the_configuration(
+    site: ProjectHarness, tmp_path: Path
+) -> None:
+    path = tmp_path / "users.kplan"
+    save_plan(site.plan(), path, site.ports, ttl=timedelta(hours=1))
+    assert b"hunter" not in path.read_bytes()
+    hands = ApplyHandlers(lambda _: True, site.watcher)
+    done = apply_saved(site.project, path, PlanOptions(), (site.ports, hands))
+    assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
+    assert (site.cluster.stored_password(ALICE), site.cluster.stored_password(BOB)) == (
+        "hunter-1",
+        "hunter-2",
+    )
+    assert set(actions(site).values()) == {Action.NO_OP}
+
+
+def test_a_user_of_somebody_else_is_adopted_with_the_declared_password(
+    site: ProjectHarness,
+) -> None:
+    site.cluster.seed_settings(users=[ScramAlteration(ALICE, 4096, "theirs")])
+    assert actions(site)["alice"] is Action.UPDATE
+    site.apply()
+    assert site.cluster.stored_password(ALICE) == "hunter-1"
+
+
+def test_an_output_of_a_password_must_be_sensitive(site: ProjectHarness) -> None:
+    from kplan.model.errors import ConfigError
+
+    site.write(users() + 'output "p" { value = kafka_user_scram_credential.alice.password }\n')
+    with pytest.raises(ConfigError) as told:
+        site.plan()
+    assert "hunter" not in str(told.value.diagnostics)

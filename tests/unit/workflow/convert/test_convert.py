@@ -1,0 +1,445 @@
+"""YAML of other tools as HCL: one real-looking file of each, and files with mistakes."""
+
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.config.load import Configuration
+from kplan.config.yaml_document import read_yaml
+from kplan.kinds import KINDS
+from kplan.kinds.acl import Acl
+from kplan.kinds.quota import Quota
+from kplan.kinds.topic_value import Topic
+from kplan.model.diagnostic import Diagnostic
+from kplan.model.errors import ConfigError
+from kplan.workflow.convert.conversion import ConvertedObjects
+from kplan.workflow.convert.convert import READERS, Conversion, Format, convert
+from kplan.workflow.project.validate import validate_project
+from tests.project_harness import ProjectHarness
+
+JIKKOU = """apiVersion: "kafka.jikkou.io/v1beta2"
+kind: KafkaTopicList
+items:
+  - metadata: { name: orders }
+    spec:
+      partitions: 6
+      replicas: 3
+      configMapRefs: [ slow, lost ]
+      configs: { min.insync.replicas: 2 }
+  - metadata: { name: brokers.choose }
+    spec: { partitions: -1, replicas: -1 }
+  - metadata:
+      name: old
+      annotations: { jikkou.io/delete: true }
+    spec: { partitions: 1 }
+---
+apiVersion: core.jikkou.io/v1beta2
+kind: ConfigMap
+metadata: { name: slow }
+data: { retention.ms: -1, min.insync.replicas: 1 }
+---
+apiVersion: "kafka.jikkou.io/v1beta2"
+kind: KafkaPrincipalRole
+metadata: { name: reader }
+spec:
+  acls:
+    - resource: { type: topic, pattern: orders, patternType: LITERAL }
+      type: ALLOW
+      operations: [ READ, DESCRIBE ]
+---
+apiVersion: "kafka.jikkou.io/v1beta2"
+kind: KafkaPrincipalAuthorization
+metadata: { name: "User:alice" }
+spec:
+  roles: [ reader ]
+  acls:
+    - resource: { type: transactional_id, pattern: alice-, patternType: PREFIXED }
+      type: DENY
+      operations: [ WRITE ]
+      host: 10.0.0.1
+    - resource: { type: topic, pattern: "/tmp-.*/", patternType: MATCH }
+      type: ALLOW
+      operations: [ ALL ]
+---
+apiVersion: "kafka.jikkou.io/v1beta2"
+kind: KafkaClientQuota
+metadata: { name: q }
+spec:
+  type: USER_CLIENT
+  entity: { user: alice, clientId: batch }
+  configs: { producerByteRate: 1024, requestPercentage: 12.5 }
+---
+apiVersion: "kafka.jikkou.io/v1beta2"
+kind: KafkaClientQuotaList
+metadata: { labels: {} }
+items:
+  - spec:
+      type: CLIENT
+      entity: { clientId: batch }
+      configs: { consumerByteRate: 2048 }
+---
+apiVersion: kafka.jikkou.io/v1
+kind: KafkaUser
+metadata: { name: bob }
+spec:
+  authentications: [ { type: scram-sha-256, password: null } ]
+---
+apiVersion: kafka.jikkou.io/v1beta2
+kind: KafkaTopic
+metadata: { name: left, annotations: { jikkou.io/ignore: true } }
+spec: { partitions: 1 }
+---
+apiVersion: schemaregistry.jikkou.io/v1beta2
+kind: SchemaRegistrySubject
+metadata: { name: orders-value }
+spec: {}
+"""
+
+GITOPS = """settings:
+  topics: { defaults: { replication: 3 } }
+topics:
+  orders:
+    partitions: 6
+    configs: { cleanup.policy: compact }
+  audit: { partitions: 1, replication: 2, owner: me }
+services:
+  shop:
+    type: application
+    principal: User:shop
+    produces: [ orders ]
+    consumes: [ audit ]
+  sums:
+    type: kafka-streams
+    principal: User:sums
+    application-id: sums-v2
+    consumes: [ orders ]
+  connect:
+    type: kafka-connect
+    principal: User:connect
+    connectors: { sink: { consumes: [ orders ] } }
+  cloud: { type: application, produces: [ orders ] }
+users:
+  ops: { principal: "User:ops", roles: [ operator ] }
+customServiceAcls:
+  shop:
+    more: { name: shop-, type: TOPIC, pattern: PREFIXED, host: "*", operation: ALTER_CONFIGS,
+            permission: ALLOW }
+"""
+
+JULIE = """context: acme
+source: web
+projects:
+  - name: shop
+    consumers:
+      - principal: User:reader
+        group: "readers-*"
+    producers:
+      - principal: User:writer
+        transactionId: tx
+    streams:
+      - principal: User:sums
+        topics: { read: [ a ], write: [ b ] }
+    connectors:
+      - principal: User:connect
+        topics: { read: [ a ] }
+    rbac: []
+    topics:
+      - name: orders
+        dataType: avro
+        config: { num.partitions: "3", replication.factor: "2", retention.ms: "1000" }
+      - name: plain
+        plan: gold
+special_topics:
+  - name: given
+platform:
+  kafka:
+    quotas:
+      - principal: User:reader
+        consumer_byte_rate: 1024
+        request_percentage: 50.0
+  schema_registry:
+    instances:
+      - { principal: "User:registry", topic: _shop_schemas, group: sr }
+      - { principal: "User:registry2" }
+  control_center:
+    instances:
+      - { principal: "User:control", appId: control }
+"""
+
+STRIMZI = """apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaTopic
+metadata:
+  name: orders-topic
+  labels: { strimzi.io/cluster: main }
+spec:
+  topicName: Orders
+  partitions: 6
+  replicas: 3
+  config:
+    cleanup.policy: [ compact, delete ]
+---
+apiVersion: v1
+kind: List
+items:
+  - apiVersion: kafka.strimzi.io/v1beta2
+    kind: KafkaUser
+    metadata: { name: alice }
+    spec:
+      authentication: { type: tls }
+      authorization:
+        type: simple
+        acls:
+          - resource: { type: topic, name: Or, patternType: prefix }
+            operations: [ Read, DescribeConfigs ]
+          - resource: { type: cluster }
+            operation: IdempotentWrite
+            type: deny
+      quotas: { consumerByteRate: 2048 }
+  - apiVersion: kafka.strimzi.io/v1beta2
+    kind: KafkaUser
+    metadata: { name: bob }
+    spec:
+      authentication: { type: scram-sha-512 }
+---
+apiVersion: kafka.strimzi.io/v1beta2
+kind: KafkaNodePool
+metadata: { name: pool }
+"""
+
+ALL = {
+    Format.JIKKOU: JIKKOU,
+    Format.GITOPS: GITOPS,
+    Format.JULIE: JULIE,
+    Format.STRIMZI: STRIMZI,
+}
+
+
+def from_text(folder: Path, text: str, format_: Format | None = None) -> Conversion:
+    (folder / "in.yaml").write_text(text)
+    return convert([str(folder / "in.yaml")], format_)
+
+
+def declared(folder: Path, found: Conversion) -> Configuration:
+    """Load what was written; it has to be valid as it stands."""
+    site = ProjectHarness(folder, MemoryCluster())
+    site.write(found.text)
+    configuration = validate_project(site.project)
+    assert configuration.diagnostics == ()
+    return configuration
+
+
+def topics(of: Configuration) -> dict[str, tuple[int | None, int | None, dict[str, str]]]:
+    return {
+        each.value.name: (
+            each.value.partitions,
+            each.value.replication_factor,
+            dict(each.value.config),
+        )
+        for each in of.resources
+        if isinstance(each.value, Topic)
+    }
+
+
+def acls(of: Configuration) -> set[str]:
+    kind = next(each for each in KINDS if each.schema is Acl)
+    return {kind.identify(each.value) for each in of.resources if isinstance(each.value, Acl)}
+
+
+def left_out(found: Conversion) -> list[tuple[int, str]]:
+    return [(each.at.line, each.what) for each in found.left_out]
+
+
+def mistakes(folder: Path, text: str, format_: Format | None = None) -> list[tuple[str, int, str]]:
+    with pytest.raises(ConfigError) as told:
+        from_text(folder, text, format_)
+    return [
+        (each.code, each.subject.line if each.subject else 0, each.detail)
+        for each in told.value.diagnostics
+    ]
+
+
+def test_jikkou_is_carried_over_with_its_maps_and_roles(tmp_path: Path) -> None:
+    found = from_text(tmp_path, JIKKOU)
+    of = declared(tmp_path, found)
+    assert topics(of) == {
+        "orders": (6, 3, {"retention.ms": "-1", "min.insync.replicas": "2"}),
+        "brokers.choose": (None, None, {}),
+    }
+    assert acls(of) == {
+        "User:alice|*|Read|Allow|Topic|orders|Literal",
+        "User:alice|*|Describe|Allow|Topic|orders|Literal",
+        "User:alice|10.0.0.1|Write|Deny|TransactionalID|alice-|Prefixed",
+    }
+    limits = {"producer_byte_rate": "1024", "request_percentage": "12.5"}
+    quotas = [each.value for each in of.resources if isinstance(each.value, Quota)]
+    assert quotas == [
+        Quota("user", "alice", "batch", limits),
+        Quota("client-id", "batch", None, {"consumer_byte_rate": "2048"}),
+    ]
+    assert found.counts == {"topic": 2, "ACL": 3, "quota": 2}
+    assert left_out(found) == [
+        (8, "ConfigMap lost of topic orders"),
+        (12, "KafkaTopic old"),
+        (41, "ACL on topic /tmp-.*/ for User:alice"),
+        (62, "KafkaUser bob"),
+        (68, "KafkaTopic left"),
+        (73, "SchemaRegistrySubject orders-value"),
+    ]
+
+
+def test_kafka_gitops_services_and_users_unfold_to_their_acls(tmp_path: Path) -> None:
+    found = from_text(tmp_path, GITOPS)
+    of = declared(tmp_path, found)
+    assert topics(of) == {"orders": (6, 3, {"cleanup.policy": "compact"}), "audit": (1, 2, {})}
+    given = acls(of)
+    assert {each for each in given if each.startswith("User:shop|")} == {
+        "User:shop|*|Write|Allow|Topic|orders|Literal",
+        "User:shop|*|Read|Allow|Topic|audit|Literal",
+        "User:shop|*|Read|Allow|Group|shop|Literal",
+        "User:shop|*|AlterConfigs|Allow|Topic|shop-|Prefixed",
+    }
+    assert len([each for each in given if each.startswith("User:sums|")]) == 1 + 8 + 3 + 1
+    assert "User:sums|*|Create|Allow|Topic|sums-v2|Prefixed" in given
+    assert len([each for each in given if each.startswith("User:connect|")]) == 6 + 1 + 2
+    assert "User:connect|*|Write|Allow|Topic|connect-offsets-connect|Literal" in given
+    assert "User:connect|*|Read|Allow|Group|connect-sink|Literal" in given
+    assert len([each for each in given if each.startswith("User:ops|")]) == 5
+    assert left_out(found) == [(7, "owner of topic audit"), (23, "service cloud")]
+
+
+def test_a_state_of_kafka_gitops_in_several_files_is_one(tmp_path: Path) -> None:
+    """`settings.files` names them; defaults and owners of one hold for the others."""
+    parts = {
+        "state": "settings:\n  files: { topics: topics.yaml, users: users.yaml }\n"
+        "  topics: { defaults: { replication: 3 } }\n"
+        "customUserAcls:\n  anna:\n    all: { type: TOPIC, name: x, operation: ALL }\n",
+        "topics": "topics:\n  orders: { partitions: 6 }\n",
+        "users": "users:\n  anna: { principal: 'User:anna', roles: [writer] }\n",
+    }
+    files = [str(tmp_path / f"{name}.yaml") for name in parts]
+    for file, text in zip(files, parts.values(), strict=True):
+        Path(file).write_text(text)
+    found = convert(files, None)
+    of = declared(tmp_path, found)
+    assert topics(of) == {"orders": (6, 3, {})}
+    assert sorted(acls(of)) == [
+        "User:anna|*|All|Allow|Topic|x|Literal",
+        "User:anna|*|Write|Allow|Topic|*|Literal",
+    ]
+    assert found.left_out == ()
+    missing = convert(files[:2], None)
+    assert left_out(missing) == [(2, "users of users.yaml"), (6, "ACL all of anna")]
+
+
+def test_julie_names_topics_by_their_place_and_unfolds_roles(tmp_path: Path) -> None:
+    found = from_text(tmp_path, JULIE)
+    of = declared(tmp_path, found)
+    assert topics(of) == {
+        "acme.web.shop.orders.avro": (3, 2, {"retention.ms": "1000"}),
+        "acme.web.shop.plain": (None, None, {}),
+        "given": (None, None, {}),
+    }
+    given = acls(of)
+    assert {each for each in given if each.startswith("User:reader|")} == {
+        f"User:reader|*|{operation}|Allow|Topic|acme.web.shop.{topic}|Literal"
+        for topic in ("orders.avro", "plain")
+        for operation in ("Read", "Describe")
+    } | {"User:reader|*|Read|Allow|Group|readers-|Prefixed"}
+    assert "User:writer|*|Write|Allow|TransactionalID|tx|Literal" in given
+    assert "User:writer|*|IdempotentWrite|Allow|Cluster|kafka-cluster|Literal" in given
+    assert "User:sums|*|All|Allow|Topic|acme.web.shop|Prefixed" in given
+    assert len([each for each in given if each.startswith("User:connect|")]) == 6 + 1 + 1
+    assert left_out(found) == [
+        (17, "rbac of project shop"),
+        (23, "plan of topic acme.web.shop.plain"),
+        (37, "platform control_center"),
+    ]
+    assert {each for each in given if each.startswith("User:registry|")} == {
+        f"User:registry|*|{each}|Allow|Topic|_shop_schemas|Literal"
+        for each in ("DescribeConfigs", "Write", "Read")
+    }
+    assert "User:registry2|*|Read|Allow|Topic|_schemas|Literal" in given
+    rates = {"consumer_byte_rate": "1024", "request_percentage": "50"}
+    quotas = [each.value for each in of.resources if isinstance(each.value, Quota)]
+    assert quotas == [Quota("user", "reader", None, rates)]
+
+
+def test_strimzi_users_are_named_as_kafka_knows_them(tmp_path: Path) -> None:
+    found = from_text(tmp_path, STRIMZI)
+    of = declared(tmp_path, found)
+    assert topics(of) == {"Orders": (6, 3, {"cleanup.policy": "compact,delete"})}
+    assert acls(of) == {
+        "User:CN=alice|*|Read|Allow|Topic|Or|Prefixed",
+        "User:CN=alice|*|DescribeConfigs|Allow|Topic|Or|Prefixed",
+        "User:CN=alice|*|IdempotentWrite|Deny|Cluster|kafka-cluster|Literal",
+    }
+    assert found.counts == {"topic": 1, "ACL": 3, "quota": 1}
+    assert left_out(found) == [
+        (20, "tls credential of alice"),
+        (34, "scram-sha-512 credential of bob"),
+        (36, "KafkaNodePool pool"),
+    ]
+
+
+def test_several_files_are_read_together_and_what_is_declared_twice_is_told(tmp_path: Path) -> None:
+    for name, text in (("a.yaml", GITOPS), ("b.yaml", "topics: { orders: { partitions: 7 } }")):
+        (tmp_path / name).write_text(text)
+    found = convert([str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")], None)
+    assert found.counts["topic"] == 2
+    assert found.left_out[-1].reason == "it is declared before, and not alike"
+
+
+def test_what_kafka_would_refuse_is_left_out(tmp_path: Path) -> None:
+    text = "topics: { a/b: { partitions: 1 }, c: { partitions: 1 } }"
+    found = from_text(tmp_path, text)
+    assert list(topics(declared(tmp_path, found))) == ["c"]
+    assert left_out(found) == [(1, "topic a/b")]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "line", "told"),
+    [
+        ("topics:\n  a: [1", "KP149", 2, "expected"),
+        ("topics:\n  a: 1\n  a: 2\n", "KP149", 3, 'The key "a" stands here twice.'),
+        ("topics:\n  é: \x01\n", "KP149", 2, "ontrol characters are not allowed"),
+        ("topics: &x [*x]\n", "KP149", 1, "levels"),
+        ("topics:\n  a: {partitions: many}\n", "KP181", 2, 'a whole number, and there is "many"'),
+        ("services:\n  a: {produces: [t]}\n", "KP181", 2, '"type" is missing here; it is a text.'),
+        ("topics:\n  - a\n", "KP181", 2, "Here belongs a mapping, and there is a list."),
+        ("? [a]\n: b\n", "KP149", 1, "A key has to be a text."),
+        ("", "KP181", 1, "is of none of the formats"),
+        ("some: thing\n", "KP181", 1, "is of none of the formats"),
+        ("just text\n", "KP181", 1, "Here belongs a mapping"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(
+    text: str, code: str, line: int, told: str, tmp_path: Path
+) -> None:
+    ((found_code, found_line, detail),) = mistakes(tmp_path, text)
+    assert (found_code, found_line) == (code, line)
+    assert told in detail
+
+
+@pytest.mark.parametrize("format_", Format)
+def test_no_wrong_document_makes_a_reader_fall_over(format_: Format) -> None:
+    """Each line of the sample is taken out once: that is told, or converted without it."""
+    lines = ALL[format_].splitlines(keepends=True)
+    for number in range(len(lines)):
+        found = ConvertedObjects()
+        read = read_yaml("".join(lines[:number] + lines[number + 1 :]), "in.yaml")
+        if isinstance(read, Diagnostic):
+            found.problems.append(read)
+        else:
+            READERS[format_](read, found)
+        assert found.values or found.problems
+        assert all(each.subject for each in found.problems)
+
+
+def test_all_mistakes_of_a_file_are_told_at_once(tmp_path: Path) -> None:
+    text = "topics:\n  a: { partitions: x }\n  b: []\nservices:\n  s: { type: [] }\n"
+    assert [line for _, line, _ in mistakes(tmp_path, text)] == [2, 3, 5]
+
+
+def test_deep_nesting_is_a_mistake_and_no_crash(tmp_path: Path) -> None:
+    assert mistakes(tmp_path, "[" * 100_000)[0][0] == "KP149"

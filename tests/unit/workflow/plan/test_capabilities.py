@@ -1,0 +1,94 @@
+"""What clusters offer: told, and held against plans."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from kplan.cluster.memory.cluster import MemoryCluster
+from kplan.cluster.settings import NodeVersions
+from kplan.model.errors import UnsupportedError
+from kplan.report import views
+from kplan.report.look import PLAIN
+from kplan.workflow.inspect.cluster import list_versions
+from tests.project_harness import ProjectHarness
+
+QUOTA = """
+provider "kafka" {
+  bootstrap_servers = ["127.0.0.1:1"]
+}
+resource "kafka_quota" "a" {
+  entity_type = "user"
+  config      = { "producer_byte_rate" = 5 }
+}
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> ProjectHarness:
+    found = ProjectHarness(tmp_path, MemoryCluster())
+    found.write(QUOTA)
+    return found
+
+
+def test_a_plan_that_takes_what_the_cluster_lacks_is_refused(site: ProjectHarness) -> None:
+    """K117-21: API, needed and offered versions are named, and nothing is changed."""
+    site.cluster.remove_api("alter_quotas", "AlterClientQuotas", (0, 1))
+    plan = site.plan().plan
+    (problem,) = plan.diagnostics
+    assert (problem.code, plan.is_applyable) == ("KP229", False)
+    assert "AlterClientQuotas in versions 0 to 1; the cluster offers none" in problem.detail
+    assert site.apply().outcomes == ()
+    assert site.cluster.quotas() == {}
+
+
+def test_what_nothing_takes_may_be_lacking(site: ProjectHarness) -> None:
+    site.cluster.remove_api("alter_scram_users", "AlterUserScramCredentials", (0, 0))
+    assert site.plan().plan.diagnostics == ()
+
+
+def test_a_kind_that_cannot_be_read_at_all_stops_a_plan_about_it_and_no_other(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lacking(**_: object) -> None:
+        raise UnsupportedError(
+            "kplan needs DescribeClientQuotas in a version of 0 to 1; b lacks it."
+        )
+
+    monkeypatch.setattr(site.cluster, "quotas", lacking)
+    with pytest.raises(UnsupportedError, match="DescribeClientQuotas"):
+        site.plan()
+    site.write(QUOTA.partition("resource")[0])
+    assert site.plan().plan.diagnostics == ()
+
+
+def test_the_brokers_are_told_with_apis_and_features(site: ProjectHarness) -> None:
+    """K117-17."""
+    found = list_versions(site.project, site.ports)
+    text = views.figures_text(found, PLAIN)
+    assert "CreateTopics" in text
+    assert "metadata.version" in text
+    assert found.notes == ()
+    data = json.loads(views.figures_json(found))
+    assert data["tables"]["apis"]["rows"][0]["broker 1"] == "0 to 4"
+    assert [each["release"] for each in data["tables"]["brokers"]["rows"]] == ["4.3"] * 3
+
+
+def test_brokers_that_differ_and_those_that_are_silent_are_noted(
+    site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """K117-08, K117-17."""
+    plain = site.cluster.versions()
+
+    def own(broker: int | None = None) -> NodeVersions:
+        if broker == 3:
+            site.cluster.stop_brokers(3)
+            return MemoryCluster.versions(site.cluster, broker=3)
+        return replace(plain, apis={**plain.apis, "Metadata": (0, 12)}) if broker == 2 else plain
+
+    monkeypatch.setattr(site.cluster, "versions", own)
+    found = list_versions(site.project, site.ports)
+    silent, mixed = found.notes
+    assert silent.startswith("Broker 3 cannot be asked: ")
+    assert "different versions of 1 APIs (Metadata)" in mixed
