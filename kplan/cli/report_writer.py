@@ -10,7 +10,7 @@ from kplan.cli.report_target import ReportTarget
 from kplan.cli.session import Session
 from kplan.report.format import Format
 from kplan.report.formats.markdown import LIMITS
-from kplan.report.report import Report, Setting, written
+from kplan.report.report import FormatOptions, Report, render_report
 from kplan.state.atomic import real_path, write_beside
 
 _CHECKOUT_VARIABLES = (
@@ -77,21 +77,25 @@ def write_report(session: Session, targets: Sequence[ReportTarget], report: Repo
     return is_written
 
 
-def report_setting(session: Session) -> Setting:
+def report_setting(session: Session) -> FormatOptions:
     """Say what formats need to know of this run."""
     environ = session.environ
-    return Setting(limit=comment_limit(environ), folder=repository_prefix(environ, Path.cwd()))
+    return FormatOptions(
+        limit=comment_limit(environ), folder=repository_prefix(environ, Path.cwd())
+    )
 
 
-def _write_target(session: Session, target: ReportTarget, report: Report, setting: Setting) -> bool:
+def _write_target(
+    session: Session, target: ReportTarget, report: Report, setting: FormatOptions
+) -> bool:
     if target.path is None:
         look = session.terminal.stdout_style
         session.terminal.write_stdout(
-            written(report, Format(target.format), replace(setting, look=look))
+            render_report(report, Format(target.format), replace(setting, look=look))
         )
         return True
     try:
-        _replace_file(target.path, written(report, Format(target.format), setting))
+        _replace_file(target.path, render_report(report, Format(target.format), setting))
     except OSError as failure:
         session.terminal.write_stderr(
             f"Error: {target.path} cannot be written: {failure.strerror}."
@@ -128,14 +132,14 @@ def _umask() -> int:
     return found
 
 
-def _write_to_ci(session: Session, report: Report, setting: Setting) -> None:
+def _write_to_ci(session: Session, report: Report, setting: FormatOptions) -> None:
     """Annotate lines, and add to the summary of the job, where the service shows these."""
     if format_ := annotation_format(session.environ):
-        session.terminal.write_stderr(written(report, format_, setting))
+        session.terminal.write_stderr(render_report(report, format_, setting))
     if (file := summary_file(session.environ)) is not None:
         try:
             with file.open("a", encoding="utf-8") as summary:
                 room = LIMITS["summary"] - summary.tell()
-                summary.write(written(report, Format.MARKDOWN, replace(setting, limit=room)))
+                summary.write(render_report(report, Format.MARKDOWN, replace(setting, limit=room)))
         except OSError as failure:
             session.terminal.write_stderr(f"Note: {file} cannot be written: {failure.strerror}.")

@@ -9,18 +9,18 @@ from typing import TextIO
 from kplan.cli.environment import is_ci, is_enabled
 from kplan.cli.signals import SignalInterrupt
 from kplan.model.dataclass import dataclass
-from kplan.report.look import PLAIN, Look
+from kplan.report.format import PLAIN, TextStyle
 
 _WIDTHS = range(20, 1000)
 
 
-def text_style(environ: Mapping[str, str], stream: TextIO, *, no_color: bool = False) -> Look:
+def text_style(environ: Mapping[str, str], stream: TextIO, *, no_color: bool = False) -> TextStyle:
     """Tell how text is to look on a stream.
 
     Colour: `-no-color` and NO_COLOR forbid it, FORCE_COLOR and CLICOLOR_FORCE ask for it, else a
     terminal that is not dumb has it (no-color.org, bixense.com/clicolors).
     """
-    return Look(
+    return TextStyle(
         width=_terminal_width(environ, stream),
         colour=not no_color and _has_color(environ, stream),
         unicode=_can_encode(stream, "╷│→"),
@@ -39,12 +39,12 @@ class Terminal:
     stderr: TextIO = field(default_factory=lambda: sys.stderr)
 
     @property
-    def stdout_style(self) -> Look:
+    def stdout_style(self) -> TextStyle:
         """How text is to look on stdout."""
         return text_style(self.environ, self.stdout, no_color=self.no_color)
 
     @property
-    def stderr_style(self) -> Look:
+    def stderr_style(self) -> TextStyle:
         """How text is to look on stderr."""
         return text_style(self.environ, self.stderr, no_color=self.no_color)
 

@@ -10,7 +10,7 @@ from kplan.cli.signals import Signals
 from kplan.cli.terminal import Terminal
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Batch, Change
-from kplan.report.look import PLAIN, Look
+from kplan.report.format import PLAIN, TextStyle
 from kplan.report.views import outcome_line, outcome_stream, start_line
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class ApplyWatcher:
     From the first request on a signal is no longer obeyed at once: what is in flight is settled.
     """
 
-    def __init__(self, progress: Progress, signals: Signals, look: Look) -> None:
+    def __init__(self, progress: Progress, signals: Signals, look: TextStyle) -> None:
         self._progress = progress
         self._signals = signals
         self._look = replace(look, colour=False)

@@ -24,7 +24,7 @@ from kplan.config.state_block import find_state_location
 from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError, StateError, UsageError
 from kplan.policy.codes import ACCEPTABLE_CODES
-from kplan.state.holder import this_run
+from kplan.state.holder import current_holder
 from kplan.state.record_store import RecordStore
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project
 
@@ -121,7 +121,7 @@ def build_ports(
 
     """
     environ = session.environ
-    holder = this_run(verb, ci=ci_run_url(environ), commit=ci_commit(environ))
+    holder = current_holder(verb, ci=ci_run_url(environ), commit=ci_commit(environ))
     turn = Lock()  # several clusters are connected at the same time
 
     def connect(found: Configuration, key: str) -> Cluster:

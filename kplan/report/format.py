@@ -1,6 +1,8 @@
-"""The formats of reports by name, and which of them suit what is told."""
+"""The formats of reports by name, and the style of terminal text."""
 
 from enum import StrEnum
+
+from kplan.model.dataclass import dataclass
 
 
 class Format(StrEnum):
@@ -25,3 +27,20 @@ COUNTLESS = EVERY - {Format.GITLAB}
 """The formats of what changes no objects: GitLab's report counts nothing else."""
 ANSWERS = frozenset({Format.TEXT, Format.MARKDOWN, Format.HTML, Format.JSON, Format.NDJSON})
 """The formats of an answer to a question: there is nothing in it to gate or to point at."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextStyle:
+    """How text is to look. `width` is in columns.
+
+    Without `unicode` only ASCII is written. `accessible` writes words instead of symbols.
+    """
+
+    width: int = 80
+    colour: bool = False
+    unicode: bool = True
+    accessible: bool = False
+
+
+PLAIN = TextStyle()
+"""What goes into a file or a pipe."""

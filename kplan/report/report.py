@@ -7,15 +7,12 @@ made before a format asks for it.
 from collections.abc import Callable, Mapping, Sequence
 
 from kplan.model.dataclass import dataclass
-from kplan.report.case import Case
-from kplan.report.data import Data
+from kplan.report.data import Case, Data, Gauge
 from kplan.report.document import Document
-from kplan.report.format import Format
+from kplan.report.format import PLAIN, Format, TextStyle
 from kplan.report.formats.json_text import json_text, ndjson_text
-from kplan.report.formats.markdown import LIMITS, markdown
-from kplan.report.formats.text import text
-from kplan.report.gauge import Gauge
-from kplan.report.look import PLAIN, Look
+from kplan.report.formats.markdown import LIMITS, render_markdown
+from kplan.report.formats.text import render_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +41,19 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class FormatOptions:
     """What formats need to know of where they will be read.
 
     `limit` is how many bytes Markdown may take. `folder` leads from the top of the repository to
     the configuration, "" or ending in a slash: services show files by their place in it.
     """
 
-    look: Look = PLAIN
+    look: TextStyle = PLAIN
     limit: int = LIMITS["github"]
     folder: str = ""
 
 
-def written(report: Report, format_: Format, setting: Setting) -> str:
+def render_report(report: Report, format_: Format, setting: FormatOptions) -> str:
     """Write a report in a format; it ends with a line break unless there is nothing to say."""
     return _WRITERS[format_](report, setting)
 
@@ -66,51 +63,51 @@ def gitlab_data(counts: Counts) -> Data:
     return {"create": counts.create, "update": counts.update, "delete": counts.delete}
 
 
-def _html(report: Report, _: Setting) -> str:
-    from kplan.report.formats.html import html  # noqa: PLC0415 - each format when it is asked for
+def _html(report: Report, _: FormatOptions) -> str:
+    from kplan.report.formats.html import render_html  # noqa: PLC0415 - each format when it is asked for
 
-    return html(report.document())
+    return render_html(report.document())
 
 
-def _junit(report: Report, _: Setting) -> str:
+def _junit(report: Report, _: FormatOptions) -> str:
     from kplan.report.formats.junit import junit_xml  # noqa: PLC0415 - as above
 
     return junit_xml(report.cases())
 
 
-def _sarif(report: Report, setting: Setting) -> str:
+def _sarif(report: Report, setting: FormatOptions) -> str:
     from kplan.report.formats.sarif import sarif_data  # noqa: PLC0415 - as above
 
     return json_text(sarif_data(report.cases(), setting.folder))
 
 
-def _github(report: Report, setting: Setting) -> str:
+def _github(report: Report, setting: FormatOptions) -> str:
     from kplan.report.formats.annotations import github_lines  # noqa: PLC0415 - as above
 
     return github_lines(report.cases(), setting.folder)
 
 
-def _azure(report: Report, setting: Setting) -> str:
+def _azure(report: Report, setting: FormatOptions) -> str:
     from kplan.report.formats.annotations import azure_lines  # noqa: PLC0415 - as above
 
     return azure_lines(report.cases(), setting.folder)
 
 
-def _prometheus(report: Report, _: Setting) -> str:
+def _prometheus(report: Report, _: FormatOptions) -> str:
     from kplan.report.formats.prometheus import prometheus_text  # noqa: PLC0415 - as above
 
     return prometheus_text(report.gauges())
 
 
-def _slack(report: Report, _: Setting) -> str:
+def _slack(report: Report, _: FormatOptions) -> str:
     from kplan.report.formats.slack import slack_data  # noqa: PLC0415 - as above
 
     return json_text(slack_data(report.document(), report.cases()))
 
 
-_WRITERS: Mapping[Format, Callable[[Report, Setting], str]] = {
-    Format.TEXT: lambda report, setting: text(report.document(), setting.look),
-    Format.MARKDOWN: lambda report, setting: markdown(report.document(), setting.limit),
+_WRITERS: Mapping[Format, Callable[[Report, FormatOptions], str]] = {
+    Format.TEXT: lambda report, setting: render_text(report.document(), setting.look),
+    Format.MARKDOWN: lambda report, setting: render_markdown(report.document(), setting.limit),
     Format.HTML: _html,
     Format.JSON: lambda report, _: json_text(report.data()),
     Format.NDJSON: lambda report, _: ndjson_text(report.messages()),

@@ -1,25 +1,120 @@
-"""The third door of the room: every subject as a report, which any format writes.
-
-`at` is the time that messages of a stream carry.
-"""
+"""Every subject as a report, which any format writes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from enum import StrEnum
 from functools import partial
+from typing import cast
 
 from kplan.model.diagnostic import Diagnostic, has_errors
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan
+from kplan.model.table import Figures
+from kplan.report.data import Data, Gauge
 from kplan.report.document import Document
-from kplan.report.documents import cases, drift, gauges, stream
-from kplan.report.documents.diagnostics import problems
+from kplan.report.documents import access, case, drift, gauge, impact, message, policy, table
+from kplan.report.documents.diagnostic import problem_blocks, problems_document, validation_data
 from kplan.report.documents.drift import Coverage
-from kplan.report.documents.outcomes import done_rows, outcomes_document
+from kplan.report.documents.message import stream_message, version_message
+from kplan.report.documents.outcome import applied_rows, outcomes_document
 from kplan.report.documents.plan import plan_document
 from kplan.report.documents.plan_data import plan_data
-from kplan.report.documents.tallies import tallies
-from kplan.report.documents.validation import problems_document, validation_data
+from kplan.report.documents.tally import plan_tallies
 from kplan.report.report import Counts, Report
+
+
+class Part(StrEnum):
+    """A matter that a plan speaks of."""
+
+    ACCESS = "access"
+    POLICIES = "policies"
+    BLAST = "blast"
+
+
+def part_report(plan: Plan, part: Part, at: str) -> Report:
+    """Report what a plan says of one matter; `at` is the time that messages carry."""
+    return _PARTS[part](plan, at)
+
+
+def _access(plan: Plan, at: str) -> Report:
+    diff, cluster = plan.access, plan.based_on.cluster_id
+    data = access.access_data(diff)
+    shifts = cast("dict[str, Sequence[Data]]", data)["shifts"] if data else ()
+    return Report(
+        lambda: access.access_document(diff),
+        lambda: data or {"shifts": [], "unknown": []},
+        lambda: access.access_cases(diff),
+        lambda: _stream("access_shift", "Access shifts", shifts, at),
+        gauges=lambda: (*access.access_gauges(diff, cluster), *_ended(plan, at)),
+    )
+
+
+def _policies(plan: Plan, at: str) -> Report:
+    found, cluster = plan.violations, plan.based_on.cluster_id
+    return Report(
+        lambda: policy.policies_document(found),
+        lambda: {"policies": policy.policies_data(found)},
+        lambda: policy.policy_cases(found),
+        lambda: _stream("policy", "A policy spoke", policy.policies_data(found), at),
+        gauges=lambda: (*policy.policy_gauges(found, cluster), *_ended(plan, at)),
+    )
+
+
+def _blast(plan: Plan, at: str) -> Report:
+    data = impact.impacts_data(plan)
+    changes = cast("dict[str, Sequence[Data]]", data)["changes"]
+    return Report(
+        lambda: impact.impacts_document(plan),
+        lambda: data,
+        lambda: impact.impact_cases(plan),
+        lambda: _stream("impact", "Records are at risk", changes, at),
+        gauges=lambda: (*impact.impact_gauges(plan), *_ended(plan, at)),
+    )
+
+
+_PARTS: dict[Part, Callable[[Plan, str], Report]] = {
+    Part.ACCESS: _access,
+    Part.POLICIES: _policies,
+    Part.BLAST: _blast,
+}
+
+
+def answer_report(
+    document: Callable[[], Document], data: Callable[[], Data], rows: Sequence[Data], at: str
+) -> Report:
+    """Report the answer to a question; `rows` is what a stream tells one by one."""
+    return Report(document, data, tuple, lambda: _stream("answer", "Found", rows, at))
+
+
+def figures_report(found: Figures, at: str) -> Report:
+    """Report the tables of a job over many clusters; a stream tells first what they are of."""
+    rows: list[Data] = [
+        {"table": each.name, **dict(zip(each.columns, row, strict=True))}
+        for each in found.tables
+        for row in each.rows
+    ]
+    about: dict[str, Data] = {"lineage": dict(found.lineage), "notes": list(found.notes)}
+
+    def messages() -> tuple[Data, ...]:
+        version, *told = _stream("answer", "Found", rows, at)
+        return (version, {**stream_message("figures", found.title, at), **about}, *told)
+
+    return Report(
+        lambda: table.figures_document(found),
+        lambda: table.figures_data(found),
+        tuple,
+        messages,
+    )
+
+
+def _stream(sort: str, said: str, rows: Sequence[Data], at: str) -> tuple[Data, ...]:
+    told = ({**stream_message(sort, said, at), sort: each} for each in rows)
+    return (version_message(at), *told)
+
+
+def _ended(plan: Plan, at: str) -> Sequence[Gauge]:
+    return tuple(gauge.run_gauges("plan", at, is_whole=not plan.has_errors and not plan.unread))
+
 
 Sources = Mapping[str, str]
 
@@ -30,19 +125,19 @@ def plan_report(plan: Plan, sources: Sources, at: str, *, group_acls: bool = Tru
     def document() -> Document:
         told = plan_document(plan, group_acls=group_acls)
         first, *rest = told.blocks
-        return replace(told, blocks=(first, *problems(plan.all_diagnostics, sources), *rest))
+        return replace(told, blocks=(first, *problem_blocks(plan.all_diagnostics, sources), *rest))
 
     return Report(
         document,
         lambda: plan_data(plan),
-        lambda: cases.plan_cases(plan, sources),
+        lambda: case.plan_cases(plan, sources),
         lambda: (
-            stream.version_message(at),
-            *stream.plan_messages(plan, at),
+            message.version_message(at),
+            *message.plan_messages(plan, at),
             *_messages(plan.all_diagnostics, sources, at),
         ),
         _counts(plan.count),
-        lambda: gauges.plan_gauges(plan, at),
+        lambda: gauge.plan_gauges(plan, at),
     )
 
 
@@ -54,25 +149,25 @@ def apply_report(
 
     def document() -> Document:
         told = outcomes_document(outcomes, again, plan.import_count)
-        found = tuple(problems(plan.all_diagnostics, sources))
-        counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in tallies(done))
+        found = tuple(problem_blocks(plan.all_diagnostics, sources))
+        counts = tuple(replace(each, title=f"Done, by {each.noun}") for each in plan_tallies(done))
         *blocks, totals = told.blocks
-        blocks = [*found, *blocks, *done_rows(outcomes), totals]
+        blocks = [*found, *blocks, *applied_rows(outcomes), totals]
         cluster = plan.based_on.cluster_id
         title = f"{told.title} on {cluster}" if cluster else told.title
         return replace(told, blocks=tuple(blocks), title=title, tallies=counts)
 
     return Report(
         document,
-        lambda: stream.outcomes_data(outcomes),
-        lambda: cases.outcome_cases(outcomes),
+        lambda: message.outcomes_data(outcomes),
+        lambda: case.outcome_cases(outcomes),
         lambda: (
-            stream.version_message(at),
-            *(told for each in outcomes for told in stream.outcome_messages(each, at)),
-            stream.summary_message(outcomes, at),
+            message.version_message(at),
+            *(told for each in outcomes for told in message.outcome_messages(each, at)),
+            message.summary_message(outcomes, at),
         ),
         _counts(partial(_count, done)),
-        lambda: gauges.outcome_gauges(plan.based_on.cluster_id, outcomes, at),
+        lambda: gauge.outcome_gauges(plan.based_on.cluster_id, outcomes, at),
     )
 
 
@@ -81,10 +176,10 @@ def drift_report(changes: Sequence[Change], coverage: Coverage, at: str) -> Repo
     return Report(
         lambda: drift.drift_document(changes, coverage),
         lambda: drift.drift_data(changes, coverage),
-        lambda: cases.drift_cases(changes, coverage),
-        lambda: (stream.version_message(at), *stream.drift_messages(changes, at)),
+        lambda: case.drift_cases(changes, coverage),
+        lambda: (message.version_message(at), *message.drift_messages(changes, at)),
         _counts(partial(_count, changes)),
-        lambda: gauges.drift_gauges(changes, coverage, at),
+        lambda: gauge.drift_gauges(changes, coverage, at),
     )
 
 
@@ -99,18 +194,18 @@ def problems_report(
     return Report(
         lambda: problems_document(title, diagnostics, sources, sound),
         lambda: validation_data(diagnostics, sources),
-        lambda: cases.validation_cases(diagnostics, sources),
-        lambda: (stream.version_message(at), *_messages(diagnostics, sources, at)),
+        lambda: case.validation_cases(diagnostics, sources),
+        lambda: (message.version_message(at), *_messages(diagnostics, sources, at)),
         gauges=lambda: tuple(
-            gauges.run_gauges(
-                title.removeprefix("kplan "), at, is_whole=not has_errors(diagnostics)
-            )
+            gauge.run_gauges(title.removeprefix("kplan "), at, is_whole=not has_errors(diagnostics))
         ),
     )
 
 
-def _messages(diagnostics: Sequence[Diagnostic], sources: Sources, at: str) -> list[stream.Message]:
-    return [stream.diagnostic_message(each, sources, at) for each in diagnostics]
+def _messages(
+    diagnostics: Sequence[Diagnostic], sources: Sources, at: str
+) -> list[message.Message]:
+    return [message.diagnostic_message(each, sources, at) for each in diagnostics]
 
 
 def _count(changes: Sequence[Change], *actions: Action) -> int:

@@ -21,8 +21,8 @@ from kplan.model.dataclass import dataclass
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.resource import Identity
 from kplan.model.state import AppliedPlan, OutputValue, OwnedObject, State
-from kplan.state.sealed import is_sealed, seal
-from kplan.state.values import has_kind, value_from
+from kplan.state.json_document import is_sealed, seal_document
+from kplan.state.plain_json import has_kind, value_from
 
 FORMAT = 2
 _AFTER_HEADING = b',\n  "outputs": '
@@ -32,7 +32,7 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
+class StateHeading:
     """What tells one state from another."""
 
     lineage: str
@@ -43,7 +43,7 @@ class Heading:
 def encode_state(state: State, kplan_version: str) -> bytes:
     """Write a state. Values of sensitive outputs and secret attributes are left out."""
     owned = sorted(state.owned.values(), key=lambda each: each.address.sort_key)
-    return seal(
+    return seal_document(
         {
             "format": _format(state),
             "kplan_version": kplan_version,
@@ -52,23 +52,23 @@ def encode_state(state: State, kplan_version: str) -> bytes:
             "cluster_id": state.cluster_id,
             **_clusters(state),
             "outputs": {name: _output(each) for name, each in sorted(state.outputs.items())},
-            "resources": [owned_document(each) for each in owned],
+            "resources": [encode_owned(each) for each in owned],
             **_applied_plans(state),
         }
     )
 
 
-def heading_of(state: State) -> Heading:
+def read_heading(state: State) -> StateHeading:
     """Tell the state from others."""
-    return Heading(state.lineage, state.serial, state.cluster_id)
+    return StateHeading(state.lineage, state.serial, state.cluster_id)
 
 
 def encode_moved(to: str, kplan_version: str) -> bytes:
     """Write a note in the place of a state that was moved away."""
-    return seal({"format": 1, "kplan_version": kplan_version, "moved_to": to})
+    return seal_document({"format": 1, "kplan_version": kplan_version, "moved_to": to})
 
 
-def moved_to(data: bytes) -> str:
+def read_moved_to(data: bytes) -> str:
     """Tell where a state was moved to that stood here, "" where the bytes are no such note."""
     try:
         found = json.loads(data)
@@ -77,7 +77,7 @@ def moved_to(data: bytes) -> str:
     return str(found.get("moved_to", "")) if isinstance(found, dict) else ""
 
 
-def moved(to: str) -> StateError:
+def is_moved(to: str) -> StateError:
     """Refuse to read a state where it was moved away from."""
     return StateError(
         f"The state was moved to {to}.",
@@ -98,7 +98,7 @@ def decode_state(data: bytes) -> State:
     with _complaining():
         _check_kinds(document)
         heading = _heading(document)
-        owned = [owned_from(each) for each in document["resources"]]
+        owned = [decode_owned(each) for each in document["resources"]]
         return State(
             lineage=heading.lineage,
             serial=heading.serial,
@@ -110,7 +110,7 @@ def decode_state(data: bytes) -> State:
         )
 
 
-def decode_heading(data: bytes) -> Heading:
+def decode_heading(data: bytes) -> StateHeading:
     """Read only what tells the state from another; raises as `decode_state`.
 
     What stands behind it is not looked at where the checksum says that it is whole: states are
@@ -124,7 +124,7 @@ def decode_heading(data: bytes) -> Heading:
         return _heading(document)
 
 
-def owned_document(owned: OwnedObject) -> dict[str, object]:
+def encode_owned(owned: OwnedObject) -> dict[str, object]:
     """Write one owned object."""
     kind = owned.address.kind
     return {
@@ -140,7 +140,7 @@ def owned_document(owned: OwnedObject) -> dict[str, object]:
     }
 
 
-def owned_from(found: Json) -> OwnedObject:
+def decode_owned(found: Json) -> OwnedObject:
     """Read what `owned_document` wrote.
 
     Raises:
@@ -192,7 +192,7 @@ def _opened(data: bytes) -> Json:
     if not is_sealed(data):
         raise StateCorruptError("Its checksum is wrong: it was changed after kplan wrote it.")
     if "moved_to" in found:
-        raise moved(str(found["moved_to"]))
+        raise is_moved(str(found["moved_to"]))
     return cast("Json", found)
 
 
@@ -216,8 +216,10 @@ def _writer(document: Json) -> str:
     return f"kplan {document.get('kplan_version', '')}".strip()
 
 
-def _heading(document: Json) -> Heading:
-    return Heading(str(document["lineage"]), int(document["serial"]), str(document["cluster_id"]))
+def _heading(document: Json) -> StateHeading:
+    return StateHeading(
+        str(document["lineage"]), int(document["serial"]), str(document["cluster_id"])
+    )
 
 
 def _format(state: State) -> int:

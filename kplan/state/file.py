@@ -1,7 +1,8 @@
-"""The state file: read with suspicion, written as a whole or not at all."""
+"""The state file: checked when read, written as a whole or not at all."""
 
 import shlex
 import shutil
+import tempfile
 from pathlib import Path
 
 from kplan.model.errors import StalePlanError, StateCorruptError, StateError, WrongClusterError
@@ -9,17 +10,53 @@ from kplan.model.plan import PlanBasis
 from kplan.model.state import State
 from kplan.model.version import VERSION
 from kplan.state.atomic import real_path, write_atomically
-from kplan.state.backup import backups, keep_backup, prune
 from kplan.state.codec import (
-    Heading,
+    StateHeading,
     decode_heading,
     decode_state,
     encode_moved,
     encode_state,
-    heading_of,
-    moved_to,
+    read_heading,
+    read_moved_to,
 )
-from kplan.state.spare import unwritten
+from kplan.state.history import keep_backup, list_backups, prune_backups
+
+SPARE_NAME = "errored.state"
+
+
+def save_emergency_copy(reason: StateError, data: bytes, target: Path | None = None) -> StateError:
+    """Keep the state in another folder than the one of `target`, and say so after the reason.
+
+    The error is of the same class. Where nothing can be written at all, the way out is to plan
+    again.
+    """
+    spare = _spare(data, None if target is None else target.parent)
+    if spare is None:
+        hint = "Plan again once that is mended: kplan adopts what it made."
+        return type(reason)(reason.detail, hint)
+    name = shlex.quote(str(spare))
+    way = (
+        f"kplan state push {name}, or after an apply: kplan apply -resume"
+        if target is None
+        else f"cp {name} {shlex.quote(str(target))}"
+    )
+    return type(reason)(
+        f"{reason.detail} The new state is in {spare}.",
+        f"Once that is mended, put it in place: {way}",
+    )
+
+
+def _spare(data: bytes, avoided: Path | None) -> Path | None:
+    for folder in (Path(), Path(tempfile.gettempdir())):
+        spare = folder / SPARE_NAME
+        try:
+            if avoided is None or not folder.samefile(avoided):
+                write_atomically(spare, data)
+                return spare.absolute()
+        except OSError:
+            continue
+    return None
+
 
 _BYTES_PER_CHANGE = 4096
 _BYTES_AT_LEAST = 65536
@@ -68,10 +105,10 @@ def write_state(path: Path, state: State) -> None:
             `errored.state` in another folder, which the hint names.
 
     """
-    write_document(path, encode_state(state, VERSION), heading_of(state))
+    write_document(path, encode_state(state, VERSION), read_heading(state))
 
 
-def write_document(path: Path, data: bytes, heading: Heading) -> None:
+def write_document(path: Path, data: bytes, heading: StateHeading) -> None:
     """Write a state that is encoded already; raises as `write_state`."""
     target = real_path(path)
     try:
@@ -87,13 +124,13 @@ def write_document(path: Path, data: bytes, heading: Heading) -> None:
             told = f"{target} is written, but a crash of the machine may undo it"
             raise StateError(f"{told}: {failure.strerror}.") from failure
         reason = f"{target} cannot be written: {failure.strerror}; it is what it was before."
-        raise unwritten(StateError(reason), data, target) from failure
+        raise save_emergency_copy(StateError(reason), data, target) from failure
     except StateError as conflict:
-        raise unwritten(conflict, data) from conflict
-    prune(target)
+        raise save_emergency_copy(conflict, data) from conflict
+    prune_backups(target)
 
 
-def retire(path: Path, moved_to_place: str) -> None:
+def mark_moved(path: Path, moved_to_place: str) -> None:
     """Leave a note that the state was moved away; it stays among the backups.
 
     Raises:
@@ -109,19 +146,19 @@ def retire(path: Path, moved_to_place: str) -> None:
         raise StateError(f"{target} cannot be written: {failure.strerror}.") from failure
 
 
-def moved_from(path: Path) -> str:
+def moved_from_path(path: Path) -> str:
     """Tell where the state was moved to that stood here, "" where it was not."""
-    return moved_to(_read(path) or b"")
+    return read_moved_to(_read(path) or b"")
 
 
-def unretire(path: Path) -> None:
+def unmark_moved(path: Path) -> None:
     """Remove the note that a state was moved away, if there is one: it comes back.
 
     Raises:
         StateError: the note cannot be removed.
 
     """
-    if moved_from(path):
+    if moved_from_path(path):
         try:
             real_path(path).unlink()
         except OSError as failure:
@@ -191,7 +228,7 @@ def check_same_state(state: State, based_on: PlanBasis) -> None:
         check_same_cluster(state, cluster_id, provider)
 
 
-def check_follows(found: Heading, new: Heading, where: str) -> None:
+def check_follows(found: StateHeading, new: StateHeading, where: str) -> None:
     """Check that a state may take the place of the one that is `where`.
 
     Raises:
@@ -220,7 +257,7 @@ def _read(path: Path) -> bytes | None:
         raise StateError(f"{path} cannot be read: {failure.strerror}.") from failure
 
 
-def _backup_name(path: Path, previous: bytes, heading: Heading) -> str:
+def _backup_name(path: Path, previous: bytes, heading: StateHeading) -> str:
     try:
         found = decode_heading(previous)
     except StateCorruptError:
@@ -230,7 +267,7 @@ def _backup_name(path: Path, previous: bytes, heading: Heading) -> str:
 
 
 def _way_back(path: Path) -> str:
-    for backup in reversed(backups(path)):
+    for backup in reversed(list_backups(path)):
         try:
             serial = decode_state(backup.read_bytes()).serial
         except (StateError, OSError):

@@ -11,8 +11,8 @@ from kplan.state import file, history, lock
 from kplan.state.codec import decode_heading
 from kplan.state.holder import Holder
 from kplan.state.journal import Journal, discard_journal, journal_path, read_journal
-from kplan.state.journal_writer import JournalWriter, recording
-from kplan.state.waiting import LockStatus
+from kplan.state.journal_writer import JournalWriter, open_journal
+from kplan.state.lock import LockStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,16 @@ class FileStore:
 
     def put(self, document: bytes) -> None:
         """Write a file with exactly these bytes."""
-        file.unretire(self.path)
+        file.unmark_moved(self.path)
         file.write_document(self.path, document, decode_heading(document))
 
     def retire(self, to: str) -> None:
         """Put a note in the place of the file, which is kept among the backups."""
-        file.retire(self.path, to)
+        file.mark_moved(self.path, to)
 
     def moved_to(self) -> str:
         """Read the note in the place of the file."""
-        return file.moved_from(self.path)
+        return file.moved_from_path(self.path)
 
     @contextmanager
     def held(
@@ -60,7 +60,7 @@ class FileStore:
         if holder is None:
             yield
             return
-        with lock.locked(self.path, holder, timeout_s, waiting):
+        with lock.lock_state_file(self.path, holder, timeout_s, waiting):
             yield
 
     def lock_status(self) -> LockStatus:
@@ -87,7 +87,7 @@ class FileStore:
         self, plan: Plan, nonce: str = "", holder: Holder | None = None
     ) -> AbstractContextManager[JournalWriter]:
         """Keep a journal beside the file, as long as the lock is ours."""
-        return recording(self.path, plan, nonce, holder)
+        return open_journal(self.path, plan, nonce, holder)
 
     def discard_journal(self) -> None:
         """Remove the journal beside the file."""
@@ -95,7 +95,7 @@ class FileStore:
 
     def history(self) -> tuple[StateVersion, ...]:
         """List the backups, and the file."""
-        return history.history(self.path)
+        return history.read_history(self.path)
 
     def earlier(self, serial: int) -> State:
         """Read a backup."""

@@ -1,17 +1,52 @@
-"""The states that were: the current one and its numbered backups, each told by what it changed."""
+"""Earlier states: numbered backups beside the state file, and what each changed."""
 
+import contextlib
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.state import State, StateVersion, diff_owned
-from kplan.state.atomic import real_path
-from kplan.state.backup import backups
+from kplan.state.atomic import real_path, sync_folder
 from kplan.state.codec import decode_state
 
+KEEP = 20
 
-def history(path: Path) -> tuple[StateVersion, ...]:
+
+def list_backups(path: Path) -> tuple[Path, ...]:
+    """List the backups of the state at `path`, oldest serial first."""
+    numbered = (
+        (int(each.stem), each) for each in _folder(path).glob("*.json") if each.stem.isdecimal()
+    )
+    return tuple(each for _, each in sorted(numbered))
+
+
+def keep_backup(path: Path, name: str) -> None:
+    """Give the file at `path` a second name among the backups; raises OSError."""
+    folder = _folder(path)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    linked = folder / f".{name}.{os.getpid()}.tmp"
+    linked.unlink(missing_ok=True)
+    linked.hardlink_to(path)
+    linked.replace(folder / f"{name}.json")
+    linked.unlink(missing_ok=True)  # rename leaves both names when they are one file already
+    sync_folder(folder)
+
+
+def prune_backups(path: Path) -> None:
+    """Drop all but the newest backups. One that cannot be dropped does no harm."""
+    for old in list_backups(path)[:-KEEP]:
+        with contextlib.suppress(OSError):
+            old.unlink()
+
+
+def _folder(path: Path) -> Path:
+    found = real_path(path)
+    return found.parent / "backup" / found.name
+
+
+def read_history(path: Path) -> tuple[StateVersion, ...]:
     """List the backups of the state at `path` and the state itself, oldest first."""
     return tuple(_versions(path))
 
@@ -23,7 +58,7 @@ def backup_state(path: Path, serial: int) -> State:
         StateError: there is none, or it is damaged.
 
     """
-    found = {int(each.stem): each for each in backups(path)}
+    found = {int(each.stem): each for each in list_backups(path)}
     if serial not in found:
         kept = ", ".join(str(each) for each in sorted(found)) or "none"
         raise StateError(f"There is no backup of serial {serial}; kept are: {kept}.")
@@ -32,7 +67,7 @@ def backup_state(path: Path, serial: int) -> State:
 
 def newest_serial(path: Path) -> int:
     """Give a serial as high as any that the state at `path` and its backups ever had."""
-    numbers = [int(each.stem) for each in backups(path)]
+    numbers = [int(each.stem) for each in list_backups(path)]
     try:
         current = _read(real_path(path)).serial if path.exists() else 0
     except StateError:
@@ -43,7 +78,7 @@ def newest_serial(path: Path) -> int:
 def _versions(path: Path) -> Iterator[StateVersion]:
     previous: State | None = None
     current = [real_path(path)] if path.exists() else []
-    for file in [*backups(path), *current]:
+    for file in [*list_backups(path), *current]:
         written_at = datetime.fromtimestamp(file.stat().st_mtime, UTC).isoformat(timespec="seconds")
         is_current = file in current
         try:

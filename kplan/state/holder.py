@@ -51,7 +51,7 @@ class Holder:
         return f"{self.op} by {self.person} (pid {self.pid}{run}) since {self.created}{seen}"
 
 
-def this_run(op: str, *, ci: str = "", commit: str = "", cluster_id: str = "") -> Holder:
+def current_holder(op: str, *, ci: str = "", commit: str = "", cluster_id: str = "") -> Holder:
     """Describe the running process as a holder, with a new id."""
     now = utc_now()
     return Holder(
@@ -79,7 +79,7 @@ def is_dead(holder: Holder) -> bool:
     if holder.host != socket.gethostname():
         return False
     if holder.boot_id != _boot_id():
-        return silent_s(holder) > _SILENT_S
+        return silence_s(holder) > _SILENT_S
     start = _process_start(holder.pid)
     return start is None or bool(start and holder.started and start != holder.started)
 
@@ -90,12 +90,12 @@ def is_running(holder: Holder) -> bool:
     return is_here and not is_dead(holder)
 
 
-def alive(holder: Holder) -> Holder:
+def is_holder_alive(holder: Holder) -> Holder:
     """Give the holder with a heartbeat of now."""
     return replace(holder, heartbeat=utc_now())
 
 
-def silent_s(holder: Holder) -> float:
+def silence_s(holder: Holder) -> float:
     """Tell for how long the run has not shown life; 0 where it cannot be told.
 
     A last sign from the future is as old as it is far away: the clock was moved since.

@@ -1,18 +1,7 @@
-"""The journal of an apply: what was about to be sent, and what became of it.
+"""The journal of an apply: intents and outcomes as lines with a running checksum."""
 
-Lines of JSON (see `lines.py`), in this order:
-
-    {"format": 1, "changes": 2, ...}         what the apply is about
-    {"change": {...}}                        one for each change, numbered from 0
-    {"sent": [0, 1], "step": ..., "at": ...} before a request
-    {"item": 0, "status": "applied", ...}    after it, one for each item whose fate is known
-    {"writes": 42}                           before the state is written as serial 42
-    {"end": true}                            after the last
-
-Lines up to a "sent" are on the disk before its request goes out. A journal that is left behind is
-an apply that was killed: `fold` brings into the state what it had done.
-"""
-
+import json
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from functools import cache
@@ -29,8 +18,45 @@ from kplan.model.plan import Change, ObjectKey
 from kplan.model.refusal import Refusal
 from kplan.model.state import State, owned_after
 from kplan.state.atomic import real_path, sync_folder
-from kplan.state.lines import whole_lines
-from kplan.state.plain import fields_of, from_plain, plain
+from kplan.state.json_document import compact_json
+from kplan.state.plain_json import fields_of, from_plain, to_plain
+
+_MARK = b',"crc":"'
+_CLOSE = b'"}'
+
+
+class ChecksumChain:
+    """Writes lines, one after another."""
+
+    def __init__(self) -> None:
+        self._crc = 0
+
+    def line(self, document: Mapping[str, object]) -> bytes:
+        """Write the next line; the document has at least one member."""
+        body = compact_json(document)[:-1]  # without its brace
+        self._crc = zlib.crc32(body, self._crc)
+        return b'%b,"crc":"%08x"}\n' % (body, self._crc)
+
+
+def read_whole_lines(data: bytes) -> Iterator[Mapping[str, Any]]:
+    """Read all lines but one that was cut off by the end of the file.
+
+    Raises:
+        ValueError: a line is not what was written, with its number (from 1).
+
+    """
+    crc = 0
+    for number, line in enumerate(data.split(b"\n")[:-1], start=1):
+        body, mark, tail = line.rpartition(_MARK)
+        crc = zlib.crc32(body, crc)
+        if not mark or tail != _hex(crc) + _CLOSE:
+            raise ValueError(f"line {number} is damaged")
+        yield json.loads(line)
+
+
+def _hex(crc: int) -> bytes:
+    return f"{crc:08x}".encode()
+
 
 FORMAT = 2
 """That of an apply to several clusters; to the connection without alias alone it is 1."""
@@ -108,14 +134,14 @@ def read_journal(path: Path) -> Journal | None:
 def decode_journal(data: bytes, where: str, way_out: str) -> Journal:
     """Read a journal; `way_out` is the hint where it is damaged. Raises StateCorrupt."""
     try:
-        return _journal(whole_lines(data))
+        return _journal(read_whole_lines(data))
     except StateCorruptError as fault:
         raise StateCorruptError(f"{where}: {fault.detail}", fault.hint) from fault
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as failure:
         raise StateCorruptError(f"The journal {where} is damaged: {failure}.", way_out) from failure
 
 
-def fold(state: State, journal: Journal) -> tuple[State, frozenset[ObjectKey]]:
+def fold_journal(state: State, journal: Journal) -> tuple[State, frozenset[ObjectKey]]:
     """Bring into the state what the apply had done, and tell what only the cluster knows.
 
     The serial stays: the caller raises it when it writes. Folding the same journal again into what
@@ -185,7 +211,7 @@ def change_line(change: Change) -> dict[str, object]:
     }
     for name in _UNUSUAL:
         if held := getattr(change, name):
-            found[name] = plain(held)
+            found[name] = to_plain(held)
     return {"change": found}
 
 
@@ -196,7 +222,7 @@ _UNUSUAL = ("uid", "is_protected", "previous", "reason", "provider")
 @cache
 def _place(declared_at: SourceRange | None) -> object:
     """Write the range of a block, which many instances share."""
-    return plain(declared_at)
+    return to_plain(declared_at)
 
 
 def outcome_line(number: int, outcome: Outcome) -> dict[str, object]:
@@ -204,7 +230,7 @@ def outcome_line(number: int, outcome: Outcome) -> dict[str, object]:
     return {
         "item": number,
         "status": outcome.status,
-        "refusal": plain(outcome.refusal),
+        "refusal": to_plain(outcome.refusal),
         "attempts": outcome.attempts,
         "ms": outcome.elapsed_ms,
         "note": outcome.note,

@@ -16,12 +16,18 @@ from kplan.model.plan import Batch, Change, ObjectKey, Plan
 from kplan.model.version import VERSION
 from kplan.state.atomic import write_atomically
 from kplan.state.holder import Holder, utc_now
-from kplan.state.journal import JournalHead, change_line, head_line, journal_path, outcome_line
-from kplan.state.lines import Chain
+from kplan.state.journal import (
+    ChecksumChain,
+    JournalHead,
+    change_line,
+    head_line,
+    journal_path,
+    outcome_line,
+)
 from kplan.state.lock import check_held
 
 
-class Sink(Protocol):
+class JournalSink(Protocol):
     """Where the lines of a journal go."""
 
     def add(self, lines: bytes) -> None:
@@ -41,7 +47,9 @@ class Sink(Protocol):
 class JournalWriter:
     """Writes to an open journal. It can be used from several threads, and as an apply's watcher."""
 
-    def __init__(self, sink: Sink, chain: Chain, numbers: Mapping[ObjectKey, int]) -> None:
+    def __init__(
+        self, sink: JournalSink, chain: ChecksumChain, numbers: Mapping[ObjectKey, int]
+    ) -> None:
         self._sink = sink
         self._chain = chain
         self._numbers = numbers
@@ -95,31 +103,33 @@ class JournalWriter:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class JournalStart:
     """The first lines of a journal, and what it takes to go on after them."""
 
     lines: bytes
-    chain: Chain
+    chain: ChecksumChain
     numbers: Mapping[ObjectKey, int]
 
-    def writer(self, sink: Sink) -> JournalWriter:
+    def writer(self, sink: JournalSink) -> JournalWriter:
         """Go on in a sink that holds the first lines."""
         return JournalWriter(sink, self.chain, self.numbers)
 
 
-def beginning(plan: Plan, nonce: str = "") -> Beginning:
+def journal_start(plan: Plan, nonce: str = "") -> JournalStart:
     """Write down every change of the plan's batches, for a journal to begin with.
 
     `nonce` is that of a saved plan.
     """
     changes = {each.key: each for batch in plan.batches for each in batch.changes}
-    chain = Chain()
+    chain = ChecksumChain()
     lines = [chain.line(head_line(_head(plan, nonce), len(changes)))]
     lines += [chain.line(change_line(each)) for each in changes.values()]
-    return Beginning(b"".join(lines), chain, {each: number for number, each in enumerate(changes)})
+    return JournalStart(
+        b"".join(lines), chain, {each: number for number, each in enumerate(changes)}
+    )
 
 
-def interrupted(where: str) -> StateError:
+def read_interrupted(where: str) -> StateError:
     """Refuse to begin a journal where there is one."""
     return StateError(
         f"An apply was interrupted and left its journal {where}.",
@@ -166,7 +176,7 @@ class _FileSink:
 
 
 @contextmanager
-def recording(
+def open_journal(
     path: Path, plan: Plan, nonce: str = "", holder: Holder | None = None
 ) -> Iterator[JournalWriter]:
     """Keep a journal of the plan beside the state at `path`; the file stays when this ends.
@@ -188,8 +198,8 @@ def recording(
     check()
     file = journal_path(path)
     if file.exists():
-        raise interrupted(str(file))
-    first = beginning(plan, nonce)
+        raise read_interrupted(str(file))
+    first = journal_start(plan, nonce)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, first.lines)

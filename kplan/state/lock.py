@@ -1,31 +1,113 @@
-"""One run at a time: an flock, and beside it a note that says who holds it.
-
-The flock, on a file that is never renamed over, ends with its process, however that dies. The note
-survives: it names the holder to those who wait, and keeps out runs on other machines where a
-network file system does not share flocks. It is made by a hard link, which only one can win.
-"""
+"""The lock of a state file: an flock and a note of its holder; waiting and heartbeat."""
 
 import contextlib
 import fcntl
 import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain, repeat
 from pathlib import Path
+from typing import TypeVar
 
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import StateError
+from kplan.model.errors import StateError, StateLockedError
 from kplan.state.atomic import real_path, write_atomically, write_beside
-from kplan.state.holder import Holder, alive, decode_holder, encode_holder, is_dead
-from kplan.state.waiting import (
-    HEARTBEAT_S,
-    Lock,
-    LockStatus,
-    Taken,
-    acquired,
-    beating,
-    lost,
-    taken_by,
-)
+from kplan.state.holder import Holder, decode_holder, encode_holder, is_dead, is_holder_alive
+
+HEARTBEAT_S = 10.0
+_PAUSES_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 8.0)
+_LONGEST_PAUSE_S = 16.0
+
+Held = TypeVar("Held")
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock that is held. `replaced` is the dead holder it was taken over from."""
+
+    holder: Holder
+    replaced: Holder | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LockStatus:
+    """`is_held` and no `holder`: somebody holds it and left no readable note."""
+
+    is_held: bool
+    holder: Holder | None = None
+    is_dead: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LockTaken:
+    """Somebody has it: `who` says so in a sentence, `way` what can be done about it."""
+
+    by: Holder | None
+    who: str
+    way: str
+
+
+def lock_taken(holder: Holder, note: str = "") -> LockTaken:
+    """Describe a lock whose holder is known."""
+    return LockTaken(
+        holder,
+        f"Held by {holder}. Lock id: {holder.id}.{note}",
+        "Wait for it with -lock-timeout=60s; if that run is over for certain: "
+        f"kplan force-unlock {holder.id}",
+    )
+
+
+def lock_lost(now: Holder | None) -> StateLockedError:
+    """Refuse to go on in a run whose lock was taken away; `now` holds it since."""
+    whose = f"it is held by {now}" if now else "nobody holds it"
+    return StateLockedError(
+        f"The lock was taken away from this run; {whose}.",
+        "Somebody ran kplan force-unlock. See what stands now: kplan plan",
+    )
+
+
+def acquire_lock(
+    attempt: Callable[[], Held | LockTaken], timeout_s: float, waiting: Callable[[Holder], None]
+) -> Held:
+    """Try for up to `timeout_s` (0: once); `waiting` is told once of each holder waited for.
+
+    Raises:
+        StateLocked: somebody still has it.
+
+    """
+    deadline = time.monotonic() + timeout_s
+    pauses = chain(_PAUSES_S, repeat(_LONGEST_PAUSE_S))
+    told: set[str] = set()
+    while isinstance(found := attempt(), LockTaken):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            waited = f" Waited {timeout_s:g} s." if timeout_s > 0 else ""
+            raise StateLockedError(f"{found.who}{waited}", found.way)
+        if found.by is not None and found.by.id not in told:
+            told.add(found.by.id)
+            waiting(found.by)
+        time.sleep(min(next(pauses), left))
+    return found
+
+
+@contextmanager
+def run_heartbeat(beat: Callable[[], None], every_s: float) -> Iterator[None]:
+    """Call `beat` again and again in a thread of its own."""
+    ended = threading.Event()
+
+    def go_on() -> None:
+        while not ended.wait(every_s):
+            beat()
+
+    thread = threading.Thread(target=go_on, name="lock heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +117,7 @@ class _Held:
 
 
 @contextmanager
-def locked(
+def lock_state_file(
     path: Path, holder: Holder, timeout_s: float, waiting: Callable[[Holder], None]
 ) -> Iterator[Lock]:
     """Hold the lock of the state at `path`, waiting for it up to `timeout_s` (0: not at all).
@@ -47,9 +129,9 @@ def locked(
         StateError: no lock can be made in that folder.
 
     """
-    held = acquired(lambda: _attempt(path, holder), timeout_s, waiting)
+    held = acquire_lock(lambda: _attempt(path, holder), timeout_s, waiting)
     try:
-        with beating(lambda: _beat(path, holder, held.descriptor), HEARTBEAT_S):
+        with run_heartbeat(lambda: _beat(path, holder, held.descriptor), HEARTBEAT_S):
             yield Lock(holder, held.replaced)
     finally:
         _release(path, holder, held.descriptor)
@@ -63,7 +145,7 @@ def check_held(path: Path, holder: Holder) -> None:
 
     """
     if not _is_ours(path, holder):
-        raise lost(_note(path)[0])
+        raise lock_lost(_note(path)[0])
 
 
 def lock_status(path: Path) -> LockStatus:
@@ -112,7 +194,7 @@ def note_path(path: Path) -> Path:
     return lock_path(path).with_suffix(".lock.json")
 
 
-def _attempt(path: Path, holder: Holder) -> _Held | Taken:
+def _attempt(path: Path, holder: Holder) -> _Held | LockTaken:
     file = lock_path(path)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -128,12 +210,12 @@ def _attempt(path: Path, holder: Holder) -> _Held | Taken:
             "The folder must be writable, on a file system with locks and hard links; a plan and a "
             "drift also do without: -lock=false.",
         ) from failure
-    if isinstance(found, Taken):
+    if isinstance(found, LockTaken):
         os.close(descriptor)
     return found
 
 
-def _claim(path: Path, holder: Holder, descriptor: int) -> _Held | Taken:
+def _claim(path: Path, holder: Holder, descriptor: int) -> _Held | LockTaken:
     """Take the flock and, under it, leave our note; a dead holder's note is replaced."""
     is_locked = _flocked(descriptor, lock_path(path))
     before, is_noted = _note(path)
@@ -181,7 +263,7 @@ def _release(path: Path, holder: Holder, descriptor: int) -> None:
 def _beat(path: Path, holder: Holder, descriptor: int) -> None:
     with contextlib.suppress(OSError):  # a full disk must not end an apply
         if _is_ours(path, holder):
-            write_atomically(note_path(path), encode_holder(alive(holder)))
+            write_atomically(note_path(path), encode_holder(is_holder_alive(holder)))
             # force_unlock may have come between: it removes the flock's file first.
             if not _flocked(descriptor, lock_path(path)) and _is_ours(path, holder):
                 note_path(path).unlink()
@@ -218,10 +300,10 @@ def _is_free(file: Path) -> bool:
     return True
 
 
-def _taken(path: Path, by: Holder | None) -> Taken:
+def _taken(path: Path, by: Holder | None) -> LockTaken:
     if by is not None:
-        return taken_by(by)
-    return Taken(
+        return lock_taken(by)
+    return LockTaken(
         None,
         f"Another run holds {lock_path(path)}.",
         f"Wait for it with -lock-timeout; remove {note_path(path)} if no run is left.",

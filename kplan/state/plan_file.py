@@ -1,28 +1,100 @@
-"""A saved plan: a zip with the plan, and what tells whether it may still be applied.
-
-`meta.json` says what the plan is about and carries the checksum of `plan.json`, which holds the
-plan with nothing lost; `show.json`, where it is given, is the same plan for other tools.
-"""
+"""A saved plan: a zip with the plan as JSON, and what tells whether it may be applied."""
 
 import hashlib
 import io
 import json
 import zipfile
 import zlib
-from collections.abc import Mapping
-from dataclasses import field
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import KplanError, StalePlanError
-from kplan.model.plan import Plan
+from kplan.model.plan import Batch, Change, ObjectKey, Plan, Step
 from kplan.model.version import VERSION
 from kplan.state.atomic import real_path, write_atomically
 from kplan.state.journal import Journal
-from kplan.state.plain import fields_of, from_plain
-from kplan.state.plan_codec import decode_plan, encode_plan
+from kplan.state.json_document import compact_json
+from kplan.state.plain_json import fields_of, from_plain, to_plain
+
+
+@dataclass(slots=True)
+class _Table:
+    """Distinct changes in order of appearance."""
+
+    rows: list[Change] = field(default_factory=list)
+    _places: dict[ObjectKey, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def places(self, changes: Iterable[Change]) -> list[int]:
+        return [self._place(each) for each in changes]
+
+    def _place(self, change: Change) -> int:
+        candidates = self._places[change.key]
+        for place in candidates:
+            if self.rows[place] is change or self.rows[place] == change:
+                return place
+        candidates.append(len(self.rows))
+        self.rows.append(change)
+        return candidates[-1]
+
+
+def encode_plan(plan: Plan) -> bytes:
+    """Write a plan. Secret attributes and values of sensitive outputs are left out."""
+    table = _Table()
+    shown = table.places(plan.changes)
+    drift = table.places(plan.drift)
+    batches = [
+        {
+            "kind": each.kind,
+            "step": to_plain(each.step),
+            "changes": table.places(each.changes),
+            **({"provider": each.provider} if each.provider else {}),
+        }
+        for each in plan.batches
+    ]
+    outputs = tuple(
+        replace(each, before=None, after=None) if each.is_sensitive else each
+        for each in plan.outputs
+    )
+    rest = to_plain(replace(plan, changes=(), drift=(), batches=(), outputs=outputs))
+    document = {
+        "plan": rest,
+        "shown": shown,
+        "drift": drift,
+        "batches": batches,
+        "changes": [to_plain(each) for each in table.rows],
+    }
+    return compact_json(document)
+
+
+def decode_plan(data: bytes) -> Plan:
+    """Read a plan.
+
+    Raises:
+        AttributeError, IndexError, KeyError, TypeError, ValueError: the bytes are none.
+
+    """
+    document: Mapping[str, Any] = json.loads(data)
+    rows = [from_plain(Change, each) for each in document["changes"]]
+    return replace(
+        from_plain(Plan, document["plan"]),
+        changes=tuple(rows[place] for place in document["shown"]),
+        drift=tuple(rows[place] for place in document["drift"]),
+        batches=tuple(
+            Batch(
+                each["kind"],
+                from_plain(Step, each["step"]),
+                tuple(rows[place] for place in each["changes"]),
+                str(each.get("provider", "")),
+            )
+            for each in document["batches"]
+        ),
+    )
+
 
 FORMAT = 2
 """That of a plan for several clusters; for the connection without alias alone it is 1."""
@@ -66,7 +138,7 @@ class SavedPlan:
     show: bytes = b""
 
 
-def meta_of(
+def plan_meta(
     plan: Plan, *, expires_at: str, nonce: str, variables: Mapping[str, Any] | None = None
 ) -> PlanMeta:
     """Describe a plan that is about to be saved."""
@@ -84,7 +156,7 @@ def meta_of(
     )
 
 
-def saved_plan_of(journal: Journal) -> PlanMeta | None:
+def read_saved_plan_header(journal: Journal) -> PlanMeta | None:
     """Describe the saved plan that the apply of a journal was about; None where it was not one."""
     head = journal.head
     if not head.nonce:

@@ -10,10 +10,25 @@ from contextlib import contextmanager
 
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, StateError, StateLockedError
-from kplan.state.desk import Desk
-from kplan.state.holder import Holder, alive, decode_holder, encode_holder, is_dead, silent_s
-from kplan.state.record_documents import Changes, View
-from kplan.state.waiting import HEARTBEAT_S, LockStatus, Taken, acquired, beating, lost, taken_by
+from kplan.state.holder import (
+    Holder,
+    decode_holder,
+    encode_holder,
+    is_dead,
+    is_holder_alive,
+    silence_s,
+)
+from kplan.state.lock import (
+    HEARTBEAT_S,
+    LockStatus,
+    LockTaken,
+    acquire_lock,
+    lock_lost,
+    lock_taken,
+    run_heartbeat,
+)
+from kplan.state.record_document import Changes, View
+from kplan.state.record_transaction import RecordTransaction
 
 LOCK = "lock"
 SILENT_S = 3 * HEARTBEAT_S
@@ -30,7 +45,7 @@ class _Held:
 class _OccupiedError(StateLockedError):
     """Somebody else was faster; never leaves this module."""
 
-    def __init__(self, taken: Taken) -> None:
+    def __init__(self, taken: LockTaken) -> None:
         super().__init__(taken.who)
         self.taken = taken
 
@@ -38,7 +53,7 @@ class _OccupiedError(StateLockedError):
 class RecordLock:
     """The lock of one run."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: RecordTransaction) -> None:
         self._desk = desk
         self._holder: Holder | None = None
         self._is_written = False
@@ -56,10 +71,12 @@ class RecordLock:
             StateLocked: another run still holds it.
 
         """
-        self._is_written = acquired(lambda: self._attempt(holder), timeout_s, waiting).is_written
+        self._is_written = acquire_lock(
+            lambda: self._attempt(holder), timeout_s, waiting
+        ).is_written
         self._holder = holder
         try:
-            with beating(self._beat, HEARTBEAT_S):
+            with run_heartbeat(self._beat, HEARTBEAT_S):
                 yield
         finally:
             self._release(holder)
@@ -76,9 +93,9 @@ class RecordLock:
         if holder is None:
             return {}  # a run that goes without a lock
         if LOCK not in view and not self._is_written:
-            return {LOCK: encode_holder(alive(holder))}
+            return {LOCK: encode_holder(is_holder_alive(holder))}
         if not _is_of(view, holder):
-            raise lost(decode_holder(view.get(LOCK, b"")))
+            raise lock_lost(decode_holder(view.get(LOCK, b"")))
         return {}
 
     def written(self) -> None:
@@ -119,7 +136,7 @@ class RecordLock:
         self._desk.change(step)
         return gone[-1]
 
-    def _attempt(self, holder: Holder) -> _Held | Taken:
+    def _attempt(self, holder: Holder) -> _Held | LockTaken:
         view = self._desk.glance()
         if view is None:
             return _Held(is_written=False)
@@ -129,7 +146,7 @@ class RecordLock:
         def step(now: View) -> Changes:
             if other := _taken(now):
                 raise _OccupiedError(other)
-            return {LOCK: encode_holder(alive(holder))}
+            return {LOCK: encode_holder(is_holder_alive(holder))}
 
         try:
             self._desk.change(step)
@@ -144,7 +161,7 @@ class RecordLock:
             return
 
         def step(view: View) -> Changes:
-            return {LOCK: encode_holder(alive(holder))} if _is_of(view, holder) else {}
+            return {LOCK: encode_holder(is_holder_alive(holder))} if _is_of(view, holder) else {}
 
         # A cluster that is away for a while must not end an apply; the next write tells.
         with contextlib.suppress(ClusterError, StateError):
@@ -164,19 +181,21 @@ def _is_of(view: View, holder: Holder) -> bool:
 
 
 def _is_over(holder: Holder) -> bool:
-    return is_dead(holder) and silent_s(holder) >= SILENT_S
+    return is_dead(holder) and silence_s(holder) >= SILENT_S
 
 
-def _taken(view: View) -> Taken | None:
+def _taken(view: View) -> LockTaken | None:
     """Tell who keeps us from taking the lock; None where it is free, or its run provably over."""
     if LOCK not in view:
         return None
     holder = decode_holder(view[LOCK])
     if holder is None:
-        return Taken(None, "Another run holds the lock, and left no readable note.", "Wait for it.")
+        return LockTaken(
+            None, "Another run holds the lock, and left no readable note.", "Wait for it."
+        )
     if _is_over(holder):
         return None
     if is_dead(holder):
-        left = SILENT_S - silent_s(holder)
-        return taken_by(holder, f" Its process is gone: the lock is free in {left:.0f} s.")
-    return taken_by(holder)
+        left = SILENT_S - silence_s(holder)
+        return lock_taken(holder, f" Its process is gone: the lock is free in {left:.0f} s.")
+    return lock_taken(holder)

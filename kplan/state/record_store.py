@@ -1,4 +1,4 @@
-"""A state kept as records on the cluster, for pipelines without a disk of their own."""
+"""A state, its lock and its journal kept as records of a Kafka topic."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -9,25 +9,103 @@ from kplan.model.errors import ClusterError, StateCorruptError, StateError
 from kplan.model.plan import Plan
 from kplan.model.state import State, StateVersion
 from kplan.model.version import VERSION
-from kplan.state import record_documents as documents
-from kplan.state.codec import Heading, decode_heading, decode_state, encode_state, heading_of
-from kplan.state.desk import Desk, Step
-from kplan.state.file import check_follows
+from kplan.state import record_document as documents
+from kplan.state.codec import StateHeading, decode_heading, decode_state, encode_state, read_heading
+from kplan.state.file import check_follows, save_emergency_copy
 from kplan.state.holder import Holder, utc_now
 from kplan.state.journal import Journal, decode_journal
-from kplan.state.journal_writer import JournalWriter, beginning, interrupted
-from kplan.state.record_documents import CURRENT, Changes, Manifest, View
-from kplan.state.record_history import earlier, versions, way_back
-from kplan.state.record_journal import (
-    RecordSink,
-    begun,
-    has_journal,
-    journal_bytes,
-    without_journal,
+from kplan.state.journal_writer import JournalWriter, journal_start, read_interrupted
+from kplan.state.lock import LockStatus
+from kplan.state.record_document import (
+    CURRENT,
+    Changes,
+    Manifest,
+    View,
+    document_pieces,
+    list_versions,
+    read_earlier,
+    restore_hint,
 )
 from kplan.state.record_lock import RecordLock
-from kplan.state.spare import unwritten
-from kplan.state.waiting import LockStatus
+from kplan.state.record_transaction import RecordTransaction, Step
+
+_JOURNAL = "journal/"
+
+Write = Callable[[Callable[[View], Changes]], None]
+"""Takes a step on the records."""
+
+
+def has_journal(view: View) -> bool:
+    """Whether there is one."""
+    return any(name.startswith(_JOURNAL) for name in view)
+
+
+def journal_bytes(view: View) -> bytes:
+    """Put it together.
+
+    Raises:
+        StateCorrupt: a piece is missing.
+
+    """
+    names = _names(view)
+    for number, name in enumerate(names):
+        if name != _name(number):
+            raise StateCorruptError(f"Piece {number} of the journal is missing.")
+    return b"".join(view[name] for name in names)
+
+
+def journal_tombstones(view: View) -> Changes:
+    """Remove it."""
+    return dict.fromkeys(_names(view))
+
+
+def journal_records(lines: bytes) -> Changes:
+    """Begin one."""
+    return {_name(number): each for number, each in enumerate(document_pieces(lines))}
+
+
+class RecordSink:
+    """Appends to a journal that was begun; `sync` is one write, whatever was added before it."""
+
+    def __init__(self, write: Write, pieces: int) -> None:
+        self._write = write
+        self._pieces = pieces
+        self._waiting = b""
+
+    def add(self, lines: bytes) -> None:
+        """Keep lines for the next write."""
+        self._waiting += lines
+
+    def sync(self) -> None:
+        """Write what was added.
+
+        Raises:
+            StateLocked: the lock was lost.
+            StateError: it cannot be written.
+
+        """
+        pieces = {
+            _name(self._pieces + number): each
+            for number, each in enumerate(document_pieces(self._waiting))
+        }
+        try:
+            self._write(lambda _: pieces)
+        except ClusterError as failure:
+            raise StateError(
+                f"The journal cannot be written: {failure.detail} Nothing more was sent.",
+                "Once the cluster answers again: kplan apply -resume",
+            ) from failure
+        self._pieces += len(pieces)
+        self._waiting = b""
+
+
+def _names(view: View) -> list[str]:
+    return sorted(name for name in view if name.startswith(_JOURNAL))
+
+
+def _name(number: int) -> str:
+    return f"{_JOURNAL}{number:06}"
+
 
 _NOT_READ = object()
 
@@ -40,7 +118,7 @@ class RecordStore:
     """
 
     def __init__(self, records: Records) -> None:
-        self._desk = Desk(records)
+        self._desk = RecordTransaction(records)
         self._lock = RecordLock(self._desk)
         self._seen: object = _NOT_READ
 
@@ -63,28 +141,30 @@ class RecordStore:
         """Write the state; one that cannot be written is kept in a file, which the hint names."""
         data = encode_state(state, VERSION)
         try:
-            self._replace(data, heading_of(state), documents.current)
+            self._replace(data, read_heading(state), documents.current_serial)
         except ClusterError as failure:
             reason = StateError(f"The state cannot be written: {failure.detail}")
-            raise unwritten(reason, data) from failure
+            raise save_emergency_copy(reason, data) from failure
         except StateError as conflict:
-            raise unwritten(conflict, data) from conflict
+            raise save_emergency_copy(conflict, data) from conflict
 
     def put(self, document: bytes) -> None:
         """Write exactly this document."""
         self._replace(
             document,
             decode_heading(document),
-            lambda view: None if documents.moved_from(view) else documents.current(view),
+            lambda view: (
+                None if documents.read_moved_from(view) else documents.current_serial(view)
+            ),
         )
 
     def retire(self, to: str) -> None:
         """Put a note in the place of the state, which is kept among those before it."""
-        self._change(lambda _: documents.retired(to))
+        self._change(lambda _: documents.retire_records(to))
 
     def moved_to(self) -> str:
         """Read the note in the place of the state."""
-        return documents.moved_from(self._desk.read() or {})
+        return documents.read_moved_from(self._desk.read() or {})
 
     @contextmanager
     def held(
@@ -134,12 +214,12 @@ class RecordStore:
         holder: Holder | None = None,  # noqa: ARG002 - every record is written under the lock
     ) -> Iterator[JournalWriter]:
         """Keep a journal."""
-        first = beginning(plan, nonce)
-        changes = begun(first.lines)
+        first = journal_start(plan, nonce)
+        changes = journal_records(first.lines)
 
         def step(view: View) -> Changes:
             if has_journal(view):
-                raise interrupted(f"in {self.place}")
+                raise read_interrupted(f"in {self.place}")
             return changes
 
         self._change(step)
@@ -147,37 +227,37 @@ class RecordStore:
 
     def discard_journal(self) -> None:
         """Remove the journal."""
-        self._change(without_journal)
+        self._change(journal_tombstones)
 
     def history(self) -> tuple[StateVersion, ...]:
         """List the states that were, and the state."""
-        return tuple(versions(self._desk.read() or {}, self.place))
+        return tuple(list_versions(self._desk.read() or {}, self.place))
 
     def earlier(self, serial: int) -> State:
         """Read the state that had this serial."""
-        return earlier(self._desk.read() or {}, serial, self.place)
+        return read_earlier(self._desk.read() or {}, serial, self.place)
 
     def newest_serial(self) -> int:
         """Look at all states that are kept."""
-        return max(documents.serials(self._desk.read() or {}), default=0)
+        return max(documents.stored_serials(self._desk.read() or {}), default=0)
 
     def _read(self) -> tuple[bytes, State] | None:
         view = self._desk.read() or {}
         self._seen = view.get(CURRENT)
         try:
-            manifest = documents.current(view)
+            manifest = documents.current_serial(view)
             if manifest is None:
                 return None
-            data = documents.document(view, manifest)
+            data = documents.read_record_document(view, manifest)
             return data, decode_state(data)
         except StateCorruptError as fault:
-            hint = fault.hint or way_back(view)
+            hint = fault.hint or restore_hint(view)
             raise StateCorruptError(f"{self.place}: {fault.detail}", hint) from fault
         except StateError as fault:
             raise StateError(f"{self.place}: {fault.detail}", fault.hint) from fault
 
     def _replace(
-        self, data: bytes, heading: Heading, before: Callable[[View], Manifest | None]
+        self, data: bytes, heading: StateHeading, before: Callable[[View], Manifest | None]
     ) -> None:
         digest = hashlib.sha256(data).hexdigest()
 
@@ -189,7 +269,7 @@ class RecordStore:
                 if previous.sha256 == digest:
                     return {}
                 check_follows(previous.heading, heading, self.place)
-            return documents.written(data, heading, view, at=utc_now(), by=VERSION)
+            return documents.encode_records(data, heading, view, at=utc_now(), by=VERSION)
 
         self._change(step)
 
@@ -214,7 +294,7 @@ def _whole(before: Callable[[View], Manifest | None], view: View) -> Manifest | 
     try:
         manifest = before(view)
         if manifest is not None:
-            documents.document(view, manifest)
+            documents.read_record_document(view, manifest)
     except StateCorruptError:
         return None
     return manifest

@@ -9,7 +9,7 @@ from kplan.model.state import State, StateVersion
 from kplan.state.holder import Holder
 from kplan.state.journal import Journal
 from kplan.state.journal_writer import JournalWriter
-from kplan.state.waiting import LockStatus
+from kplan.state.lock import LockStatus
 
 
 class StateStore(Protocol):

@@ -12,10 +12,10 @@ from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, StateError
 from kplan.model.state import State
-from kplan.report.documents.units import counted
+from kplan.report.documents.notation import count_text
 from kplan.state.file import new_state
 from kplan.state.holder import Holder
-from kplan.state.journal import Journal, fold
+from kplan.state.journal import Journal, fold_journal
 from kplan.workflow.acl_order import order_problems
 from kplan.workflow.clusters import Clusters, connect_clusters
 from kplan.workflow.data_source import ClusterReader
@@ -57,7 +57,7 @@ def open_project(
         journal = project.store.journal()
         state = read_or_create_state(project)
         if journal is not None:
-            state, unsettled = fold(state, journal)
+            state, unsettled = fold_journal(state, journal)
             ports.progress.note(_interrupted(journal, len(unsettled)))
         ports.progress.stage("Connecting")
         with connect_clusters(configuration, state, ports, also) as (clusters, state):
@@ -147,7 +147,7 @@ def lock_state(project: Project, ports: Ports) -> Iterator[None]:
 
 def _interrupted(journal: Journal, unsettled: int) -> str:
     return (
-        f"An apply of {counted(len(journal.changes), 'change')} was interrupted; "
+        f"An apply of {count_text(len(journal.changes), 'change')} was interrupted; "
         f"known: {len(journal.outcomes)}, being looked up: {unsettled}, "
         f"not sent: {len(journal.not_sent)}."
     )

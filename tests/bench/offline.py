@@ -21,7 +21,7 @@ from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
 from kplan.kinds import KINDS
 from kplan.report import views
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from tests.bench.sizes import Size, write_blocks
 from tests.values import make_plan, snapshot, state
 

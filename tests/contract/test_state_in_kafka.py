@@ -26,8 +26,8 @@ from kplan.sandbox.sandbox import Sandbox
 from kplan.sandbox.spec import SandboxSpec
 from kplan.state.codec import encode_state
 from kplan.state.file_store import FileStore
-from kplan.state.holder import this_run
-from kplan.state.record_documents import PART_BYTES
+from kplan.state.holder import current_holder
+from kplan.state.record_document import PART_BYTES
 from kplan.state.record_store import RecordStore
 from tests.contract.clusters import cleaned, connected, made, own_config, settings_of, soon
 from tests.contract.state_values import bulky, small
@@ -91,7 +91,7 @@ def test_on_three_brokers_it_has_three_replicas(cluster3: Sandbox, topic: str) -
     settings = settings_of(cluster3, "anonymous")
     with cleaned(connected("wire", settings), topic) as cluster:
         store = store_of(settings, StateTopic(topic))
-        with store.held(this_run("apply"), 0, nobody):
+        with store.held(current_holder("apply"), 0, nobody):
             store.write(small(1))
             store.write(small(2))
         assert store_of(settings, StateTopic(topic)).read() == small(2)
@@ -124,7 +124,10 @@ def test_several_states_share_a_topic_and_do_not_see_each_other(
 ) -> None:
     other = StateTopic(shelf.topic, "shop2")
     first, second = store_of(settings, shelf), store_of(settings, other)
-    with first.held(this_run("apply"), 0, nobody), second.held(this_run("apply"), 0, nobody):
+    with (
+        first.held(current_holder("apply"), 0, nobody),
+        second.held(current_holder("apply"), 0, nobody),
+    ):
         first.write(small(1, "first"))
         second.write(small(7, "second"))
         first.write(small(2, "first"))
@@ -158,14 +161,14 @@ def test_of_two_writers_the_older_one_is_shut_out(
     """Fencing makes a stolen lock harmless: the run that lost it cannot write."""
     first, thief = store_of(settings, shelf), store_of(settings, shelf)
     first.write(small(1))
-    holder = this_run("apply")
+    holder = current_holder("apply")
     with first.held(holder, 0, nobody):
         first.write(small(2))
         with pytest.raises(StateLockedError, match=holder.id):
-            thief.held(this_run("plan"), 0, nobody).__enter__()
+            thief.held(current_holder("plan"), 0, nobody).__enter__()
         first.write(small(3))
         thief.force_unlock(holder.id)
-        with thief.held(this_run("apply"), 0, nobody):
+        with thief.held(current_holder("apply"), 0, nobody):
             with pytest.raises(StateLockedError, match="taken away from this run"):
                 first.write(small(4))
             assert thief.read() == small(3)
@@ -199,7 +202,7 @@ def test_a_run_killed_in_the_middle_of_a_write_leaves_the_state_before_it(
     store.write(small(1))
     with half_written(broker, shelf):
         pass
-    with store.held(this_run("apply"), 0, nobody):
+    with store.held(current_holder("apply"), 0, nobody):
         begun = time.monotonic()
         assert store.read() == small(1)
         assert time.monotonic() - begun < 10  # the claim ended what the killed run left open
@@ -222,7 +225,7 @@ def test_ten_kills_at_random_moments_leave_whole_states_only(
             writer.kill()
             said += (writer.communicate()[0] or "").splitlines()
         acknowledged = max(acknowledged, *(int(each) for each in said if each.strip()))
-        with store.held(this_run("apply"), 0, nobody):
+        with store.held(current_holder("apply"), 0, nobody):
             found = store.read()
             assert found is not None
             assert found.serial in {acknowledged, acknowledged + 1}
@@ -236,7 +239,7 @@ def test_a_broker_that_is_killed_and_comes_back_keeps_the_state_and_the_lock(top
         settings = settings_of(sandbox, "anonymous")
         store = store_of(settings, StateTopic(topic))
         store.write(small(1))
-        with store.held(this_run("apply"), 0, nobody):
+        with store.held(current_holder("apply"), 0, nobody):
             store.write(small(2))
             fault.kill(sandbox.folder, 1)
             fault.restart(sandbox.folder, 1)
@@ -314,7 +317,7 @@ def test_with_these_rights_a_state_is_kept(
     with granted(guarded, shelf, list(ALL_RIGHTS.values())):
         store = store_of(alice, shelf)
         eventually(lambda: store.write(small(1)))
-        with store.held(this_run("apply"), 0, nobody):
+        with store.held(current_holder("apply"), 0, nobody):
             store.write(small(2))
         assert store.read() == small(2)
 

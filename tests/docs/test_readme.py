@@ -9,7 +9,7 @@ from kplan.cli.app import VERBS
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
 from kplan.kinds import KINDS
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from kplan.report.views import plan_text
 from tests.values import make_plan, snapshot, state
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kplan.report.format import Format
-from kplan.report.report import Report, Setting, written
+from kplan.report.report import FormatOptions, Report, render_report
 from kplan.report.reports import plan_report, problems_report
 from tests.golden.case import CASES, NOW, told
 from tests.golden.test_golden import COUNTS, NAMES, NOTHING
@@ -37,7 +37,7 @@ def test_a_plan_is_written_in_every_format(
     found = report(name, tmp_path)
     for format_, suffix in FILES.items():
         file = Path(__file__).parent / "formats" / f"{name}.{suffix}"
-        golden(file, written(found, format_, Setting(folder="topics/")))
+        golden(file, render_report(found, format_, FormatOptions(folder="topics/")))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -45,18 +45,18 @@ def test_no_format_of_any_case_shows_a_secret(name: str, tmp_path: Path) -> None
     """Design law 11."""
     found = report(name, tmp_path)
     for format_ in Format:
-        assert "hunter" not in written(found, format_, Setting()), format_
+        assert "hunter" not in render_report(found, format_, FormatOptions()), format_
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_format_counts_what_the_text_counts(name: str, tmp_path: Path) -> None:
     found = report(name, tmp_path)
-    text = written(found, Format.TEXT, Setting())
-    gitlab = json.loads(written(found, Format.GITLAB, Setting()))
+    text = render_report(found, Format.TEXT, FormatOptions())
+    gitlab = json.loads(render_report(found, Format.GITLAB, FormatOptions()))
     counted = COUNTS.search(text)
     numbers = [int(each) for each in counted.groups()[1:]] if counted else [0, 0, 0]
     assert [gitlab["create"], gitlab["update"], gitlab["delete"]] == numbers
-    comment = written(found, Format.MARKDOWN, Setting())
+    comment = render_report(found, Format.MARKDOWN, FormatOptions())
     assert bool(NOTHING.search(text)) == (
         "**No changes. Your infrastructure matches the configuration.**" in comment
     )

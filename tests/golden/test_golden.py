@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from kplan.report import views
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from tests.golden.case import CASES, Told, told
 
 # Equal in effect to the patterns of Atlantis and tfcmt.

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from kplan.report import views
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from tests.golden.case import CASES, told
 from tests.golden.test_golden import NAMES
 

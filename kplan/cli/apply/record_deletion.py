@@ -17,7 +17,7 @@ from kplan.report.documents.record_deletion import (
     deletion_plan_document,
 )
 from kplan.report.formats.json_text import json_text
-from kplan.report.formats.text import text
+from kplan.report.formats.text import render_text
 from kplan.workflow.apply.records import RecordDeletionRequest, RecordDeletionResult, delete_records
 
 QUESTION = """
@@ -71,7 +71,7 @@ def run_record_deletion(session: Session, wish: RecordDeletionOptions) -> int:
         session.terminal.write_stdout(json_text(deletion_data(done.plan, done.outcomes)))
     elif done.is_approved:
         look = session.terminal.stdout_style
-        session.terminal.write_stdout(text(deletion_outcome_document(done.outcomes), look))
+        session.terminal.write_stdout(render_text(deletion_outcome_document(done.outcomes), look))
     return _exit_code(wish, done)
 
 
@@ -81,7 +81,7 @@ def _show_plan(
     if not wish.output.json:
         with shown.pause():
             look = session.terminal.stdout_style
-            session.terminal.write_stdout(text(deletion_plan_document(plan), look))
+            session.terminal.write_stdout(render_text(deletion_plan_document(plan), look))
 
 
 def _exit_code(wish: RecordDeletionOptions, done: RecordDeletionResult) -> ExitCode:

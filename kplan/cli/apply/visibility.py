@@ -10,7 +10,7 @@ from kplan.cli.progress import show_progress
 from kplan.cli.session import Session
 from kplan.cli.watcher import ApplyWatcher
 from kplan.model.errors import UsageError
-from kplan.report.documents.units import counted
+from kplan.report.documents.notation import count_text
 from kplan.workflow.apply.wait import WaitResult, wait_until_served
 
 
@@ -40,7 +40,7 @@ def _text(found: WaitResult) -> str:
     if not (found.served or found.pending):
         return "Nothing is waited for: every broker serves what was applied."
     lines = [f"Not served by every broker yet: {each.address}" for each in found.pending]
-    both = counted(len(found.served) + len(found.pending), "object")
+    both = count_text(len(found.served) + len(found.pending), "object")
     return "\n".join([*lines, f"Every broker serves {len(found.served):,} of {both}."])
 
 

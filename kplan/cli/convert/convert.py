@@ -56,9 +56,9 @@ def convert(
 
 
 def _summary(found: "Conversion") -> str:
-    from kplan.report.documents.units import counted  # noqa: PLC0415 - as above
+    from kplan.report.documents.notation import count_text  # noqa: PLC0415 - as above
 
-    objects = ", ".join(counted(count, noun) for noun, count in found.counts.items())
+    objects = ", ".join(count_text(count, noun) for noun, count in found.counts.items())
     left_out = f"{len(found.left_out):,} left out" if found.left_out else "nothing left out"
     lines = [f"{each.at}: {each.what}: {each.reason.rstrip('.')}" for each in found.left_out]
     told = [f"Left out: {each}." for each in lines]

@@ -97,9 +97,7 @@ def lint(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOp
     configuration all that is live is put to its policy blocks, as if it were to be created. Exits
     with 2 when there is anything, waivers left aside.
     """
-    from kplan.workflow.fleet.access import (  # noqa: PLC0415 - as above
-        lint_fleet,
-    )
+    from kplan.workflow.fleet.access import lint_fleet  # noqa: PLC0415 - as above
 
     found = command.run_command(session, (spark, run, inputs), lint_fleet)
     if found.findings & {"problem", "unread"}:
@@ -164,9 +162,7 @@ def replay(
     often it was asked and when last. A guard for pipelines: exits with 3 when something that was
     allowed would be denied, and with 1 when nothing is known of what was allowed.
     """
-    from kplan.workflow.fleet.access import (  # noqa: PLC0415 - as above
-        replay_audit,
-    )
+    from kplan.workflow.fleet.access import replay_audit  # noqa: PLC0415 - as above
 
     found = command.run_command(
         session,

@@ -162,7 +162,7 @@ def run_command(
     from kplan.cli.diagnostics import timestamp  # noqa: PLC0415 - see above
     from kplan.report import views  # noqa: PLC0415
     from kplan.report.format import ANSWERS  # noqa: PLC0415
-    from kplan.report.parts import figures_report  # noqa: PLC0415
+    from kplan.report.reports import figures_report  # noqa: PLC0415
 
     spark, run, inputs = given
     reports = prepare_reports(session, "fleet", run.report, is_json=run.json, formats=ANSWERS)

@@ -104,8 +104,8 @@ def _show_access(
     from kplan.report.documents import access as documents  # noqa: PLC0415
     from kplan.report.format import ANSWERS  # noqa: PLC0415
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
-    from kplan.report.formats.text import text  # noqa: PLC0415
-    from kplan.report.parts import answer_report  # noqa: PLC0415
+    from kplan.report.formats.text import render_text  # noqa: PLC0415
+    from kplan.report.reports import answer_report  # noqa: PLC0415
     from kplan.workflow.inspect.access import answer_question  # noqa: PLC0415
 
     reports = prepare_reports(session, "access", ask.report, is_json=ask.json, formats=ANSWERS)
@@ -122,6 +122,6 @@ def _show_access(
         of_what = (asked.operation, asked.resource, told.holders, unknown)
         answer, data = documents.holders_document(*of_what), documents.holders_data(*of_what)
     if not reports.takes_stdout:
-        session.terminal.write_stdout(json_text(data) if ask.json else text(answer, look))
+        session.terminal.write_stdout(json_text(data) if ask.json else render_text(answer, look))
     report = answer_report(lambda: answer, lambda: data, (data,), timestamp())
     return reports.write(report, ExitCode.DONE)

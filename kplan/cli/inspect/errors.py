@@ -28,7 +28,7 @@ def explain(
     No cluster is asked. Codes of kplan itself, as in KP201, are explained by kplan explain.
     """
     from kplan.cluster.errors import find_error  # noqa: PLC0415 - help needs none of these
-    from kplan.report.documents.errors import errors_data, errors_text  # noqa: PLC0415
+    from kplan.report.documents.kafka_error import errors_data, errors_text  # noqa: PLC0415
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
 
     rows = [find_error(each) for each in code]

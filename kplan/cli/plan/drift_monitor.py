@@ -19,7 +19,7 @@ from kplan.model.errors import ConfigError, KplanError, UsageError
 from kplan.plan.ignore import IgnorePattern, parse_patterns
 from kplan.report import views
 from kplan.report.format import Format
-from kplan.report.report import Report, Setting, written
+from kplan.report.report import FormatOptions, Report, render_report
 from kplan.report.reports import drift_report, problems_report
 from kplan.workflow.plan.drift import DriftResult, detect_drift
 
@@ -116,11 +116,13 @@ class DriftMonitor:
         terminal = self.session.terminal
         if self.push_gateway_url:
             notification.push_metrics(
-                terminal, self.push_gateway_url, written(report, Format.PROMETHEUS, Setting())
+                terminal,
+                self.push_gateway_url,
+                render_report(report, Format.PROMETHEUS, FormatOptions()),
             )
         if self.webhook_url and is_news:
             notification.post_webhook(
-                terminal, self.webhook_url, written(report, Format.SLACK, Setting())
+                terminal, self.webhook_url, render_report(report, Format.SLACK, FormatOptions())
             )
         return code
 

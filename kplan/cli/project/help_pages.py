@@ -261,7 +261,7 @@ def explain_code(code: str) -> str:
 
     """
     from kplan.cluster.errors import ERRORS, find_error  # noqa: PLC0415 - only this page needs it
-    from kplan.report.documents.errors import errors_text  # noqa: PLC0415
+    from kplan.report.documents.kafka_error import errors_text  # noqa: PLC0415
 
     pages = code_pages()
     wanted = code.upper()

@@ -168,12 +168,12 @@ def _connection_text(sandbox: "Sandbox") -> str:
 
 
 def _node_summary(sandbox: "Sandbox") -> str:
-    from kplan.report.documents.units import counted  # noqa: PLC0415 - help needs it not
+    from kplan.report.documents.notation import count_text  # noqa: PLC0415 - help needs it not
 
     brokers = sum(1 for node in sandbox.nodes if node.is_broker)
     others = len(sandbox.nodes) - brokers
-    own = f" and {counted(others, 'controller')}" if others else ""
-    return f"{counted(brokers, 'broker')}{own}, security {sandbox.spec.security}"
+    own = f" and {count_text(others, 'controller')}" if others else ""
+    return f"{count_text(brokers, 'broker')}{own}, security {sandbox.spec.security}"
 
 
 def _status_json(now: "SandboxStatus") -> str:

@@ -10,7 +10,7 @@ from kplan.cli.session import Session
 from kplan.model.dataclass import dataclass
 from kplan.model.state import ObjectStatus
 from kplan.report import views
-from kplan.report.documents.units import counted
+from kplan.report.documents.notation import count_text
 from kplan.workflow.state.rebuild import Proposal, rebuild_state
 from kplan.workflow.state.verify import VerificationResult
 
@@ -18,9 +18,11 @@ from kplan.workflow.state.verify import VerificationResult
 def verification_text(session: Session, found: VerificationResult, *, is_json: bool) -> str:
     """Write it for people or for scripts."""
     if is_json:
-        return views.standings_json(found.state, found.standings, has_journal=found.has_journal)
+        return views.verification_json(found.state, found.standings, has_journal=found.has_journal)
     look = session.terminal.stdout_style
-    return views.standings_text(found.state, found.standings, look, has_journal=found.has_journal)
+    return views.verification_text(
+        found.state, found.standings, look, has_journal=found.has_journal
+    )
 
 
 def verification_exit(found: VerificationResult) -> ExitCode:
@@ -93,9 +95,9 @@ def _proposal_notes(proposal: Proposal) -> Iterator[str]:
     if proposal.fault:
         yield f"The state that is there cannot be read and will be replaced: {proposal.fault}"
     if proposal.kept:
-        yield f"{counted(proposal.kept, 'object')} owned already will stay so."
+        yield f"{count_text(proposal.kept, 'object')} owned already will stay so."
     for kind, reason in sorted(proposal.unread.items()):
         yield f"{kind} objects could not be read ({reason.rstrip('.')}); none of them is owned."
     for kind, count in sorted(proposal.unmanaged.items()):
         if count:
-            yield f"{counted(count, f'{kind} object')} on the cluster will not be owned."
+            yield f"{count_text(count, f'{kind} object')} on the cluster will not be owned."

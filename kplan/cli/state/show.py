@@ -93,7 +93,7 @@ def _format_plan(session: Session, plan: "Plan", how: FormatOptions) -> str:
     from kplan.cli.report_option import format_name  # noqa: PLC0415
     from kplan.cli.report_writer import report_setting  # noqa: PLC0415
     from kplan.report.format import Format  # noqa: PLC0415
-    from kplan.report.report import written  # noqa: PLC0415
+    from kplan.report.report import render_report  # noqa: PLC0415
     from kplan.report.reports import plan_report  # noqa: PLC0415
 
     format_ = Format(format_name("-format", how.format))
@@ -101,18 +101,18 @@ def _format_plan(session: Session, plan: "Plan", how: FormatOptions) -> str:
         return _format_part(session, plan, how.only, format_)
     if format_ is Format.TEXT:
         return display.plan_text(session, plan, group=how.group)
-    return written(plan_report(plan, {}, plan.created_at), format_, report_setting(session))
+    return render_report(plan_report(plan, {}, plan.created_at), format_, report_setting(session))
 
 
 def _format_part(session: Session, plan: "Plan", name: str, format_: "Format") -> str:
     from kplan.cli.report_option import check_format  # noqa: PLC0415
     from kplan.cli.report_writer import report_setting  # noqa: PLC0415 - as above
     from kplan.report.format import COUNTLESS  # noqa: PLC0415
-    from kplan.report.parts import Part, part_report  # noqa: PLC0415
-    from kplan.report.report import written  # noqa: PLC0415
+    from kplan.report.report import render_report  # noqa: PLC0415
+    from kplan.report.reports import Part, part_report  # noqa: PLC0415
 
     if name not in list(Part):
         raise UsageError(f"-only knows no part {name!r}.", f"There are {', '.join(Part)}.")
     check_format(f"-format={format_}", format_, f"-only={name}", COUNTLESS)
     look = replace(report_setting(session), look=session.terminal.stdout_style)
-    return written(part_report(plan, Part(name), plan.created_at), format_, look)
+    return render_report(part_report(plan, Part(name), plan.created_at), format_, look)

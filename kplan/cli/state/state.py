@@ -154,7 +154,7 @@ def push(
     is kept as a backup. Nothing on the cluster is touched.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.report.views import replaced_text  # noqa: PLC0415
+    from kplan.report.views import replacement_text  # noqa: PLC0415
     from kplan.workflow.state.state import push_state  # noqa: PLC0415
 
     data = _read_state_file(file)
@@ -163,7 +163,7 @@ def push(
         project = wiring.build_project(session, states, inputs)
         found = push_state(project, Path(file), data, ports, is_forced=force)
     look = session.terminal.stdout_style
-    session.terminal.write_stdout(replaced_text(found.state, found.differences, look))
+    session.terminal.write_stdout(replacement_text(found.state, found.differences, look))
     return ExitCode.DONE
 
 
@@ -206,7 +206,7 @@ def restore(
     touched: the next plan tells how the two differ.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.report.views import replaced_text  # noqa: PLC0415
+    from kplan.report.views import replacement_text  # noqa: PLC0415
     from kplan.workflow.state import state  # noqa: PLC0415
 
     project = wiring.build_project(session, states, inputs)
@@ -218,7 +218,7 @@ def restore(
             else state.restore_state(project, serial, ports)
         )
     look = session.terminal.stdout_style
-    told = replaced_text(found.state, found.differences, look, is_done=not dry_run)
+    told = replacement_text(found.state, found.differences, look, is_done=not dry_run)
     session.terminal.write_stdout(told)
     return ExitCode.DONE
 

@@ -12,8 +12,7 @@ from kplan.model.impact import (
 )
 from kplan.model.resource import connection_name
 from kplan.model.test_result import RunStatus
-from kplan.report.case import Case, Finding, Level
-from kplan.report.data import Data
+from kplan.report.data import Case, Data, Finding, Gauge, Level
 from kplan.report.document import (
     Block,
     Document,
@@ -31,8 +30,7 @@ from kplan.report.document import (
     line,
     strong,
 )
-from kplan.report.documents.units import counted
-from kplan.report.gauge import Gauge
+from kplan.report.documents.notation import count_text
 
 _MAX_SHIFTS = 20
 _MAX_PATTERNS = 4
@@ -81,7 +79,7 @@ def shift_line(shift: AccessChange) -> Line:
     tone = Tone.DANGER if shift.effect is AccessEffect.LOSS else Tone.PLAIN
     host = "" if shift.host == "*" else f" from {shift.host}"
     return line(
-        strong(who(shift.principal)),
+        strong(subject_text(shift.principal)),
         " ",
         Span(shift.effect.value, tone),
         f" {', '.join(shift.operations)} on {shift.resource_type} {_names(shift.patterns)}{host}",
@@ -90,7 +88,7 @@ def shift_line(shift: AccessChange) -> Line:
     )
 
 
-def who(principal: str) -> str:
+def subject_text(principal: str) -> str:
     """Name a principal; everyone is told in words too."""
     return "User:* (everyone)" if principal == "User:*" else principal
 
@@ -106,7 +104,7 @@ def _existing(shift: AccessChange) -> str:
         return ""
     if shift.existing is None:
         return f"  (how many {noun}s is not known)" if _is_wide(shift) else ""
-    return f"  ({counted(shift.existing, f'live {noun}')})"
+    return f"  ({count_text(shift.existing, f'live {noun}')})"
 
 
 def _is_wide(shift: AccessChange) -> bool:
@@ -155,7 +153,7 @@ def holders_document(
     if not holders:
         return Document((*notes, Totals((line(f"Nobody may {on}."),))), ANSWER)
     rows = tuple(
-        TableRow((line(strong(who(each.principal))), _from(each.host), line(each.reason)))
+        TableRow((line(strong(subject_text(each.principal))), _from(each.host), line(each.reason)))
         for each in holders
     )
     title = (Row(line(strong(f"Who may {on}:")), column=0),)
@@ -199,7 +197,9 @@ def holdings_document(
         return Document((Totals((line(everything),)),), ANSWER)
     notes = _notes(unknown)
     if not found:
-        return Document((*notes, Totals((line(f"{who(principal)} may do nothing."),))), ANSWER)
+        return Document(
+            (*notes, Totals((line(f"{subject_text(principal)} may do nothing."),))), ANSWER
+        )
     rows = tuple(
         TableRow(
             (
@@ -211,14 +211,16 @@ def holdings_document(
         )
         for each in found
     )
-    title = (Row(line(strong(f"What {who(principal)} may do:")), column=0),)
+    title = (Row(line(strong(f"What {subject_text(principal)} may do:")), column=0),)
     table = Table(rows, ("resource", "operations", "from", "live"), title, column=2)
     return Document((table, *notes), ANSWER)
 
 
 def _live(each: PrincipalPermission) -> str:
     noun = _NOUNS.get(each.resource_type)
-    return "" if each.existing is None or noun is None else counted(each.existing, f"live {noun}")
+    return (
+        "" if each.existing is None or noun is None else count_text(each.existing, f"live {noun}")
+    )
 
 
 def holdings_data(

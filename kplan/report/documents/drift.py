@@ -20,11 +20,10 @@ from kplan.report.document import (
     line,
     strong,
 )
-from kplan.report.documents.body import ABSENT, SENSITIVE, Entry, Verbatim, rows
-from kplan.report.documents.notation import path_text
+from kplan.report.documents.change import ABSENT, SENSITIVE, Entry, Verbatim, attribute_rows
+from kplan.report.documents.notation import count_text, path_text
 from kplan.report.documents.plan_data import change_data
-from kplan.report.documents.tallies import drift_tallies
-from kplan.report.documents.units import counted
+from kplan.report.documents.tally import drift_tallies
 
 _SAID = frozenset({Reason.RECREATED_OUTSIDE, Reason.DELETED_OUTSIDE})
 
@@ -88,7 +87,7 @@ def _notes(coverage: Coverage) -> Iterator[Block]:
         rows_ = tuple(Row(line(each)) for each in sorted(names))
         yield Rows(rows_, title=line(strong("Not managed by kplan:")))
     if coverage.ignored:
-        yield Paragraph(f"Ignored: {counted(coverage.ignored, 'object')}, wholly or in part.")
+        yield Paragraph(f"Ignored: {count_text(coverage.ignored, 'object')}, wholly or in part.")
     if coverage.last is not None:
         by = f" by {coverage.last.by}" if coverage.last.by else ""
         yield Paragraph(
@@ -101,7 +100,7 @@ def _notes(coverage: Coverage) -> Iterator[Block]:
         )
     if coverage.hidden:
         names_ = ", ".join(coverage.hidden[:20]) + (" ..." if len(coverage.hidden) > 20 else "")  # noqa: PLR2004 - a line's worth
-        count = counted(len(coverage.hidden), "object")
+        count = count_text(len(coverage.hidden), "object")
         yield Paragraph(f"Note: the cluster hides {count} from us: {names_}.", Tone.WARNING)
 
 
@@ -126,7 +125,7 @@ def drift_rows(change: Change) -> Iterator[Row]:
         )
         for each in change.attributes
     ]
-    yield from rows(entries, 8)
+    yield from attribute_rows(entries, 8)
     for note in change.notes:
         yield Row(line(faint(f"# {note}")), column=8)
 
@@ -152,7 +151,7 @@ def drift_data(changes: Sequence[Change], coverage: Coverage) -> Data:
         "unmanaged_objects": {
             kind: list(each) for kind, each in sorted(coverage.unmanaged.items())
         },
-        "missing": missing(changes),
+        "missing": missing_objects(changes),
         "ignored": coverage.ignored,
         "unread": dict(sorted(coverage.unread.items())),
         "hidden": list(coverage.hidden),
@@ -162,7 +161,7 @@ def drift_data(changes: Sequence[Change], coverage: Coverage) -> Data:
     }
 
 
-def missing(changes: Sequence[Change]) -> dict[str, int]:
+def missing_objects(changes: Sequence[Change]) -> dict[str, int]:
     """Count owned objects per kind that are gone from the cluster."""
     gone = [each.kind for each in changes if each.action is Action.DELETE]
     return {kind: gone.count(kind) for kind in sorted(set(gone))}

@@ -22,8 +22,8 @@ from kplan.report.document import (
     line,
     strong,
 )
-from kplan.report.documents.figures import attributes_text, number_columns
-from kplan.report.documents.units import counted, size
+from kplan.report.documents.notation import count_text, size_text
+from kplan.report.documents.table import attributes_text, number_columns
 
 _BARS = 15
 _GB = 10**9
@@ -117,7 +117,7 @@ def _verdict(found: Found) -> Iterator[tuple[Span, ...]]:
     unread, drifted = clusters.sum("unread_clusters"), found.get("drift", _NONE)
     dangerous = _by_risk(found, Risk.DANGEROUS).total()
     problems = [
-        f"{counted(unread, 'cluster')} not read" if unread else "",
+        f"{count_text(unread, 'cluster')} not read" if unread else "",
         _told(drifted.count(finding="drift").total(), "drifted object"),
         _told(drifted.count(finding="problem").total(), "problem"),
         _told(dangerous, "dangerous change"),
@@ -125,32 +125,32 @@ def _verdict(found: Found) -> Iterator[tuple[Span, ...]]:
     ]
     undeclared = len(found.get("undeclared", _NONE).table.rows)
     compared = clusters.sum("clusters") - undeclared
-    sound = f"in {counted(compared, 'cluster')}, and {undeclared:,} not looked at"
+    sound = f"in {count_text(compared, 'cluster')}, and {undeclared:,} not looked at"
     nothing = f"Nothing is wrong {sound if undeclared else 'that kplan looks for'}."
     yield line(", ".join(filter(None, problems)) or nothing)
     yield line(
         ", ".join(
             (
-                counted(clusters.sum("clusters"), "cluster"),
-                counted(clusters.sum("topics"), "topic"),
-                counted(clusters.sum("partitions"), "partition"),
-                counted(clusters.sum("acls"), "ACL"),
-                *filter(None, [size(clusters.sum("bytes"))]),
+                count_text(clusters.sum("clusters"), "cluster"),
+                count_text(clusters.sum("topics"), "topic"),
+                count_text(clusters.sum("partitions"), "partition"),
+                count_text(clusters.sum("acls"), "ACL"),
+                *filter(None, [size_text(clusters.sum("bytes"))]),
             )
         )
     )
     if undeclared:
-        told = counted(undeclared, "cluster")
+        told = count_text(undeclared, "cluster")
         yield line(f"{told} without a configuration: what drifted there is not known")
     own, foreign = (counts.total() for counts in _by_owner(found))
     if foreign:
         share = 100 * foreign / (own + foreign)
-        told = f"{counted(foreign, 'object')} ({share:.0f} %) that no configuration owns"
+        told = f"{count_text(foreign, 'object')} ({share:.0f} %) that no configuration owns"
         yield line(told)
     unused = found.get("unused_topics", _NONE)
     if unused.table.rows:
-        held = size(unused.sum("bytes"))
-        told = f"{counted(len(unused.table.rows), 'topic')} that nobody uses"
+        held = size_text(unused.sum("bytes"))
+        told = f"{count_text(len(unused.table.rows), 'topic')} that nobody uses"
         yield line(f"{told}, holding {held}" if held else told)
 
 
@@ -185,7 +185,7 @@ def _next(found: Found) -> Iterator[Block]:
 
 
 def _told(count: int, noun: str) -> str:
-    return counted(count, noun) if count else ""
+    return count_text(count, noun) if count else ""
 
 
 def _by_risk(found: Found, risk: Risk) -> Counter[str]:
@@ -320,7 +320,7 @@ def _text(name: str, cell: Cell) -> str:
         case bool():
             return str(cell).lower()
         case int() if name == "bytes":
-            return size(cell).removeprefix("~") or counted(cell, "byte")
+            return size_text(cell).removeprefix("~") or count_text(cell, "byte")
         case int():
             return f"{cell:,}"
         case float() if name == "share":

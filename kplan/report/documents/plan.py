@@ -22,13 +22,20 @@ from kplan.report.document import (
     strong,
 )
 from kplan.report.documents.access import access_blocks
-from kplan.report.documents.acl_table import access_gaps, acl_item, acl_tables, is_acl
-from kplan.report.documents.body import ABSENT, SENSITIVE, Entry, Verbatim, rows
-from kplan.report.documents.changes import item, mark_of
+from kplan.report.documents.acl import access_gaps, acl_blocks, acl_item, is_acl
+from kplan.report.documents.change import (
+    ABSENT,
+    SENSITIVE,
+    Entry,
+    Verbatim,
+    attribute_rows,
+    change_item,
+    mark_of,
+)
 from kplan.report.documents.drift import drift_rows
-from kplan.report.documents.policies import policies
-from kplan.report.documents.tallies import tallies
-from kplan.report.documents.units import counted, size
+from kplan.report.documents.notation import count_text, size_text
+from kplan.report.documents.policy import policy_blocks
+from kplan.report.documents.tally import plan_tallies
 
 NO_CHANGES = "No changes. Your infrastructure matches the configuration."
 _MAX_NAMES = 20
@@ -52,14 +59,14 @@ def plan_document(plan: Plan, *, group_acls: bool = True) -> Document:
             *_drift(plan),
             *_legend(shown),
             *_items(shown, group_acls=group_acls),
-            *policies(plan.violations),
+            *policy_blocks(plan.violations),
             *access_blocks(plan.access),
             *_summary(plan),
             *_outputs(plan.outputs),
             *_notes(plan),
         ),
         f"kplan plan for {_cluster_name(plan)}",
-        tallies(plan.changes),
+        plan_tallies(plan.changes),
     )
 
 
@@ -143,9 +150,9 @@ def _items(shown: Sequence[Change], *, group_acls: bool) -> Iterator[Block]:
     acls = [each for each in shown if group_acls and is_acl(each) and each.action in _TABLED]
     for change in shown:
         if acls and change is acls[0]:
-            yield from acl_tables(acls)
+            yield from acl_blocks(acls)
         if not (group_acls and is_acl(change) and change.action in _TABLED):
-            yield acl_item(change) if is_acl(change) else item(change)
+            yield acl_item(change) if is_acl(change) else change_item(change)
 
 
 _TABLED = frozenset({Action.DELETE, Action.REPLACE, Action.CREATE})
@@ -193,7 +200,7 @@ def _facts(plan: Plan) -> Iterator[str | Span]:
     ]
     yield ", ".join(risks)
     if gone := [str(each.address) for each in _in_order(plan) if each.action is Action.DELETE]:
-        yield Span(f"destroys {named(gone)}", Tone.DANGER)
+        yield Span(f"destroys {name_columns(gone)}", Tone.DANGER)
     adopted = {Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED}
     if count := sum(1 for each in plan.changes if each.reason in adopted):
         yield f"{count:,} to adopt"
@@ -202,7 +209,7 @@ def _facts(plan: Plan) -> Iterator[str | Span]:
     if count := plan.count(Action.FORGET):
         yield f"{count:,} to forget"
     if gaps := access_gaps(plan.changes):
-        yield Span(f"access gap between delete and add for {named(gaps)}", Tone.WARNING)
+        yield Span(f"access gap between delete and add for {name_columns(gaps)}", Tone.WARNING)
     yield from _found_out(plan)
     yield f"checksum {plan.checksum}" if plan.checksum else ""
 
@@ -210,16 +217,16 @@ def _facts(plan: Plan) -> Iterator[str | Span]:
 def _found_out(plan: Plan) -> Iterator[str]:
     """Say what was learnt from brokers."""
     if plan.moves:
-        yield moved(plan.moves)
+        yield moved_rows(plan.moves)
     if asked := int(plan.cluster.get("asked", "0")):
         accepted = asked - int(plan.cluster.get("refused", "0"))
         yield f"broker dry run: {accepted:,} of {asked:,} accepted"
 
 
-def moved(moves: Sequence[BrokerTransfer]) -> str:
+def moved_rows(moves: Sequence[BrokerTransfer]) -> str:
     """Say how much is copied in all, and what that means for each broker."""
     if any(each.gains is None for each in moves):
-        return f"moves UNKNOWN bytes over {counted(len(moves), 'broker')}"
+        return f"moves UNKNOWN bytes over {count_text(len(moves), 'broker')}"
     total = _bytes(sum(each.gains or 0 for each in moves))
     several = len({each.provider for each in moves}) > 1
     shown = [
@@ -227,7 +234,7 @@ def moved(moves: Sequence[BrokerTransfer]) -> str:
         f"{_net((each.gains or 0) - (each.loses or 0))}"
         for each in moves
     ]
-    return f"moves {total}: {named(shown)}"
+    return f"moves {total}: {name_columns(shown)}"
 
 
 def _net(count: int) -> str:
@@ -235,10 +242,10 @@ def _net(count: int) -> str:
 
 
 def _bytes(count: int) -> str:
-    return size(count) or f"{count} B"
+    return size_text(count) or f"{count} B"
 
 
-def named(names: Sequence[str]) -> str:
+def name_columns(names: Sequence[str]) -> str:
     """List names, at most 20 of them."""
     more = len(names) - _MAX_NAMES
     return ", ".join(names[:_MAX_NAMES]) + (f" and {more:,} more" if more > 0 else "")
@@ -248,7 +255,7 @@ def _outputs(outputs: Sequence[OutputChange]) -> Iterator[Block]:
     changed = [each for each in outputs if each.action is not Action.NO_OP]
     if changed:
         entries = tuple(_output(each) for each in changed)
-        yield Rows(tuple(rows(entries, 4)), title=line("Changes to Outputs:"))
+        yield Rows(tuple(attribute_rows(entries, 4)), title=line("Changes to Outputs:"))
 
 
 def _output(each: OutputChange) -> Entry:
@@ -281,5 +288,5 @@ def _notes(plan: Plan) -> Iterator[Block]:
             Tone.WARNING,
         )
     if plan.has_errors:
-        errors = counted(sum(1 for each in plan.diagnostics if each.is_error), "error")
+        errors = count_text(sum(1 for each in plan.diagnostics if each.is_error), "error")
         yield Paragraph(f"This plan cannot be applied because of {errors}.", Tone.ERROR)

@@ -8,20 +8,20 @@ from kplan.model.plan import Action, BrokerTransfer, Change, OutputChange, Plan,
 from kplan.model.resource import Path, connection_name
 from kplan.report.data import Data, as_data
 from kplan.report.documents.access import access_data
-from kplan.report.documents.body import SENSITIVE
-from kplan.report.documents.policies import policies_data
+from kplan.report.documents.change import SENSITIVE
+from kplan.report.documents.diagnostic import diagnostics_data
+from kplan.report.documents.policy import policies_data
 from kplan.report.documents.terraform import (
     ACTIONS,
     FORMAT_VERSION,
     PROVIDER,
     TERRAFORM_VERSION,
     action_reason,
-    attributes,
-    place,
     sensitivity,
-    values,
+    terraform_address,
+    terraform_attributes,
+    terraform_values,
 )
-from kplan.report.documents.validation import diagnostics_data
 
 _ADOPTED = frozenset({Reason.ADOPTED, Reason.ADOPTED_AND_CHANGED})
 
@@ -36,14 +36,14 @@ def plan_data(plan: Plan) -> Mapping[str, Data]:
         "format_version": FORMAT_VERSION,
         "terraform_version": TERRAFORM_VERSION,
         "variables": {},
-        "planned_values": values(_placed(plan.changes, "after"), _output_values(outputs)),
+        "planned_values": terraform_values(_placed(plan.changes, "after"), _output_values(outputs)),
         "resource_changes": [change_data(each, declared) for each in plan.changes],
         "resource_drift": [change_data(each, declared) for each in plan.drift],
         "output_changes": {each.name: _output_change(each) for each in plan.outputs},
         "prior_state": {
             "format_version": "1.0",
             "terraform_version": TERRAFORM_VERSION,
-            "values": values(_placed(plan.changes, "before"), {}),
+            "values": terraform_values(_placed(plan.changes, "before"), {}),
         },
         "configuration": _configuration(plan.changes),
         "checks": [],
@@ -57,7 +57,7 @@ def plan_data(plan: Plan) -> Mapping[str, Data]:
 
 def change_data(change: Change, declared: frozenset[str]) -> dict[str, Data]:
     """Write one change; `declared` holds the addresses of blocks that are still there."""
-    found = place(change.address)
+    found = terraform_address(change.address)
     if change.previous is not None:
         found["previous_address"] = str(change.previous)
     found["change"] = _change(change)
@@ -72,8 +72,8 @@ def _change(change: Change) -> Data:
     hidden = change.sensitive | {each.path for each in change.attributes if each.sensitive}
     found: dict[str, Data] = {
         "actions": ACTIONS[change.action][:: -1 if is_swap else 1],
-        "before": attributes(change.kind, change.before, hidden),
-        "after": attributes(change.kind, change.after, hidden, has_id=not is_new),
+        "before": terraform_attributes(change.kind, change.before, hidden),
+        "after": terraform_attributes(change.kind, change.after, hidden, has_id=not is_new),
         "after_unknown": {"id": True} if is_new else {},
         "before_sensitive": _sensitive(change.before, hidden),
         "after_sensitive": _sensitive(change.after, hidden),
@@ -143,9 +143,11 @@ def _placed(changes: Iterable[Change], side: str) -> Iterator[tuple[Any, dict[st
         yield (
             change.address,
             {
-                **place(change.address),
+                **terraform_address(change.address),
                 "schema_version": 0,
-                "values": attributes(change.kind, value, change.sensitive, has_id=not is_new),
+                "values": terraform_attributes(
+                    change.kind, value, change.sensitive, has_id=not is_new
+                ),
                 "sensitive_values": sensitivity(change.sensitive),
             },
         )

@@ -24,9 +24,9 @@ from kplan.report.document import (
     line,
     strong,
 )
-from kplan.report.documents.outcomes import way_out
-from kplan.report.documents.policies import policies, policies_data
-from kplan.report.documents.units import counted, size
+from kplan.report.documents.notation import count_text, size_text
+from kplan.report.documents.outcome import outcome_hint
+from kplan.report.documents.policy import policies_data, policy_blocks
 
 _COLUMNS = ("partition", "first offset", "end", "first to stay", "records to go", "bytes to go")
 _WORDS: Mapping[OutcomeStatus, tuple[str, Tone]] = {
@@ -47,7 +47,7 @@ def deletion_plan_document(plan: RecordDeletionPlan) -> Document:
     )
     blocks: tuple[Block, ...] = (
         table,
-        *policies(plan.violations),
+        *policy_blocks(plan.violations),
         Totals((line(_sum(plan.allowed)),)),
     )
     return Document(blocks, "kplan records delete")
@@ -66,7 +66,7 @@ def _row(cut: PartitionDeletion, *, is_sent: bool) -> TableRow:
 
 
 def _bytes(count: int | None) -> str:
-    return "UNKNOWN" if count is None else size(count) or f"{count:,} B"
+    return "UNKNOWN" if count is None else size_text(count) or f"{count:,} B"
 
 
 def _sum(cuts: Sequence[PartitionDeletion]) -> str:
@@ -76,8 +76,8 @@ def _sum(cuts: Sequence[PartitionDeletion]) -> str:
     total = _total(cuts)
     told = "size UNKNOWN" if total is None else _bytes(total)
     return (
-        f"Plan: up to {counted(records, 'record')} ({told}) of "
-        f"{counted(len(cuts), 'partition')} to delete. There is no undo."
+        f"Plan: up to {count_text(records, 'record')} ({told}) of "
+        f"{count_text(len(cuts), 'partition')} to delete. There is no undo."
     )
 
 
@@ -93,7 +93,7 @@ def deletion_outcome_document(outcomes: Sequence[PartitionDeletionOutcome]) -> D
     rows = tuple(row for each in outcomes for row in _outcome_rows(each))
     if done == len(outcomes):
         gone = sum(each.deletion.records for each in outcomes)
-        told = Span(f"Deletion complete! Up to {counted(gone, 'record')} deleted.", Tone.ADD)
+        told = Span(f"Deletion complete! Up to {count_text(gone, 'record')} deleted.", Tone.ADD)
     else:
         told = Span(f"Deletion incomplete: {done:,} of {len(outcomes):,} ok.", Tone.ERROR)
     return Document((Rows(rows), Totals((line(told),))), "kplan records delete")
@@ -107,7 +107,7 @@ def _outcome_rows(each: PartitionDeletionOutcome) -> Iterable[Row]:
     yield Row(line(strong(at), " ", Span(word, tone), faint(now)), mark)
     if each.refusal is not None:
         yield Row(line(str(each.refusal)), column=6)
-        yield Row(line(f"hint: {way_out(each.refusal)}"), column=6)
+        yield Row(line(f"hint: {outcome_hint(each.refusal)}"), column=6)
 
 
 def deletion_data(plan: RecordDeletionPlan, outcomes: Sequence[PartitionDeletionOutcome]) -> Data:

@@ -1,13 +1,158 @@
-"""What the blocks of a configuration take: for tools that know Terraform's schemas, and to read."""
+"""Schemas of the configuration: JSON Schema, provider schema, reference page."""
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import Attribute, SchemaField, schema_fields
 from kplan.report.data import Data
-from kplan.report.documents.json_schema import META
-from kplan.report.documents.notation import hcl
+from kplan.report.documents.notation import hcl_text
 from kplan.report.documents.terraform import PROVIDER
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+META: Mapping[str, str] = {
+    "count": "How many instances there are.",
+    "for_each": "A map or a set of strings: one instance for each element.",
+    "depends_on": "Addresses of what is to be carried out before.",
+    "provider": "The provider block to use, by its alias.",
+    "lifecycle": "Rules for changes: prevent_destroy, ignore_changes, conditions.",
+}
+"""What a resource block takes beside the attributes of its kind."""
+
+
+class Shape(Protocol):
+    """What the body of a block takes, and how many labels stand before it."""
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Names of arguments."""
+        ...
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Those of them that must be there."""
+        ...
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Names of nested blocks."""
+        ...
+
+    @property
+    def label_count(self) -> int:
+        """Number of labels."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any argument may stand there."""
+        ...
+
+
+def json_schema(
+    kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute], shapes: Mapping[str, Shape]
+) -> Data:
+    """Describe a `*.tf.json` file: `shapes` are its blocks, but for resources and providers."""
+    bodies = {
+        **{name: _shaped(shapes[name]) for name in shapes},
+        **{each.name: _kind(each) for each in kinds},
+        "provider": _provider(provider),
+    }
+    blocks = {
+        **{name: _labelled(name, shapes[name].label_count) for name in shapes},
+        "resource": _one_or_many(_object({each.name: _labelled(each.name) for each in kinds})),
+        "provider": _one_or_many(_object({"kafka": _labelled("provider", 0)})),
+    }
+    return {
+        "$schema": DRAFT,
+        "title": "kplan configuration in JSON syntax (*.tf.json)",
+        **_object(blocks),
+        "$defs": {**_VALUES, **{name: bodies[name] for name in sorted(bodies)}},
+    }
+
+
+def _kind(kind: ResourceKind) -> Data:
+    fields = schema_fields(kind.schema)
+    properties: dict[str, Data] = {name: {"description": doc} for name, doc in META.items()}
+    for each in fields:
+        told = _property(each.attribute)
+        if isinstance(each.default, str | int):
+            told["default"] = each.default
+        properties[each.name] = told
+    body = _object(properties, [each.name for each in fields if each.is_required])
+    return {"description": (kind.schema.__doc__ or "").partition("\n")[0], **body}
+
+
+def _provider(arguments: Mapping[str, Attribute]) -> Data:
+    properties: dict[str, Data] = {name: _property(arguments[name]) for name in arguments}
+    return _object({**properties, "alias": {"description": "Name of a further cluster."}})
+
+
+def _property(attribute: Attribute) -> dict[str, Data]:
+    if attribute.choices:  # in any case of letters, so they are offered and not demanded
+        choices: Data = {"enum": list(attribute.choices)}
+        return {"description": attribute.doc, "anyOf": [choices, _reference("string")]}
+    return {"description": attribute.doc, **_typed(attribute.type)}
+
+
+def _typed(text: str) -> dict[str, Data]:
+    """Turn a type in HCL's notation, `list(list(number))`, into a schema."""
+    outer, _, inner = text.partition("(")
+    if not inner:
+        return {} if outer == "any" else _reference(outer)
+    element = _typed(inner.removesuffix(")"))
+    if outer == "map":
+        return _or_expression({"type": "object", "additionalProperties": element})
+    return _or_expression({"type": "array", "items": element})
+
+
+def _or_expression(schema: Data) -> dict[str, Data]:
+    return {"anyOf": [schema, _reference("expression"), {"type": "null"}]}
+
+
+_TEMPLATE: Mapping[str, Data] = {"type": "string", "pattern": r"[$%]\{"}
+_NULL: Data = {"type": "null"}
+_NUMERAL = r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+_VALUES: Mapping[str, Data] = {
+    "expression": {"description": "A template whose value has the type.", **_TEMPLATE},
+    "string": {"type": ["string", "number", "boolean", "null"]},
+    "number": {
+        "anyOf": [{"type": "number"}, {"type": "string", "pattern": _NUMERAL}, _TEMPLATE, _NULL]
+    },
+    "bool": {"anyOf": [{"enum": [True, False, "true", "false"]}, _TEMPLATE, _NULL]},
+}
+
+
+def _reference(name: str) -> dict[str, Data]:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _object(properties: Mapping[str, Data], required: Sequence[str] = ()) -> dict[str, Data]:
+    comment: Data = {"description": "A comment."}
+    return {
+        "type": "object",
+        "properties": {"//": comment, **{name: properties[name] for name in sorted(properties)}},
+        **({"required": sorted(required)} if required else {}),
+        "additionalProperties": False,
+    }
+
+
+def _shaped(shape: Shape) -> Data:
+    found = _object({name: {} for name in (*shape.arguments, *shape.blocks)}, shape.required)
+    return {**found, "additionalProperties": True} if shape.is_open else found
+
+
+def _labelled(name: str, labels: int = 1) -> Data:
+    """Put a body behind its labels; at every level one may stand for many."""
+    found = _one_or_many(_reference(name))
+    for _ in range(labels):
+        found = _one_or_many({"type": "object", "additionalProperties": found})
+    return found
+
+
+def _one_or_many(schema: Data) -> Data:
+    return {"anyOf": [schema, {"type": "array", "items": schema}]}
+
 
 FORMAT_VERSION = "1.0"
 """Of `terraform providers schema -json`."""
@@ -75,7 +220,7 @@ _Row = tuple[str, str, str, str]
 _HEAD: _Row = ("Attribute", "Type", "Default", "Description")
 
 
-def reference(kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute]) -> str:
+def reference_page(kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute]) -> str:
     """Write a Markdown page with a table of attributes for every kind and for the provider."""
     parts = ["# Blocks and their attributes"]
     for kind in sorted(kinds, key=lambda each: each.name):
@@ -93,7 +238,7 @@ def reference(kinds: Sequence[ResourceKind], provider: Mapping[str, Attribute]) 
 def _field_row(each: SchemaField) -> _Row:
     default = "required" if each.is_required else ""
     if isinstance(each.default, str | int):
-        default = f"`{hcl(each.default)}`"
+        default = f"`{hcl_text(each.default)}`"
     return each.name, each.attribute.type, default, _told(each.attribute)
 
 

@@ -9,7 +9,7 @@ from kplan.model.address import Address
 from kplan.model.plan import Action, Change, Reason
 from kplan.model.resource import Path
 from kplan.report.data import Data
-from kplan.report.documents.body import SENSITIVE
+from kplan.report.documents.change import SENSITIVE
 
 FORMAT_VERSION = "1.2"
 TERRAFORM_VERSION = "1.11.4"
@@ -30,7 +30,7 @@ ACTIONS: Mapping[Action, list[str]] = {
 _KINDS = {kind.name: kind for kind in KINDS}
 
 
-def attributes(
+def terraform_attributes(
     kind: str, value: object | None, sensitive: frozenset[Path], *, has_id: bool = True
 ) -> dict[str, Data] | None:
     """Write a value under the provider's attribute names; None stays None.
@@ -65,7 +65,7 @@ def sensitivity(paths: Iterable[Path]) -> dict[str, Data]:
     return found
 
 
-def place(address: Address) -> dict[str, Data]:
+def terraform_address(address: Address) -> dict[str, Data]:
     """Write an address and its parts; a part that is not there is left out."""
     found: dict[str, Data] = {"address": str(address)}
     if address.module:
@@ -98,7 +98,7 @@ def action_reason(change: Change, declared: frozenset[str]) -> str:
             return ""
 
 
-def values(
+def terraform_values(
     placed: Iterable[tuple[Address, dict[str, Data]]], outputs: Mapping[str, Data]
 ) -> dict[str, Data]:
     """Put resources into the tree of their modules."""

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePath
 
 from kplan.model.diagnostic import SourceRange
-from kplan.report.case import Case, Finding, Level
+from kplan.report.data import Case, Finding, Level
 
 MOST = 10
 _ISSUES: Mapping[Level, str] = {Level.ERROR: "error", Level.WARNING: "warning"}

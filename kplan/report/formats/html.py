@@ -1,8 +1,4 @@
-"""One page that needs nothing else: no network, no server, no second file.
-
-Everything can be read without its script, which filters, and colours long pages. What it quotes is
-escaped, and the page forbids the browser to load or run anything but its own style and script.
-"""
+"""One HTML page that needs no network and no second file."""
 
 import base64
 import hashlib
@@ -14,6 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kplan.model.dataclass import dataclass
 from kplan.model.version import VERSION
 from kplan.report.document import (
     Block,
@@ -27,13 +24,73 @@ from kplan.report.document import (
     Row,
     Rows,
     Table,
+    Tally,
     Tone,
     Totals,
 )
-from kplan.report.formats.chart import BAR, LEFT, WIDTH, chart
-from kplan.report.formats.gravity import is_grave
-from kplan.report.formats.measure import clean
-from kplan.report.formats.paint import MARK_WORDS
+from kplan.report.formats.attention import needs_attention
+from kplan.report.formats.text import MARK_WORDS, clean_text
+
+WIDTH, LEFT, RIGHT, BAR, GAP = 640, 150, 60, 22, 10
+_LEAST = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of a bar: how many of what, from `x` on, `width` wide."""
+
+    x: float
+    width: float
+    count: int
+    name: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar with its name, `y` down from the top; `end` is where its number stands."""
+
+    name: str
+    y: int
+    segments: tuple[Segment, ...]
+    total: int
+    end: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Bars of one tally in a box `WIDTH` wide and `height` high."""
+
+    tally: Tally
+    bars: tuple[Bar, ...]
+    height: int
+
+
+def chart_layout(tally: Tally) -> Chart:
+    """Lay out a tally. Every number that is not 0 is seen, however small beside the others."""
+    most = max((sum(counts) for _, counts in tally.bars), default=0) or 1
+    bars = tuple(
+        _bar(tally, name, counts, GAP + at * (BAR + GAP), most)
+        for at, (name, counts) in enumerate(tally.bars)
+    )
+    return Chart(tally, bars, GAP + len(bars) * (BAR + GAP))
+
+
+def _bar(tally: Tally, name: str, counts: tuple[int, ...], y: int, most: int) -> Bar:
+    segments = tuple(_segments(tally, counts, most))
+    end = segments[-1].x + segments[-1].width if segments else float(LEFT)
+    return Bar(name, y, segments, sum(counts), end)
+
+
+def _segments(tally: Tally, counts: tuple[int, ...], most: int) -> Iterator[Segment]:
+    x = float(LEFT)
+    room = WIDTH - LEFT - RIGHT - _LEAST * len(counts)
+    for column, count in zip(tally.columns, counts, strict=True):
+        if count:
+            width = round(_LEAST + room * count / most, 1)
+            yield Segment(x, width, count, column.text, column.tone.value)
+            x = round(x + width, 1)
+
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -57,7 +114,7 @@ _SIGNED = re.compile(f" *({'|'.join(re.escape(mark) for mark in Mark if mark)}) 
 Part = tuple[str, Sequence[Block]]
 
 
-def html(document: Document) -> str:
+def render_html(document: Document) -> str:
     """Write a document as a page; an empty one is ""."""
     if not document.blocks:
         return ""
@@ -68,7 +125,7 @@ def html(document: Document) -> str:
         heading=next((each for each in document.blocks[:1] if isinstance(each, Heading)), None),
         totals=[each for each in document.blocks if isinstance(each, Totals)],
         notes=[each for each in document.blocks if isinstance(each, Paragraph)],
-        charts=[chart(each) for each in document.tallies],
+        charts=[chart_layout(each) for each in document.tallies],
         parts=[(title, len(blocks), *_cut(blocks)) for title, blocks in _parts(document.blocks)],
         marks=[(mark, word) for mark, word in _MARKS if mark in used],
         is_short=items <= _OPEN_ITEMS,
@@ -88,9 +145,9 @@ def _filtered_by(block: Block) -> Iterator[Mark]:
 
 def _parts(blocks: Sequence[Block]) -> Iterator[Part]:
     """Put what is grave first, then the rest by what becomes of it."""
-    rest = [each for each in blocks if not is_grave(each)]
+    rest = [each for each in blocks if not needs_attention(each)]
     found: list[Part] = [
-        ("Needs attention", [each for each in blocks if is_grave(each)]),
+        ("Needs attention", [each for each in blocks if needs_attention(each)]),
         ("Warnings", [each for each in rest if isinstance(each, Problem)]),
         ("", [each for each in rest if _stands_alone(each)]),
         ("Groups of changes", [each for each in rest if _is_group(each)]),
@@ -142,7 +199,7 @@ def _template() -> "Template":
     )
     environment.filters |= {
         "shape": lambda block: type(block).__name__,
-        "clean": clean,
+        "clean": clean_text,
         "word": lambda mark: MARK_WORDS[mark],
         "room": _room,
         "bare": _bare,
@@ -185,7 +242,7 @@ def _bare(item: Item) -> str:
 
 
 def _said(line: Line) -> str:
-    return clean("".join(each.text for each in line))
+    return clean_text("".join(each.text for each in line))
 
 
 def _hash(text: str) -> str:

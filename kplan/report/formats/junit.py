@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from kplan.model.test_result import RunStatus
-from kplan.report.case import Case
-from kplan.report.formats.text import text
-from kplan.report.look import PLAIN
+from kplan.report.data import Case
+from kplan.report.format import PLAIN
+from kplan.report.formats.text import render_text
 
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -62,7 +62,7 @@ def _inside(case: Case) -> Iterator[str]:
 
 def _told(case: Case) -> str:
     """Take away the bar that a terminal has at the left of a problem."""
-    lines = [re.sub("^[╷│╵] ?", "", each) for each in text(case.story, PLAIN).splitlines()]
+    lines = [re.sub("^[╷│╵] ?", "", each) for each in render_text(case.story, PLAIN).splitlines()]
     return _text(re.sub("\n{3,}", "\n\n", "\n".join(lines)).strip("\n")) + "\n"
 
 

@@ -1,12 +1,11 @@
-"""Markdown for the comment on a pull request: what is grave first, what is long folded away.
-
-A comment has a size it must not pass. What is grave is said in full before anything else is said
-at all; what has no room is named, and what cannot even be named is counted.
-"""
+"""Markdown for the comment on a pull request, within a size limit."""
 
 import html
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
+from typing import assert_never
 
 from kplan.model.dataclass import dataclass
 from kplan.report.document import (
@@ -17,14 +16,197 @@ from kplan.report.document import (
     Mark,
     Paragraph,
     Problem,
+    Row,
     Rows,
     Table,
+    Tally,
     Tone,
     Totals,
 )
-from kplan.report.formats.gravity import is_grave, said
-from kplan.report.formats.markdown_pieces import fence_of, piece, prose, tally_grid
-from kplan.report.formats.room import BETWEEN, Piece, fitted, size
+from kplan.report.formats.attention import is_deletion, needs_attention, plain_text
+from kplan.report.formats.fit import BETWEEN, TextPiece, fit_pieces, piece_size
+from kplan.report.formats.text import clean_text, text_width
+
+_SIGNS: Mapping[Mark, str] = {each: each.value for each in Mark} | {Mark.CHANGE: "!"}
+"""A diff knows no `~`; its `!` stands out as that does."""
+
+
+def item_lines(item: Item) -> Iterator[str]:
+    """Write one change."""
+    for each in item.comments:
+        yield clean_text(plain_text(each))
+    yield from map(row_line, (*item.rows, *item.remarks))
+
+
+def rows_lines(block: Rows) -> Iterator[str]:
+    """Write rows, without their title."""
+    yield from map(row_line, block.rows)
+
+
+def table_lines(table: Table) -> Iterator[str]:
+    """Write a table with its title and foot, cells aligned."""
+    yield from map(row_line, table.title)
+    grid = [[clean_text(plain_text(cell)) for cell in row.cells] for row in table.rows]
+    widths = [max(text_width(cell) for cell in each) for each in zip(*grid, strict=True)]
+    for row, cells in zip(table.rows, grid, strict=True):
+        padded = [
+            cell + " " * (width - text_width(cell))
+            for cell, width in zip(cells, widths, strict=True)
+        ]
+        yield _line("  ".join(padded), row.mark, table.column)
+    yield from map(row_line, table.foot)
+
+
+def row_line(row: Row) -> str:
+    """Write one row: its mark first, its text as far in as it stands."""
+    return _line(clean_text(plain_text(row.text)), row.mark, row.column)
+
+
+def _line(text: str, mark: Mark, column: int) -> str:
+    sign = _SIGNS[mark]
+    room = " " * max(column - 2 - len(sign), 1 if sign else 0)
+    return f"{sign}{room}{text}".rstrip()
+
+
+_CUT_LINES = 20
+_SNIPPET = "~~~"
+"""Another fence than that of diffs, which are put together; a snippet begins with its number."""
+_SPECIAL = re.compile(r"([\\`*_<>\[\]|~&#])")
+_MENTION = re.compile(r"(?<!\w)@(?=\w)")
+
+
+def prose_markdown(text: str) -> str:
+    """Write text that means itself: no markup, no HTML, and nobody is called by an @."""
+    lines = [_SPECIAL.sub(r"\\\1", clean_text(each)) for each in text.split("\n")]
+    return _MENTION.sub("@\u200b", "\n".join(lines))
+
+
+def code_markdown(text: str) -> str:
+    """Write a name as code, whatever backticks it holds."""
+    inner = clean_text(text)
+    ticks = "`" * (_longest_run(inner) + 1)
+    room = " " if inner.startswith("`") or inner.endswith("`") else ""
+    return f"{ticks}{room}{inner}{room}{ticks}"
+
+
+def table_markdown(rows: Sequence[Sequence[str]], numbers: Collection[int]) -> str:
+    """Write a table whose first row is its head; `numbers` are the places of columns of numbers."""
+    first, *rest = [f"| {' | '.join(prose_markdown(cell) for cell in each)} |" for each in rows]
+    rules = ("---:" if place in numbers else "---" for place in range(len(rows[0])))
+    return "\n".join([first, f"| {' | '.join(rules)} |", *rest])
+
+
+def tally_markdown(tally: Tally) -> str:
+    """Write counts as a table; what is none is left blank."""
+    head = (tally.noun, *(each.text for each in tally.columns))
+    bars = [(name, *(f"{count:,}" if count else "" for count in of)) for name, of in tally.bars]
+    return table_markdown([head, *bars], range(1, len(head)))
+
+
+def code_fence(document: Document) -> str:
+    """Give a fence that no line of the document closes by chance."""
+    runs = [_longest_run(each) for block in document.blocks for each in _shaped(block)]
+    return "`" * max(3, max(runs, default=0) + 1)
+
+
+def markdown_piece(block: Block, fence: str) -> TextPiece:
+    """Write a block in full, shorter, and by name."""
+    match block:
+        case Item():
+            brief = [
+                *(clean_text(plain_text(each)) for each in block.comments),
+                *map(row_line, block.remarks),
+            ]
+            return _piece(fence, _shaped(block), brief, block.key)
+        case Table(columns=(_, *_)):
+            return TextPiece((_table(block), ""))
+        case Table():
+            going = replace(
+                block, rows=tuple(each for each in block.rows if is_deletion(each.mark))
+            )
+            lines = _shaped(block)
+            return _piece(fence, lines, _shaped(going), " ".join(lines[0].split()))
+        case Rows():
+            lines = _shaped(block)
+            title = f"**{prose_markdown(plain_text(block.title))}**\n\n" if block.title else ""
+            cut = [*lines[:_CUT_LINES], f"and {len(lines) - _CUT_LINES:,} more lines"]
+            name = f"{title.rstrip() or 'Details'}: {len(lines):,} lines"
+            ways = [lines, cut] if len(lines) > _CUT_LINES else [lines]
+            return TextPiece(
+                (*(f"{title}{fence_text(fence, each, 'diff')}" for each in ways), name)
+            )
+        case Problem():
+            return TextPiece(("\n\n".join(_problem(block)), f"- {_headline(block)}"))
+        case Heading() | Paragraph() | Totals():
+            return TextPiece(("",))
+        case _:
+            assert_never(block)
+
+
+def fence_text(fence: str, lines: Iterable[str], language: str) -> str:
+    """Write lines that keep their shape."""
+    return "\n".join([f"{fence}{language}", *lines, fence])
+
+
+def _piece(fence: str, lines: Sequence[str], brief: Sequence[str], name: str) -> TextPiece:
+    ways = (lines, brief) if brief and len(brief) < len(lines) else (lines,)
+    return TextPiece(
+        (*(fence_text(fence, each, "diff") for each in ways), f"- {code_markdown(name)}")
+    )
+
+
+def _shaped(block: Block) -> list[str]:
+    """Write the lines of a block that keep their shape."""
+    match block:
+        case Item():
+            return list(item_lines(block))
+        case Table(columns=()):
+            return list(table_lines(block))
+        case Rows():
+            return list(rows_lines(block))
+        case Problem():
+            return [each.snippet.code for each in block.excerpts if each.snippet]
+        case _:
+            return []
+
+
+def _table(table: Table) -> str:
+    rows = [table.columns, *([plain_text(cell) for cell in row.cells] for row in table.rows)]
+    drawn = table_markdown([[cell.strip() for cell in row] for row in rows], table.numbers)
+    title, foot = (
+        " ".join(plain_text(row.text) for row in found) for found in (table.title, table.foot)
+    )
+    head = f"**{prose_markdown(title)}**" if title else ""
+    return "\n\n".join(filter(None, (head, drawn, prose_markdown(foot))))
+
+
+def _problem(block: Problem) -> Iterator[str]:
+    yield f"**{_headline(block)}**"
+    for each in block.excerpts:
+        yield prose_markdown(f"{each.label}: {each.place}" if each.label else each.place)
+        if each.snippet is not None:
+            found = each.snippet
+            lead = f"{found.number:>4}: "
+            carets = " " * (len(lead) + found.start) + "^" * max(1, found.end - found.start)
+            yield fence_text(
+                _SNIPPET, [lead + clean_text(found.code.replace("\t", " ")), carets], ""
+            )
+    if block.values:
+        yield "\n".join(f"- {prose_markdown(each)}" for each in block.values)
+    if block.detail:
+        yield prose_markdown(block.detail)
+    if block.hint:
+        yield f"Hint: {prose_markdown(block.hint)}"
+
+
+def _headline(block: Problem) -> str:
+    at = f" with {code_markdown(block.address)}" if block.address else ""
+    return f"{block.word}: {prose_markdown(block.summary)} ({block.code}){at}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(each) for each in re.findall("`+", text)), default=0)
+
 
 LIMITS: Mapping[str, int] = {
     "github": 65_536,
@@ -54,24 +236,24 @@ class _Section:
     """Pieces under one title; a section without a title stands by itself."""
 
     title: str
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     is_folded: bool = False
     is_grave: bool = False
 
 
-def markdown(document: Document, limit: int = LIMITS["github"]) -> str:
+def render_markdown(document: Document, limit: int = LIMITS["github"]) -> str:
     """Write a document of at most `limit` bytes; an empty one is ""."""
     if not document.blocks:
         return ""
-    fence = fence_of(document)
+    fence = code_fence(document)
     head = "\n\n".join(_head(document))
     sections = tuple(_sections(document.blocks, fence))
-    room = limit - _MARGIN - size(head) - _FRAME * len(sections)
+    room = limit - _MARGIN - piece_size(head) - _FRAME * len(sections)
     grave = [piece for each in sections if each.is_grave for piece in each.pieces]
     quiet = [piece for each in sections if not each.is_grave for piece in each.pieces]
-    first = fitted(grave, room)
-    left = room - sum(size(each) + BETWEEN for each in first)
-    told = iter((*first, *fitted(quiet, left)))
+    first = fit_pieces(grave, room)
+    left = room - sum(piece_size(each) + BETWEEN for each in first)
+    told = iter((*first, *fit_pieces(quiet, left)))
     bodies = [_section(each, [next(told) for _ in each.pieces], fence) for each in sections]
     return "\n\n".join([head, *bodies]) + "\n"
 
@@ -79,28 +261,30 @@ def markdown(document: Document, limit: int = LIMITS["github"]) -> str:
 def _head(document: Document) -> Iterator[str]:
     """Say what must be known whatever else has room: the result, the cluster, the warnings."""
     if document.title:
-        yield f"## {prose(document.title)}"
+        yield f"## {prose_markdown(document.title)}"
     for each in document.blocks:
         if isinstance(each, Totals):
-            first, *rest = [prose(said(line)) for line in each.lines]
+            first, *rest = [prose_markdown(plain_text(line)) for line in each.lines]
             yield "  \n".join([f"**{first}**", *rest])
     if isinstance(document.blocks[0], Heading):
-        yield prose(said(document.blocks[0].text))
-    yield from (tally_grid(each) for each in document.tallies)
+        yield prose_markdown(plain_text(document.blocks[0].text))
+    yield from (tally_markdown(each) for each in document.tallies)
     for each in document.blocks:
         if isinstance(each, Paragraph):
-            yield ("" if each.tone is Tone.PLAIN else "> ") + prose(each.text)
+            yield ("" if each.tone is Tone.PLAIN else "> ") + prose_markdown(each.text)
 
 
 def _sections(blocks: Sequence[Block], fence: str) -> Iterator[_Section]:
     """Put what is grave first, then the rest by what becomes of it."""
-    if grave := [each for each in blocks if is_grave(each)]:
-        pieces = tuple(piece(each, fence) for each in grave)
+    if grave := [each for each in blocks if needs_attention(each)]:
+        pieces = tuple(markdown_piece(each, fence) for each in grave)
         yield _Section("Needs attention", pieces, is_grave=True)
-    placed = [(place, each) for each in blocks if not is_grave(each) and (place := _place(each))]
+    placed = [
+        (place, each) for each in blocks if not needs_attention(each) and (place := _place(each))
+    ]
     placed.sort(key=lambda each: each[0])
     for (_, title), members in groupby(placed, key=lambda each: each[0]):
-        found = tuple(piece(each, fence) for _, each in members)
+        found = tuple(markdown_piece(each, fence) for _, each in members)
         lines = sum(each.ways[0].count("\n") for each in found)
         is_folded = bool(title) and lines > _OPEN_LINES
         counted = f"{len(found):,} {title}" if title in _WORDS.values() else title
@@ -132,7 +316,7 @@ def _section(section: _Section, told: Sequence[str], fence: str) -> str:
     if section.is_folded:
         title = html.escape(section.title)
         return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>"
-    return f"### {prose(section.title)}\n\n{body}"
+    return f"### {prose_markdown(section.title)}\n\n{body}"
 
 
 def _joined(pieces: Sequence[str], fence: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from kplan.report.gauge import Gauge
+from kplan.report.data import Gauge
 
 
 def prometheus_text(gauges: Iterable[Gauge]) -> str:

@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from kplan.model.diagnostic import SourceRange
 from kplan.model.version import VERSION
-from kplan.report.case import Case, Finding, Level
-from kplan.report.data import Data
+from kplan.report.data import Case, Data, Finding, Level
 
 LIMIT = 25_000
 """Results of a run that GitHub's code scanning takes; it refuses a file with more of them."""

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from kplan.model.test_result import RunStatus
-from kplan.report.case import Case
-from kplan.report.data import Data
+from kplan.report.data import Case, Data
 from kplan.report.document import Document, Totals
-from kplan.report.formats.gravity import said
+from kplan.report.formats.attention import plain_text
 
 MOST = 20
 
@@ -19,7 +18,7 @@ def slack_data(document: Document, cases: Iterable[Case]) -> Data:
 def _lines(document: Document, cases: Iterable[Case]) -> Iterator[str]:
     for block in document.blocks:
         if isinstance(block, Totals):
-            yield from (_escaped(said(each)) for each in block.lines)
+            yield from (_escaped(plain_text(each)) for each in block.lines)
     bad = [each for each in cases if each.grade in {RunStatus.FAIL, RunStatus.ERROR}]
     for each in bad[:MOST]:
         yield f"\u2022 `{_escaped(each.name).replace('`', chr(39))}`: {_escaped(each.said)}"

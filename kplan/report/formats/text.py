@@ -1,9 +1,9 @@
-"""Text for terminals, files and logs.
+"""Text for terminals, files and logs."""
 
-Written without templates: nearly every command writes some, and jinja2 takes 0.1 s to be ready.
-"""
-
-from collections.abc import Iterable, Iterator, Sequence
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import assert_never
 
 from kplan.report.document import (
@@ -13,6 +13,7 @@ from kplan.report.document import (
     Heading,
     Item,
     Line,
+    Mark,
     Paragraph,
     Problem,
     Row,
@@ -24,14 +25,149 @@ from kplan.report.document import (
     line,
     strong,
 )
-from kplan.report.formats.measure import clean, columns, window, wrapped
-from kplan.report.formats.paint import lead, line_columns, painted, toned
-from kplan.report.look import Look
+from kplan.report.format import TextStyle
+
+
+def clean_text(text: str, *, unicode: bool = True) -> str:
+    """Write what would steer a terminal (controls, bidi marks) as escapes (backslash, u001b).
+
+    Without `unicode` everything beyond ASCII is escaped too.
+    """
+    if text.isprintable() and (unicode or text.isascii()):
+        return text
+    return "".join(
+        each if each.isprintable() and (unicode or each.isascii()) else _escaped(each)
+        for each in text
+    )
+
+
+def _escaped(character: str) -> str:
+    number = ord(character)
+    match character:
+        case "\n":
+            return "\\n"
+        case "\t":
+            return "\\t"
+        case _:
+            return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"  # noqa: PLR2004 - the width decides the notation
+
+
+def text_width(text: str) -> int:
+    """Count the terminal columns of a printable text (UAX 11)."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(each) else 1 + (unicodedata.east_asian_width(each) in "WF")
+        for each in text
+    )
+
+
+def wrap_text(text: str, width: int) -> list[str]:
+    """Break prose into lines of at most `width` columns; its own line breaks stay.
+
+    Indented lines (commands) and words too long for a line are left whole.
+    """
+    lines: list[str] = []
+    for each in text.split("\n"):
+        if each.startswith(" ") or text_width(each) <= width:
+            lines.append(each.rstrip())
+        else:
+            lines += textwrap.wrap(
+                each, max(width, 20), break_long_words=False, break_on_hyphens=False
+            )
+    return lines
+
+
+def text_window(code: str, start: int, end: int, width: int) -> tuple[str, int, int]:
+    """Cut a long line around a span: the piece, and the span within it."""
+    end = max(end, start + 1)
+    if len(code) <= width:
+        return code, start, end
+    left = max(0, min(start - width // 3, len(code) - width))
+    piece = code[left : left + width]
+    if left:
+        piece = "..." + piece[3:]
+    if left + width < len(code):
+        piece = piece[:-3] + "..."
+    return piece, start - left, min(end - left, width)
+
+
+_RESET = "\x1b[0m"
+_ANSI: Mapping[Tone, str] = {
+    Tone.PLAIN: "",
+    Tone.STRONG: "\x1b[1m",
+    Tone.FAINT: "\x1b[90m",
+    Tone.MARKED: "\x1b[4m",
+    Tone.ADD: "\x1b[32m",
+    Tone.CHANGE: "\x1b[33m",
+    Tone.REMOVE: "\x1b[31m",
+    Tone.DANGER: "\x1b[1;31m",
+    Tone.ERROR: "\x1b[31m",
+    Tone.WARNING: "\x1b[33m",
+}
+_MARK_TONES: Mapping[Mark, Tone] = {
+    Mark.NONE: Tone.PLAIN,
+    Mark.ADD: Tone.ADD,
+    Mark.CHANGE: Tone.CHANGE,
+    Mark.REMOVE: Tone.REMOVE,
+    Mark.REPLACE: Tone.REMOVE,
+    Mark.SWAP: Tone.ADD,
+    Mark.FORGET: Tone.FAINT,
+    Mark.ALARM: Tone.DANGER,
+}
+MARK_WORDS: Mapping[Mark, str] = {
+    Mark.NONE: "",
+    Mark.ADD: "add:",
+    Mark.CHANGE: "change:",
+    Mark.REMOVE: "remove:",
+    Mark.REPLACE: "replace:",
+    Mark.SWAP: "add, then remove:",
+    Mark.FORGET: "forget:",
+    Mark.ALARM: "caution:",
+}
+"""What stands for a mark where symbols are not to be relied on."""
+
+
+def tone_text(text: str, tone: Tone, look: TextStyle) -> str:
+    """Write one stretch of text, with nothing in it that could steer the terminal."""
+    shown = clean_text(text, unicode=look.unicode)
+    ansi = _ANSI[tone] if look.colour else ""
+    return f"{ansi}{shown}{_RESET}" if ansi else shown
+
+
+def paint_line(text: Line, look: TextStyle) -> str:
+    """Write a line."""
+    if not look.colour:
+        return clean_text("".join([span.text for span in text]), unicode=look.unicode)
+    return "".join(tone_text(span.text, span.tone, look) for span in text)
+
+
+def line_columns(text: Line, look: TextStyle) -> int:
+    """Count the columns of a line as `painted` shows it."""
+    said = "".join([span.text for span in text])
+    return text_width(clean_text(said, unicode=look.unicode))
+
+
+@cache
+def row_lead(mark: Mark, column: int, look: TextStyle) -> str:
+    """Write what stands before a line that starts at `column`: its mark, or the word for it."""
+    if look.accessible:
+        word = MARK_WORDS[mark]
+        return " " * column + (f"{word} " if word else "")
+    if mark is Mark.NONE:
+        return " " * column
+    room = " " * max(0, column - 1 - len(mark.value))
+    if mark in {Mark.REPLACE, Mark.SWAP} and look.colour:
+        signs = (f"\x1b[31m-{_RESET}", f"\x1b[32m+{_RESET}")
+        first, second = signs if mark is Mark.REPLACE else signs[::-1]
+        return f"{room}{first}/{second} "
+    return f"{room}{tone_text(mark.value, _MARK_TONES[mark], look)} "
+
 
 _GUTTER = 6
 
 
-def text(document: Document, look: Look) -> str:
+def render_text(document: Document, look: TextStyle) -> str:
     """Write a document; its last line ends with a line break. An empty document is ""."""
     blocks = [each for each in document.blocks if not (look.accessible and _is_legend(each))]
     return "\n".join([_ended(_lines(each, look)) for each in blocks])
@@ -42,22 +178,22 @@ def _is_legend(block: Block) -> bool:
     return isinstance(block, Rows) and block.is_legend
 
 
-def line_text(line: Line, look: Look) -> str:
+def render_line(line: Line, look: TextStyle) -> str:
     """Write a single line, without a line break."""
-    return painted(line, look)
+    return paint_line(line, look)
 
 
-def _lines(block: Block, look: Look) -> Iterator[str]:
+def _lines(block: Block, look: TextStyle) -> Iterator[str]:
     match block:
         case Heading():
-            yield painted(block.text, look)
+            yield paint_line(block.text, look)
         case Paragraph():
-            yield from (toned(each, block.tone, look) for each in _prose(block.text, look))
+            yield from (tone_text(each, block.tone, look) for each in _prose(block.text, look))
         case Rows():
-            yield from (painted(each, look) for each in (block.title,) if each)
+            yield from (paint_line(each, look) for each in (block.title,) if each)
             yield from _rows(block.rows, look)
         case Item():
-            yield from (f"  {painted(each, look)}" for each in block.comments)
+            yield from (f"  {paint_line(each, look)}" for each in block.comments)
             yield from _rows(block.rows, look)
             yield from _rows(block.remarks, look)
         case Table():
@@ -65,22 +201,22 @@ def _lines(block: Block, look: Look) -> Iterator[str]:
             yield from _grid(block, look)
             yield from _rows(block.foot, look)
         case Totals():
-            yield from (painted(each, look) for each in block.lines)
+            yield from (paint_line(each, look) for each in block.lines)
         case Problem():
             yield from _framed(_problem(block, look), block.tone, look)
         case _:
             assert_never(block)
 
 
-def _rows(rows: Iterable[Row], look: Look) -> Iterator[str]:
+def _rows(rows: Iterable[Row], look: TextStyle) -> Iterator[str]:
     return (_row(each, look) for each in rows)
 
 
-def _problem(block: Problem, look: Look) -> Iterator[str]:
+def _problem(block: Problem, look: TextStyle) -> Iterator[str]:
     """Write a problem: its summary, its places with what was seen there, and the way out."""
-    word = toned(f"{block.word}: ", block.tone, look)
-    code = toned(f" [{block.code}]", Tone.FAINT, look)
-    yield word + toned(block.summary, Tone.STRONG, look) + code
+    word = tone_text(f"{block.word}: ", block.tone, look)
+    code = tone_text(f" [{block.code}]", Tone.FAINT, look)
+    yield word + tone_text(block.summary, Tone.STRONG, look) + code
     for number, each in enumerate(block.excerpts):
         yield ""
         yield from _excerpt(each, block.address, look)
@@ -97,7 +233,7 @@ def _problem(block: Problem, look: Look) -> Iterator[str]:
             yield from _prose(said.rstrip("\n"), look, room=2)
 
 
-def _excerpt(excerpt: Excerpt, address: str, look: Look) -> Iterator[str]:
+def _excerpt(excerpt: Excerpt, address: str, look: TextStyle) -> Iterator[str]:
     if excerpt.label:
         yield f"  {_plain(excerpt.label, look)}"
     elif address:
@@ -107,7 +243,7 @@ def _excerpt(excerpt: Excerpt, address: str, look: Look) -> Iterator[str]:
         yield from _pointed(excerpt.snippet, look)
 
 
-def _seen(values: Sequence[str], look: Look) -> Iterator[str]:
+def _seen(values: Sequence[str], look: TextStyle) -> Iterator[str]:
     """Write what the values in an expression were."""
     rule, bar = ("├" + "─" * 16, "│") if look.unicode else ("+" + "-" * 16, "|")
     if look.accessible:
@@ -117,23 +253,23 @@ def _seen(values: Sequence[str], look: Look) -> Iterator[str]:
         yield from (f"    {bar} {_plain(each, look)}" for each in values)
 
 
-def _plain(said: str, look: Look) -> str:
-    return toned(said, Tone.PLAIN, look)
+def _plain(said: str, look: TextStyle) -> str:
+    return tone_text(said, Tone.PLAIN, look)
 
 
 def _ended(lines: Iterable[str]) -> str:
     return "".join([f"{each}\n" for each in lines])
 
 
-def _row(row: Row, look: Look) -> str:
-    return (lead(row.mark, row.column, look) + painted(row.text, look)).rstrip()
+def _row(row: Row, look: TextStyle) -> str:
+    return (row_lead(row.mark, row.column, look) + paint_line(row.text, look)).rstrip()
 
 
-def _prose(said: str, look: Look, *, room: int = 0) -> list[str]:
-    return [clean(each, unicode=look.unicode) for each in wrapped(said, look.width - room)]
+def _prose(said: str, look: TextStyle, *, room: int = 0) -> list[str]:
+    return [clean_text(each, unicode=look.unicode) for each in wrap_text(said, look.width - room)]
 
 
-def _grid(table: Table, look: Look) -> Iterator[str]:
+def _grid(table: Table, look: TextStyle) -> Iterator[str]:
     head = tuple(line(strong(name)) for name in table.columns)
     grid = [each.cells for each in table.rows] + ([head] if head else [])
     widths = [max(line_columns(cell, look) for cell in each) for each in zip(*grid, strict=True)]
@@ -141,45 +277,45 @@ def _grid(table: Table, look: Look) -> Iterator[str]:
     if head:
         yield " " * table.column + _cells(head, sides, look)
     for row in table.rows:
-        yield lead(row.mark, table.column, look) + _cells(row.cells, sides, look)
+        yield row_lead(row.mark, table.column, look) + _cells(row.cells, sides, look)
 
 
-def _cells(cells: tuple[Line, ...], sides: list[tuple[int, bool]], look: Look) -> str:
+def _cells(cells: tuple[Line, ...], sides: list[tuple[int, bool]], look: TextStyle) -> str:
     """Write cells in columns of a width each; those of numbers are set to the right."""
     shown = []
     for cell, (width, is_right) in zip(cells, sides, strict=True):
-        told, room = painted(cell, look), " " * (width - line_columns(cell, look))
+        told, room = paint_line(cell, look), " " * (width - line_columns(cell, look))
         shown.append(room + told if is_right else told + room)
     return "  ".join(shown).rstrip()
 
 
-def _pointed(snippet: Snippet, look: Look) -> Iterator[str]:
+def _pointed(snippet: Snippet, look: TextStyle) -> Iterator[str]:
     """Write the line of source with carets under the span."""
-    piece, start, end = window(
+    piece, start, end = text_window(
         snippet.code.replace("\t", " "), snippet.start, snippet.end, max(look.width - 12, 40)
     )
     before, within, after = piece[:start], piece[start:end], piece[end:]
     gutter = f"{snippet.number:>{_GUTTER - 2}}: "
     yield (
         gutter
-        + toned(before, Tone.PLAIN, look)
-        + toned(within, Tone.MARKED, look)
-        + toned(after, Tone.PLAIN, look)
+        + tone_text(before, Tone.PLAIN, look)
+        + tone_text(within, Tone.MARKED, look)
+        + tone_text(after, Tone.PLAIN, look)
     ).rstrip()
     if look.accessible:
-        yield f"{' ' * _GUTTER}here: {clean(within, unicode=look.unicode)}"
+        yield f"{' ' * _GUTTER}here: {clean_text(within, unicode=look.unicode)}"
         return
-    indent = len(gutter) + columns(clean(before, unicode=look.unicode))
-    carets = "^" * max(1, columns(clean(within, unicode=look.unicode)))
+    indent = len(gutter) + text_width(clean_text(before, unicode=look.unicode))
+    carets = "^" * max(1, text_width(clean_text(within, unicode=look.unicode)))
     yield " " * indent + carets + (" ..." if snippet.has_more else "")
 
 
-def _framed(lines: Iterable[str], tone: Tone, look: Look) -> Iterator[str]:
+def _framed(lines: Iterable[str], tone: Tone, look: TextStyle) -> Iterator[str]:
     """Draw a bar at the left of a problem, where the terminal can show one."""
     if look.accessible or not look.unicode:
         yield from lines
         return
-    top, bar, foot = (toned(each, tone, look) for each in "╷│╵")
+    top, bar, foot = (tone_text(each, tone, look) for each in "╷│╵")
     yield top
     yield from (f"{bar} {each}".rstrip() for each in lines)
     yield foot

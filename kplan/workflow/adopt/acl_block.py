@@ -5,7 +5,7 @@ from itertools import groupby
 
 from kplan.kinds.acl import Acl
 from kplan.kinds.base import ResourceKind
-from kplan.report.documents.notation import hcl
+from kplan.report.documents.notation import hcl_text
 from kplan.workflow.adopt.block import (
     BlockNames,
     render_arguments,
@@ -79,7 +79,9 @@ def _block(kind: ResourceKind, acls: Sequence[Acl], name: str) -> str:
 
 
 def _parts(acl: Acl, varying: Sequence[str]) -> str:
-    return f"{{ {', '.join(f'{_SHORT[each]} = {hcl(getattr(acl, each))}' for each in varying)} }}"
+    return (
+        f"{{ {', '.join(f'{_SHORT[each]} = {hcl_text(getattr(acl, each))}' for each in varying)} }}"
+    )
 
 
 def _key(acl: Acl) -> str:

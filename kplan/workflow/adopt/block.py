@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import schema_fields, to_document
-from kplan.report.documents.notation import hcl, quoted
+from kplan.report.documents.notation import hcl_text, quote_hcl
 
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 60
@@ -32,7 +32,7 @@ class BlockNames:
 def render_block(kind: ResourceKind, name: str, arguments: Iterable[str]) -> str:
     """Write a block."""
     body = "\n".join(arguments)
-    return f"resource {quoted(kind.name)} {quoted(name)} {{\n{body}\n}}\n"
+    return f"resource {quote_hcl(kind.name)} {quote_hcl(name)} {{\n{body}\n}}\n"
 
 
 def render_arguments(value: object, instead: Mapping[str, str] | None = None) -> Iterator[str]:
@@ -49,18 +49,18 @@ def render_arguments(value: object, instead: Mapping[str, str] | None = None) ->
         elif held in (None, {}, each.default) or each.attribute.is_sensitive:
             continue
         elif isinstance(held, Mapping):
-            yield f"{name} = {render_map({key: hcl(each) for key, each in held.items()})}"
+            yield f"{name} = {render_map({key: hcl_text(each) for key, each in held.items()})}"
         else:
-            yield f"{name} = {hcl(held)}"
+            yield f"{name} = {hcl_text(held)}"
 
 
 def render_map(expressions: Mapping[str, str]) -> str:
     """Write a map of expressions, an element a line."""
-    lines = "\n".join(f"{quoted(key)} = {each}" for key, each in expressions.items())
+    lines = "\n".join(f"{quote_hcl(key)} = {each}" for key, each in expressions.items())
     return f"{{\n{lines}\n}}"
 
 
 def render_string_set(texts: Iterable[str]) -> str:
     """Write a set of strings, one a line."""
-    lines = "\n".join(f"{quoted(each)}," for each in texts)
+    lines = "\n".join(f"{quote_hcl(each)}," for each in texts)
     return f"toset([\n{lines}\n])"

@@ -11,7 +11,7 @@ from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.journal_writer import JournalWriter
-from kplan.state.plan_file import saved_plan_of
+from kplan.state.plan_file import read_saved_plan_header
 from kplan.workflow.apply.checkpoint import Checkpoints
 from kplan.workflow.moves.moves import kinds_with_limits, remove_stale_throttles
 from kplan.workflow.open_project import OpenProject
@@ -139,7 +139,7 @@ def absorb_journal(
         return made
     remove_stale_throttles(found.journal, found.clusters, ports)
     state = replace(made.state, serial=made.state.serial + 1)
-    begun = saved_plan_of(found.journal)
+    begun = read_saved_plan_header(found.journal)
     if begun is not None and begun.nonce not in {each.nonce for each in state.applied_plans}:
         plans = _applied_plans(replace(made, saved=begun), ports)
         state = replace(state, applied_plans=plans)

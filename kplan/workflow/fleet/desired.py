@@ -25,7 +25,7 @@ from kplan.model.resource import Identity, connection_name
 from kplan.model.snapshot import KindSnapshot, Snapshot
 from kplan.model.state import State
 from kplan.plan.request import PlanRequest
-from kplan.state.journal import fold
+from kplan.state.journal import fold_journal
 from kplan.workflow.acl_order import add_first_connections
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.open_project import load_checked, read_or_create_state
@@ -204,7 +204,7 @@ def _project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -> Projec
 def _state(project: Project) -> State:
     """Read the state with what an interrupted apply had done."""
     state, journal = read_or_create_state(project), project.store.journal()
-    return state if journal is None else fold(state, journal)[0]
+    return state if journal is None else fold_journal(state, journal)[0]
 
 
 def _request(project: Project, configuration: Configuration) -> PlanRequest:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kplan.fleet import audit, inventory, lint, plan
 from kplan.model.errors import FleetError
 from kplan.model.table import Figures
-from kplan.report.documents.units import counted
+from kplan.report.documents.notation import count_text
 from kplan.workflow.fleet.audit import read_unused
 from kplan.workflow.fleet.desired import list_owners, load_desired
 from kplan.workflow.fleet.fleet import (
@@ -37,7 +37,7 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
             **_findings(found.objects.cache(), asked),
             **({} if history is None else read_unused(found.objects, history)),
         }
-        title = f"Kafka fleet, {counted(len(found.fleet.clusters), 'cluster')}"
+        title = f"Kafka fleet, {count_text(len(found.fleet.clusters), 'cluster')}"
         logs = {} if history is None else audit.log_lineage(history)
         made = render_figures(title, told, (options, found), logs)
         return replace(made, notes=(*made.notes, *unknown))

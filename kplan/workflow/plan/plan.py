@@ -17,7 +17,7 @@ from kplan.model.state import OutputValue, State
 from kplan.plan.build import build_plans
 from kplan.plan.request import PlanRequest
 from kplan.policy.risk import add_risks
-from kplan.state.plan_file import PlanMeta, meta_of, write_plan
+from kplan.state.plan_file import PlanMeta, plan_meta, write_plan
 from kplan.workflow.access import AccessContext, add_access
 from kplan.workflow.acl_order import add_first_connections
 from kplan.workflow.clusters import Clusters
@@ -158,7 +158,7 @@ def save_plan(
     """
     expires = (ports.now() + ttl).isoformat(timespec="seconds")
     given = planned.configuration.variables
-    meta = meta_of(
+    meta = plan_meta(
         planned.plan,
         expires_at=expires,
         nonce=uuid.uuid4().hex,

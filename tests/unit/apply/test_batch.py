@@ -12,8 +12,8 @@ from kplan.cluster.errors import ERRORS, Handling, KafkaError
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.report import views
-from kplan.report.documents.stream import item_data
-from kplan.report.look import PLAIN
+from kplan.report.documents.message import item_data
+from kplan.report.format import PLAIN
 from tests.apply_harness import ApplyHarness
 from tests.values import resource, state, topic
 

@@ -28,7 +28,7 @@ from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Batch, Change
 from kplan.model.resource import Resource
 from kplan.state.journal import read_journal
-from kplan.state.journal_writer import recording
+from kplan.state.journal_writer import open_journal
 from tests.apply_harness import ApplyHarness, FakeClock, RecordingWatcher
 from tests.values import acl, resource, state, topic
 
@@ -179,7 +179,7 @@ def test_the_journal_of_an_apply_with_many_requests_under_way_is_whole(tmp_path:
     on = bench(4)
     plan = on.plan([*acls(30), *topics(30)], max_records=18)
     path = tmp_path / "state.json"
-    with recording(path, plan) as journal:
+    with open_journal(path, plan) as journal:
         means = ApplyContext(on.cluster, KINDS, FakeClock(), journal, on.pace)
         outcomes = apply_plan(plan, means)
     found = read_journal(path)

@@ -12,7 +12,7 @@ from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change, Step
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from kplan.sandbox import progress as sandbox
 
 

@@ -13,8 +13,8 @@ from kplan.model.plan import Change, Plan
 from kplan.model.state import OutputValue
 from kplan.report import views
 from kplan.report.document import Mark
-from kplan.report.documents.outcomes import done_rows, outcomes_document, way_out
-from kplan.report.look import PLAIN, Look
+from kplan.report.documents.outcome import applied_rows, outcome_hint, outcomes_document
+from kplan.report.format import PLAIN, TextStyle
 from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
 
 AT = "2026-11-21T14:44:18.283282Z"
@@ -135,22 +135,22 @@ def test_only_the_first_twenty_failures_are_shown() -> None:
 
 def test_what_was_done_is_named_and_what_is_gone_comes_first() -> None:
     found = [applied(name) for name in ("new", "kept", "old")]
-    (rows,) = done_rows([*found, failed("kept")])
+    (rows,) = applied_rows([*found, failed("kept")])
     assert [(row.mark, row.text[0].text) for row in rows.rows] == [
         (Mark.REMOVE, "kafka_topic.old: "),
         (Mark.ADD, "kafka_topic.new: "),
         (Mark.CHANGE, "kafka_topic.kept: "),
     ]
-    (long,) = done_rows([applied("kept") for _ in range(103)])
+    (long,) = applied_rows([applied("kept") for _ in range(103)])
     assert len(long.rows) == 101
     assert "and 3 more" in long.rows[-1].text[0].text
-    assert list(done_rows([failed("kept")])) == []
+    assert list(applied_rows([failed("kept")])) == []
 
 
 def test_what_brokers_do_not_serve_yet_is_said() -> None:
     """K4-49."""
     text = views.apply_text([applied("old"), applied("new", is_verified=False)], PLAIN)
-    assert "Note: 1 change accepted by the controller, but not seen on every broker yet" in text
+    assert "Note: 1 change accepted by the controller but not seen on every broker yet" in text
     assert TERRATEST.search(text)
 
 
@@ -192,7 +192,7 @@ def test_one_line_tells_what_became_of_one_change(outcome: Outcome, line: str) -
 
 
 def test_a_line_is_coloured_only_where_asked() -> None:
-    assert views.outcome_line(applied("new"), Look(colour=True)) == (
+    assert views.outcome_line(applied("new"), TextStyle(colour=True)) == (
         "kafka_topic.new: \x1b[32mcreated\x1b[0m\x1b[90m [31 ms]\x1b[0m"
     )
 
@@ -203,8 +203,8 @@ def test_a_broker_message_of_many_lines_stays_on_one() -> None:
 
 
 def test_every_error_kplan_knows_has_a_way_out() -> None:
-    assert all(way_out(refusal(row.code)).endswith(".") for row in ERRORS.values())
-    assert way_out(refusal(9999, "?", name="NEW")).startswith("Change the configuration")
+    assert all(outcome_hint(refusal(row.code)).endswith(".") for row in ERRORS.values())
+    assert outcome_hint(refusal(9999, "?", name="NEW")).startswith("Change the configuration")
 
 
 def messages(text: str) -> list[dict[str, Any]]:

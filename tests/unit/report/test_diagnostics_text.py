@@ -5,7 +5,7 @@ import pytest
 
 from kplan.model.address import Address
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
-from kplan.report.look import Look
+from kplan.report.format import TextStyle
 from kplan.report.views import diagnostics_text, validation_json
 
 MAIN = """\
@@ -19,7 +19,7 @@ resource "kafka_topic" "orders" {
 }
 """
 SOURCES = {"main.tf": MAIN}
-ASCII = Look(unicode=False)
+ASCII = TextStyle(unicode=False)
 
 
 def undeclared(**more: object) -> Diagnostic:
@@ -40,7 +40,7 @@ def plain(text: str) -> str:
 
 def test_a_problem_is_shown_in_a_frame_with_its_line_and_carets() -> None:
     """K4-05: file:line, code, message and hint."""
-    shown = diagnostics_text([undeclared(values=(("var.x", "is 200"),))], SOURCES, Look())
+    shown = diagnostics_text([undeclared(values=(("var.x", "is 200"),))], SOURCES, TextStyle())
     assert shown == (
         "╷\n"
         "│ Error: Reference to undeclared input variable [KP140]\n"
@@ -60,8 +60,8 @@ def test_a_problem_is_shown_in_a_frame_with_its_line_and_carets() -> None:
 
 def test_colour_changes_no_character_of_the_text() -> None:
     found = [undeclared(values=(("var.x", "is 200"),))]
-    coloured = diagnostics_text(found, SOURCES, Look(colour=True))
-    assert plain(coloured) == diagnostics_text(found, SOURCES, Look())
+    coloured = diagnostics_text(found, SOURCES, TextStyle(colour=True))
+    assert plain(coloured) == diagnostics_text(found, SOURCES, TextStyle())
     assert "\x1b[4mvar.nme\x1b[0m" in coloured
     assert coloured.startswith("\x1b[31m╷")
 
@@ -142,7 +142,7 @@ def test_no_problem_is_no_text() -> None:
 
 def test_prose_is_wrapped_to_the_width_and_commands_stay_whole() -> None:
     long = "word " * 40 + "\n  kplan import " + "x" * 90
-    lines = diagnostics_text([undeclared(detail=long)], SOURCES, Look(width=60)).split("\n")
+    lines = diagnostics_text([undeclared(detail=long)], SOURCES, TextStyle(width=60)).split("\n")
     assert max(len(each) for each in lines if "word" in each) <= 60
     assert any(each == "│   kplan import " + "x" * 90 for each in lines)
 
@@ -165,7 +165,7 @@ def test_a_very_long_line_is_cut_around_the_span(before: int) -> None:
 def test_carets_stand_under_the_span_whatever_characters_precede_it(code: str) -> None:
     start = code.index("bad") + 1
     found = undeclared(subject=SourceRange("w.tf", 1, start, 1, start + 3))
-    line, carets = diagnostics_text([found], {"w.tf": code}, Look()).split("\n")[4:6]
+    line, carets = diagnostics_text([found], {"w.tf": code}, TextStyle()).split("\n")[4:6]
     wide = sum(each in "日本語" for each in line) - sum(each == "\u0301" for each in line)
     assert carets.index("^") == line.index("bad") + wide
 
@@ -173,7 +173,7 @@ def test_carets_stand_under_the_span_whatever_characters_precede_it(code: str) -
 def test_text_from_outside_cannot_steer_the_terminal() -> None:
     nasty = "a\x1b[2Jb\u202ec\x07\U000e0001"
     found = undeclared(detail=nasty, hint=nasty, subject=SourceRange(nasty, 1, 1, 1, 3))
-    shown = diagnostics_text([found], {nasty: nasty}, Look())
+    shown = diagnostics_text([found], {nasty: nasty}, TextStyle())
     assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", shown)
     assert "a\\u001b[2Jb\\u202ec\\u0007\\U000e0001" in shown
 
@@ -181,7 +181,7 @@ def test_text_from_outside_cannot_steer_the_terminal() -> None:
 def test_a_literal_secret_on_the_line_is_starred_out() -> None:
     """Design law 11."""
     found = undeclared(subject=SourceRange("main.tf", 7, 3, 7, 16))
-    shown = diagnostics_text([found], SOURCES, Look())
+    shown = diagnostics_text([found], SOURCES, TextStyle())
     assert 'sasl_password = "*******"' in shown
     assert "hunter2" not in shown + validation_json([found], SOURCES)
 

@@ -10,7 +10,7 @@ from kplan.model.plan import Change
 from kplan.model.state import OutputValue
 from kplan.report import views
 from kplan.report.documents.drift import Coverage, drift_document
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from tests.values import acl, make_plan, owned, snapshot, state, topic
 
 COVERAGE = Coverage(

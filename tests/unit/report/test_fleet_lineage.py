@@ -3,10 +3,9 @@
 import pytest
 
 from kplan.model.table import Figures, FigureTable
-from kplan.report.format import ANSWERS, Format
-from kplan.report.look import PLAIN
-from kplan.report.parts import figures_report
-from kplan.report.report import Setting, written
+from kplan.report.format import ANSWERS, PLAIN, Format
+from kplan.report.report import FormatOptions, render_report
+from kplan.report.reports import figures_report
 from kplan.report.views import figures_json, figures_page, figures_text
 
 LINEAGE = {
@@ -22,7 +21,7 @@ FOUND = Figures(
 
 @pytest.mark.parametrize("format_", sorted(ANSWERS))
 def test_every_format_of_a_report_names_what_its_figures_are_of(format_: Format) -> None:
-    told = written(figures_report(FOUND, "2026-11-22T00:00:00Z"), format_, Setting())
+    told = render_report(figures_report(FOUND, "2026-11-22T00:00:00Z"), format_, FormatOptions())
     assert not [each for each in LINEAGE.values() if each not in told]
 
 
@@ -32,5 +31,7 @@ def test_answers_and_pages_do_too() -> None:
 
 
 def test_markdown_names_its_tables_and_sets_numbers_to_the_right() -> None:
-    told = written(figures_report(FOUND, "2026-11-22T00:00:00Z"), Format.MARKDOWN, Setting())
+    told = render_report(
+        figures_report(FOUND, "2026-11-22T00:00:00Z"), Format.MARKDOWN, FormatOptions()
+    )
     assert "**inventory**\n\n| group | topics | acls |\n| --- | ---: | ---: |\n| eu |" in told

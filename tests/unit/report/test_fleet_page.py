@@ -7,7 +7,7 @@ import pytest
 
 from kplan.model.table import Cell, Figures, FigureTable
 from kplan.report.documents.fleet_page import fleet_page
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from kplan.report.views import figures_page, figures_text
 
 LINEAGE = {"run": "monday", "read_at": "2026-11-16T06:00:00+00:00", "kplan_version": "1.0"}

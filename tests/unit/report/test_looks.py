@@ -10,7 +10,7 @@ import pytest
 
 from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.report import views
-from kplan.report.look import Look
+from kplan.report.format import TextStyle
 from tests.golden.case import CASES, Told, told
 
 NAMES = sorted(each.name for each in CASES.iterdir() if (each / "main.hcl").exists())
@@ -26,7 +26,7 @@ def case(name: str) -> Told:
 
 def shown(name: str, **look: object) -> str:
     found = case(name)
-    wanted = Look(**look)  # type: ignore[arg-type] # by name
+    wanted = TextStyle(**look)  # type: ignore[arg-type] # by name
     plan = views.plan_text(found.plan, wanted) if found.plan else ""
     return plan + views.diagnostics_text(found.diagnostics, found.sources, wanted)
 
@@ -61,7 +61,7 @@ def test_prose_keeps_to_the_width_of_the_terminal(width: int) -> None:
     problem = Diagnostic(
         "KP201", Severity.ERROR, "Bad", "One two three four five six seven. " * 9, "Do it. " * 9
     )
-    text = views.diagnostics_text([problem], {}, Look(width=width))
+    text = views.diagnostics_text([problem], {}, TextStyle(width=width))
     lines = text.splitlines()[2:]
     assert max(len(each) for each in lines) <= max(width, 22)
     assert len(lines) > 300 // width
@@ -72,7 +72,9 @@ def test_a_place_is_pointed_at_in_words_for_a_screen_reader() -> None:
         "KP201", Severity.ERROR, "Bad",
         subject=SourceRange("a.tf", 2, 3, 2, 7), values=(("var.x", "is 3"),),
     )  # fmt: skip
-    text = views.diagnostics_text([problem], {"a.tf": "one\n  nmae = 1\n"}, Look(accessible=True))
+    text = views.diagnostics_text(
+        [problem], {"a.tf": "one\n  nmae = 1\n"}, TextStyle(accessible=True)
+    )
     assert "      here: nmae\n" in text
     assert "^" not in text
     assert "    where:\n     var.x is 3\n" in text

@@ -8,9 +8,8 @@ import pytest
 from kplan.model.plan import Plan
 from kplan.policy.risk import add_risks
 from kplan.report.document import Document, Item, Mark, Paragraph, Row, Totals, line
-from kplan.report.formats.markdown import LIMITS, markdown
-from kplan.report.formats.markdown_pieces import code, prose
-from kplan.report.formats.room import Piece, fitted, size
+from kplan.report.formats.fit import TextPiece, fit_pieces, piece_size
+from kplan.report.formats.markdown import LIMITS, code_markdown, prose_markdown, render_markdown
 from kplan.report.reports import plan_report
 from tests.values import make_plan, owned, resource, snapshot, state, topic
 
@@ -29,7 +28,7 @@ def big_plan(destroyed: int, created: int) -> Plan:
 
 
 def comment(plan: Plan, limit: int = LIMITS["github"]) -> str:
-    return markdown(plan_report(plan, {}, "").document(), limit)
+    return render_markdown(plan_report(plan, {}, "").document(), limit)
 
 
 @pytest.mark.parametrize("service", sorted(LIMITS))
@@ -87,7 +86,7 @@ def test_names_cannot_leave_their_fence_nor_call_anybody() -> None:
             Totals((line("Plan"),)),
         )
     )
-    text = markdown(document)
+    text = render_markdown(document)
     opening = re.findall(r"^(`{3,})diff$", text, re.MULTILINE)
     closing = [each for each in text.splitlines() if re.fullmatch("`{3,}", each)]
     assert opening == closing
@@ -97,21 +96,23 @@ def test_names_cannot_leave_their_fence_nor_call_anybody() -> None:
 
 
 def test_prose_means_itself() -> None:
-    assert prose("a_b *c* <d> `e` | #1 & ~f~") == (r"a\_b \*c\* \<d\> \`e\` \| \#1 \& \~f\~")
-    assert prose("by @octocat, not a@b.c") == "by @\u200boctocat, not a@b.c"
-    assert code("a`b") == "``a`b``"
-    assert code("`a`") == "`` `a` ``"
+    assert prose_markdown("a_b *c* <d> `e` | #1 & ~f~") == (
+        r"a\_b \*c\* \<d\> \`e\` \| \#1 \& \~f\~"
+    )
+    assert prose_markdown("by @octocat, not a@b.c") == "by @\u200boctocat, not a@b.c"
+    assert code_markdown("a`b") == "``a`b``"
+    assert code_markdown("`a`") == "`` `a` ``"
 
 
 def test_nothing_to_say_is_no_comment() -> None:
-    assert markdown(Document(())) == ""
+    assert render_markdown(Document(())) == ""
 
 
 def test_pieces_are_shortened_from_the_end() -> None:
-    pieces = [Piece(("long one", "1")), Piece(("long two", "2")), Piece(("3",))]
-    assert fitted(pieces, 100) == ("long one", "long two", "3")
-    assert fitted(pieces, 16) == ("long one", "2", "3")
-    assert fitted(pieces, 9) == ("1", "2", "3")
-    assert fitted(pieces, 8) == ("1", "2", "")
-    assert fitted(pieces, 0) == ("", "", "")
-    assert size("é") == 2
+    pieces = [TextPiece(("long one", "1")), TextPiece(("long two", "2")), TextPiece(("3",))]
+    assert fit_pieces(pieces, 100) == ("long one", "long two", "3")
+    assert fit_pieces(pieces, 16) == ("long one", "2", "3")
+    assert fit_pieces(pieces, 9) == ("1", "2", "3")
+    assert fit_pieces(pieces, 8) == ("1", "2", "")
+    assert fit_pieces(pieces, 0) == ("", "", "")
+    assert piece_size("é") == 2

@@ -28,9 +28,17 @@ from kplan.policy.impact import add_impacts
 from kplan.report.documents.access import holders_data, holders_document
 from kplan.report.documents.drift import Coverage
 from kplan.report.format import ANSWERS, COUNTLESS, EVERY, Format
-from kplan.report.parts import Part, answer_report, figures_report, part_report
-from kplan.report.report import Report, Setting, written
-from kplan.report.reports import apply_report, drift_report, plan_report, problems_report
+from kplan.report.report import FormatOptions, Report, render_report
+from kplan.report.reports import (
+    Part,
+    answer_report,
+    apply_report,
+    drift_report,
+    figures_report,
+    part_report,
+    plan_report,
+    problems_report,
+)
 from tests.schemas import Schema
 from tests.unit.report.test_reports_for_tools import (
     AT,
@@ -195,12 +203,12 @@ def test_the_table_has_every_cell_that_makes_sense() -> None:
 def test_each_format_says_what_each_document_has_to_tell(
     name: str, format_: Format, phrase: str
 ) -> None:
-    assert phrase in written(REPORTS[name], format_, Setting())
+    assert phrase in render_report(REPORTS[name], format_, FormatOptions())
 
 
 @pytest.mark.parametrize("name", sorted(REPORTS))
 def test_each_document_is_well_formed_for_the_tools_that_read_it(name: str) -> None:
-    told = {each: written(REPORTS[name], each, Setting()) for each in SENSE[name]}
+    told = {each: render_report(REPORTS[name], each, FormatOptions()) for each in SENSE[name]}
     assert json.loads(told[Format.JSON])
     lines = [json.loads(each) for each in told[Format.NDJSON].splitlines()]
     assert lines[0]["type"] == "version"
@@ -215,13 +223,13 @@ def test_each_document_is_well_formed_for_the_tools_that_read_it(name: str) -> N
 def test_sarif_and_junit_hold_before_the_official_schemas(
     name: str, sarif_schema: Schema, junit_schema: Schema
 ) -> None:
-    sarif_schema.validate(json.loads(written(REPORTS[name], Format.SARIF, Setting())))
-    junit_schema.validate(written(REPORTS[name], Format.JUNIT, Setting()))
+    sarif_schema.validate(json.loads(render_report(REPORTS[name], Format.SARIF, FormatOptions())))
+    junit_schema.validate(render_report(REPORTS[name], Format.JUNIT, FormatOptions()))
 
 
 @pytest.mark.parametrize("name", sorted(set(SENSE) - {"answer", "fleet"}))
 def test_junit_counts_what_it_holds(name: str) -> None:
-    tree = ET.fromstring(written(REPORTS[name], Format.JUNIT, Setting()))  # noqa: S314 - our own text
+    tree = ET.fromstring(render_report(REPORTS[name], Format.JUNIT, FormatOptions()))  # noqa: S314 - our own text
     for suite in tree:
         assert int(suite.attrib["tests"]) == len(suite.findall("testcase"))
         assert int(suite.attrib["failures"]) == len(suite.findall("testcase/failure"))
@@ -231,9 +239,10 @@ def test_junit_counts_what_it_holds(name: str) -> None:
 def test_a_part_of_which_a_plan_says_nothing_says_so() -> None:
     nothing = replace(planned(), changes=(), batches=())
     for part, phrase in zip(Part, ("No ACL", "No policy", "No change"), strict=True):
-        assert phrase in written(part_report(nothing, part, AT), Format.TEXT, Setting())
+        assert phrase in render_report(part_report(nothing, part, AT), Format.TEXT, FormatOptions())
         for format_ in COUNTLESS:
-            assert written(part_report(nothing, part, AT), format_, Setting()) or format_ in {
+            report = part_report(nothing, part, AT)
+            assert render_report(report, format_, FormatOptions()) or format_ in {
                 Format.GITHUB, Format.AZURE,
             }  # fmt: skip
 
@@ -242,5 +251,7 @@ def test_what_is_not_known_of_one_topic_is_not_known_of_all() -> None:
     plan = planned()
     (old,) = [each for each in plan.changes if each.address.name == "old"]
     report = part_report(add_impacts(plan, {old.key: Impact(unread=("no",))}), Part.BLAST, AT)
-    assert "unknown records, unknown at risk." in written(report, Format.TEXT, Setting())
-    assert "records_at_risk" not in written(report, Format.PROMETHEUS, Setting())
+    assert "unknown records, unknown at risk." in render_report(
+        report, Format.TEXT, FormatOptions()
+    )
+    assert "records_at_risk" not in render_report(report, Format.PROMETHEUS, FormatOptions())

@@ -27,8 +27,7 @@ from kplan.report.document import (
     line,
 )
 from kplan.report.formats import html as page
-from kplan.report.formats.chart import LEFT, RIGHT, WIDTH, chart
-from kplan.report.formats.html import html
+from kplan.report.formats.html import LEFT, RIGHT, WIDTH, chart_layout, render_html
 
 EVIL = '</pre><script>alert("x")</script><img src=x onerror=y>'
 ITEM = Item(
@@ -95,7 +94,7 @@ def test_the_page_has_a_place_for_every_block() -> None:
 
 
 def test_whatever_is_quoted_stays_text() -> None:
-    text = html(EVERY_BLOCK)
+    text = render_html(EVERY_BLOCK)
     reader = read(text)
     assert "<script>alert" not in text
     assert "<img" not in text
@@ -105,7 +104,7 @@ def test_whatever_is_quoted_stays_text() -> None:
 
 
 def test_nothing_is_loaded_and_nothing_but_its_own_script_may_run() -> None:
-    text = html(EVERY_BLOCK)
+    text = render_html(EVERY_BLOCK)
     reader = read(text)
     assert not [attrs for _, attrs in reader.tags if {"src", "href"} & attrs.keys()]
     assert "url(" not in text
@@ -119,7 +118,7 @@ def test_nothing_is_loaded_and_nothing_but_its_own_script_may_run() -> None:
 
 
 def test_a_reader_who_does_not_see_is_told_the_same() -> None:
-    text = html(EVERY_BLOCK)
+    text = render_html(EVERY_BLOCK)
     reader = read(text)
     tags = [tag for tag, _ in reader.tags]
     assert ("html", {"lang": "en"}) in reader.tags
@@ -137,7 +136,7 @@ def test_a_reader_who_does_not_see_is_told_the_same() -> None:
 
 
 def test_light_dark_print_and_no_script_are_provided_for() -> None:
-    text = html(EVERY_BLOCK)
+    text = render_html(EVERY_BLOCK)
     assert "prefers-color-scheme: dark" in text
     assert "@media print" in text
     assert '<form id="filter" role="search" hidden>' in text
@@ -145,14 +144,16 @@ def test_light_dark_print_and_no_script_are_provided_for() -> None:
 
 def test_a_long_list_is_closed_but_for_what_is_grave() -> None:
     quiet = tuple(Item(f"kafka_topic.n{each}", (), mark=Mark.ADD) for each in range(30))
-    found = [attrs for tag, attrs in read(html(Document((ITEM, *quiet)))).tags if tag == "details"]
+    found = [
+        attrs for tag, attrs in read(render_html(Document((ITEM, *quiet)))).tags if tag == "details"
+    ]
     assert [each["data-mark"] for each in found if "open" in each] == ["remove"]
     assert len(found) == 31
 
 
 def test_of_a_long_list_what_is_seen_is_laid_out_and_all_of_it_is_printed() -> None:
     """5,000 items, Chromium: to clear the filter took 16 s, and takes 0.2 s."""
-    screen, _, paper = html(EVERY_BLOCK).partition("@media print")
+    screen, _, paper = render_html(EVERY_BLOCK).partition("@media print")
     assert ".item { content-visibility: auto;" in screen
     assert ".grid[data-mark] { content-visibility: auto;" in screen
     assert ".item, .grid[data-mark] { content-visibility: visible; }" in paper
@@ -164,7 +165,7 @@ def test_every_number_of_a_chart_is_seen_and_none_leaves_it() -> None:
         (Span("create", Tone.ADD), Span("destroy", Tone.REMOVE)),
         (("kafka_acl", (10_000, 1)), ("kafka_topic", (0, 2))),
     )
-    first, second = chart(tally).bars
+    first, second = chart_layout(tally).bars
     assert [each.count for each in first.segments] == [10_000, 1]
     assert [each.count for each in second.segments] == [2]
     assert all(each.width >= 4 for bar in (first, second) for each in bar.segments)
@@ -173,7 +174,7 @@ def test_every_number_of_a_chart_is_seen_and_none_leaves_it() -> None:
 
 
 def test_nothing_to_say_is_no_page() -> None:
-    assert html(Document(())) == ""
+    assert render_html(Document(())) == ""
 
 
 def test_of_very_many_changes_only_those_in_sight_are_marked_up() -> None:
@@ -183,15 +184,15 @@ def test_of_very_many_changes_only_those_in_sight_are_marked_up() -> None:
         Item(f"kafka_topic.n{each}", (line("# is new"),), rows, mark=Mark.ADD)
         for each in range(600)
     )
-    text = html(Document((ITEM, *quiet)))
+    text = render_html(Document((ITEM, *quiet)))
     spans = [attrs for tag, attrs in read(text).tags if tag == "span"]
     assert len(spans) < 3 * 600
     bare = '<pre class="bare">\n# is new\n    + name = &#34;&lt;b&gt;&#34;\n    }\n</pre>'
     assert text.count(bare) == 600
     assert '<span class="row remove">' in text  # what is grave is open, and marked up
-    assert 'class="bare"' not in html(Document((ITEM, *quiet[:400])))
+    assert 'class="bare"' not in render_html(Document((ITEM, *quiet[:400])))
     odd = Item("kafka_topic.odd", (), (Row(line("- text"), column=4),), mark=Mark.ADD)
-    assert '<span class="row none">    - text' in html(Document((odd, *quiet)))
+    assert '<span class="row none">    - text' in render_html(Document((odd, *quiet)))
     signs = json.loads(dict(read(text).tags)["main"]["data-signs"] or "")
     assert signs["-/+"] == ["replace", "replace:"]
 
@@ -199,7 +200,7 @@ def test_of_very_many_changes_only_those_in_sight_are_marked_up() -> None:
 def test_a_part_of_thousands_is_cut_and_names_the_report_that_has_all() -> None:
     items = tuple(Item(f"kafka_topic.n{each}", (), mark=Mark.ADD) for each in range(1_200))
     rows = tuple(TableRow((line(f"acl {each}"),), Mark.ADD) for each in range(1_100))
-    text = html(Document((*items, Table(rows)), title="plan"))
+    text = render_html(Document((*items, Table(rows)), title="plan"))
     assert text.count('<details class="item') == 1_000
     assert "kafka_topic.n999<" in text
     assert "kafka_topic.n1000<" not in text

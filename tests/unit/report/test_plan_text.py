@@ -10,7 +10,7 @@ from kplan.model.plan import Action, BrokerTransfer, OutputChange, Plan, Risk
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import OutputValue
 from kplan.policy.risk import add_risks
-from kplan.report.look import Look
+from kplan.report.format import TextStyle
 from kplan.report.views import plan_text
 from tests.values import acl, address, make_plan, owned, resource, snapshot, state, topic
 
@@ -39,7 +39,7 @@ def tfcmt_list(verb: str, text: str) -> list[str]:
 
 
 def shown(plan: Plan, *, group_acls: bool = True, **look: object) -> str:
-    return plan_text(plan, Look(**look), group_acls=group_acls)  # type: ignore[arg-type] # by name
+    return plan_text(plan, TextStyle(**look), group_acls=group_acls)  # type: ignore[arg-type] # by name
 
 
 def one_of_each() -> Plan:

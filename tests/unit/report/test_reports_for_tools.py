@@ -13,12 +13,12 @@ from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Change, Plan, Risk
 from kplan.model.test_result import RunStatus
 from kplan.policy.risk import add_risks
-from kplan.report.case import Case, Finding, Level
+from kplan.report.data import Case, Finding, Level
 from kplan.report.documents.drift import Coverage
-from kplan.report.documents.findings import of_risks
+from kplan.report.documents.finding import risk_findings
 from kplan.report.format import Format
 from kplan.report.formats.sarif import LIMIT, sarif_data
-from kplan.report.report import Report, Setting, written
+from kplan.report.report import FormatOptions, Report, render_report
 from kplan.report.reports import apply_report, drift_report, plan_report, problems_report
 from tests.schemas import Schema
 from tests.values import acl, make_plan, owned, resource, snapshot, state, topic
@@ -83,12 +83,14 @@ REPORTS: dict[str, Report] = {
 
 
 def sarif(name: str, folder: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(written(REPORTS[name], Format.SARIF, Setting(folder=folder)))
+    found: dict[str, Any] = json.loads(
+        render_report(REPORTS[name], Format.SARIF, FormatOptions(folder=folder))
+    )
     return found
 
 
 def suites(name: str) -> list[ET.Element]:
-    text = written(REPORTS[name], Format.JUNIT, Setting())
+    text = render_report(REPORTS[name], Format.JUNIT, FormatOptions())
     return ET.fromstring(text).findall("testsuite")  # noqa: S314 - our own text
 
 
@@ -96,9 +98,9 @@ def suites(name: str) -> list[ET.Element]:
 @pytest.mark.parametrize("name", sorted(REPORTS))
 def test_every_report_is_written_in_every_format(name: str, format_: Format) -> None:
     """M documents times N formats, of which nobody wrote M x N."""
-    text = written(REPORTS[name], format_, Setting())
+    text = render_report(REPORTS[name], format_, FormatOptions())
     assert text.endswith("\n") or (format_ in {Format.GITHUB, Format.AZURE} and not text)
-    assert text == written(REPORTS[name], format_, Setting())
+    assert text == render_report(REPORTS[name], format_, FormatOptions())
 
 
 @pytest.mark.parametrize("name", sorted(REPORTS))
@@ -170,7 +172,7 @@ def test_a_finding_is_known_again_when_lines_above_it_moved() -> None:
             "KP201", Severity.ERROR, "Bad", "It is 0.", subject=SourceRange("a", line, 1, line, 2)
         )
         report = problems_report("", [moved], {}, AT)
-        log = json.loads(written(report, Format.SARIF, Setting()))
+        log = json.loads(render_report(report, Format.SARIF, FormatOptions()))
         return [each["partialFingerprints"]["kplan/v1"] for each in log["runs"][0]["results"]]
 
     assert prints(2) == prints(9)
@@ -194,7 +196,7 @@ def test_what_is_good_to_know_of_a_dangerous_change_is_no_warning() -> None:
         risk=Risk.DANGEROUS,
         notes=("KP2101 every record is lost", "KP2103 nothing stands in it"),
     )
-    assert [(each.code, each.level, each.summary) for each in of_risks(noted)] == [
+    assert [(each.code, each.level, each.summary) for each in risk_findings(noted)] == [
         ("KP2101", Level.WARNING, "Dangerous change"),
         ("KP2103", Level.NOTE, "Nothing is at stake"),
     ]
@@ -244,23 +246,23 @@ def test_a_report_with_nothing_in_it_is_still_one_that_services_take() -> None:
         drift_report((), Coverage(), AT),
         problems_report("kplan validate", (), {}, AT),
     ):
-        root = ET.fromstring(written(report, Format.JUNIT, Setting()))  # noqa: S314
+        root = ET.fromstring(render_report(report, Format.JUNIT, FormatOptions()))  # noqa: S314
         assert [each.get("tests") for each in root] == ["1"]
-        assert json.loads(written(report, Format.GITLAB, Setting())) == {
+        assert json.loads(render_report(report, Format.GITLAB, FormatOptions())) == {
             "create": 0, "update": 0, "delete": 0,
         }  # fmt: skip
 
 
 def test_gitlab_counts_a_replacement_on_both_sides() -> None:
     """GitLab's own component reads a plan so."""
-    found = json.loads(written(REPORTS["plan"], Format.GITLAB, Setting()))
+    found = json.loads(render_report(REPORTS["plan"], Format.GITLAB, FormatOptions()))
     assert found == {"create": 2, "update": 1, "delete": 2}
 
 
 def test_a_stream_begins_with_its_version_and_carries_the_problems() -> None:
     for name, last in (("plan", "change_summary"), ("apply", "change_summary"),
                        ("drift", "resource_drift"), ("validate", "diagnostic")):  # fmt: skip
-        text = written(REPORTS[name], Format.NDJSON, Setting())
+        text = render_report(REPORTS[name], Format.NDJSON, FormatOptions())
         told = [json.loads(line) for line in text.splitlines()]
         assert told[0]["type"] == "version"
         assert told[-1]["type"] == last
@@ -268,14 +270,14 @@ def test_a_stream_begins_with_its_version_and_carries_the_problems() -> None:
 
 
 def test_an_apply_as_json_tells_every_outcome() -> None:
-    found = json.loads(written(REPORTS["apply"], Format.JSON, Setting()))
+    found = json.loads(render_report(REPORTS["apply"], Format.JSON, FormatOptions()))
     assert found["complete"] is False
     assert found["counts"] == {"applied": 1, "failed": 1, "skipped": 1, "unknown": 1}
     assert [each["status"] for each in found["outcomes"]] == ["ok", "failed", "unknown", "skipped"]
 
 
 def test_an_incomplete_apply_as_a_comment_says_what_failed_and_how_to_go_on() -> None:
-    text = written(REPORTS["apply"], Format.MARKDOWN, Setting())
+    text = render_report(REPORTS["apply"], Format.MARKDOWN, FormatOptions())
     assert text.index("**Apply incomplete: ") < text.index("### Needs attention")
     assert "kplan apply" in text
     assert "| not attempted |" in text
@@ -287,12 +289,12 @@ def test_annotations_cannot_be_broken_out_of() -> None:
         subject=SourceRange("a,b:c.tf", 2, 16, 3, 17),
     )  # fmt: skip
     report = problems_report("", [evil], {}, AT)
-    github = written(report, Format.GITHUB, Setting(folder="live/"))
+    github = render_report(report, Format.GITHUB, FormatOptions(folder="live/"))
     assert github == (
         "::error file=live/a%2Cb%3Ac.tf,line=2,endLine=3,title=KP201 Bad%2C name%3A here"
         "::a%0A::error::b%0D%25]; ##vso[x]\n"
     )
-    azure = written(report, Format.AZURE, Setting(folder="live/"))
+    azure = render_report(report, Format.AZURE, FormatOptions(folder="live/"))
     assert azure == (
         "##vso[task.logissue type=error;sourcepath=live/a,b:c.tf;linenumber=2;columnnumber=16;"
         "code=KP201]a%0A::error::b%0D%AZP25%5D%3B ##vso[x%5D\n"
@@ -305,5 +307,7 @@ def test_no_more_is_annotated_than_a_service_shows_errors_first() -> None:
         for severity in (Severity.WARNING, Severity.ERROR)
         for number in range(30)
     ]
-    lines = written(problems_report("", many, {}, AT), Format.GITHUB, Setting()).splitlines()
+    lines = render_report(
+        problems_report("", many, {}, AT), Format.GITHUB, FormatOptions()
+    ).splitlines()
     assert [each.partition(" ")[0] for each in lines] == ["::error"] * 10 + ["::warning"] * 10

@@ -5,7 +5,7 @@ import json
 from kplan.model.address import Address
 from kplan.model.state import ObjectStatus, StateDiff, StateVersion
 from kplan.report import views
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from tests.values import LINEAGE, owned, state, topic
 
 A, B = Address("kafka_topic", "a"), Address("kafka_topic", "b")
@@ -37,7 +37,7 @@ def test_of_a_damaged_state_no_fact_is_made_up() -> None:
 
 def test_a_journal_is_mentioned_beside_the_standings() -> None:
     held = state(owned("kafka_topic.a", topic("a")))
-    told = views.standings_text(held, {A: ObjectStatus.AS_APPLIED}, PLAIN, has_journal=True)
+    told = views.verification_text(held, {A: ObjectStatus.AS_APPLIED}, PLAIN, has_journal=True)
     assert "Finish it with: kplan apply -resume" in told
     assert "1 of 1 object as last applied." in told
 

@@ -7,7 +7,7 @@ from kplan.model.diagnostic import Diagnostic, Severity, SourceRange
 from kplan.model.plan import Plan, PlanBasis
 from kplan.model.test_result import RunResult, RunStatus
 from kplan.report import language
-from kplan.report.look import PLAIN, Look
+from kplan.report.format import PLAIN, TextStyle
 
 AT = "2026-01-02T03:04:05.000+00:00"
 SOURCES = {"a.kptest.hcl": 'run "bad" {\n  condition = output.o == 4\n}\n'}
@@ -46,7 +46,7 @@ def test_text_has_the_words_of_terraform() -> None:
 
 
 def test_a_terminal_shows_grades_in_colour_and_words() -> None:
-    shown = language.result_run_line(RESULTS[0], Look(colour=True))
+    shown = language.result_run_line(RESULTS[0], TextStyle(colour=True))
     assert shown == '  run "good"... \x1b[32mpass\x1b[0m'
 
 

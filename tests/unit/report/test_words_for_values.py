@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 
 from kplan.report.data import as_data
-from kplan.report.documents.notation import hcl, hcl_lines, quoted
-from kplan.report.documents.units import counted, meaning
+from kplan.report.documents.notation import count_text, hcl_lines, hcl_text, quote_hcl, unit_meaning
 
 
 @pytest.mark.parametrize(
@@ -33,11 +32,11 @@ from kplan.report.documents.units import counted, meaning
     ],
 )
 def test_times_and_sizes_are_told_in_words(key: str, value: object, words: str) -> None:
-    assert meaning(key, value) == words
+    assert unit_meaning(key, value) == words
 
 
 def test_counts_agree_with_their_noun() -> None:
-    assert (counted(1, "topic"), counted(2000, "topic")) == ("1 topic", "2,000 topics")
+    assert (count_text(1, "topic"), count_text(2000, "topic")) == ("1 topic", "2,000 topics")
 
 
 @pytest.mark.parametrize(
@@ -53,11 +52,11 @@ def test_counts_agree_with_their_noun() -> None:
     ],
 )
 def test_values_are_written_as_hcl_reads_them(value: object, text: str) -> None:
-    assert hcl(value) == text
+    assert hcl_text(value) == text
 
 
 def test_quoting_leaves_no_template_and_no_end_of_string() -> None:
-    assert quoted('${"}') == '"$${\\"}"'
+    assert quote_hcl('${"}') == '"$${\\"}"'
 
 
 def test_empty_collections_stay_on_one_line() -> None:

@@ -6,9 +6,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from kplan.state.file import read_state, write_state
-from kplan.state.holder import this_run
-from kplan.state.journal_writer import recording
-from kplan.state.lock import locked
+from kplan.state.holder import current_holder
+from kplan.state.journal_writer import open_journal
+from kplan.state.lock import lock_state_file
 from tests.unit.state.state_builders import applied, creation, many, plan
 
 # A server without threads forks fast and safely, even under a test runner that has threads.
@@ -27,8 +27,8 @@ def write_for_ever(path: Path, acknowledge: Connection) -> None:
 
 def hold(path: Path, say: Connection, until: Connection) -> None:
     """Take the lock, say so, and hold it until told or killed."""
-    holder = this_run("apply", ci="https://ci/run/7", commit="9f31c2a")
-    with locked(path, holder, 0, lambda _: None):
+    holder = current_holder("apply", ci="https://ci/run/7", commit="9f31c2a")
+    with lock_state_file(path, holder, 0, lambda _: None):
         say.send(holder)
         until.recv()
 
@@ -36,7 +36,10 @@ def hold(path: Path, say: Connection, until: Connection) -> None:
 def contend(path: Path, log: Path, rounds: int) -> None:
     """Write two lines under the lock, with time for others to come in between."""
     for _ in range(rounds):
-        with locked(path, this_run("apply"), 60, lambda _: None), log.open("a") as file:
+        with (
+            lock_state_file(path, current_holder("apply"), 60, lambda _: None),
+            log.open("a") as file,
+        ):
             file.write("in\n")
             file.flush()
             time.sleep(0.001)
@@ -47,7 +50,7 @@ def apply_for_ever(path: Path, acknowledge: Connection, size: int) -> None:
     """Keep the journal of an apply of many small batches; say what went out and what came back."""
     changes = tuple(creation(f"topic-{number}") for number in range(size))
     made = plan(*changes)
-    with recording(path, made) as journal:
+    with open_journal(path, made) as journal:
         for change in changes:
             journal.on_send(made.batches[0], [change])
             acknowledge.send(("sent", change.identity))

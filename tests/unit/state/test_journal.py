@@ -21,9 +21,15 @@ from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 from kplan.model.state import OwnedObject, State
 from kplan.state.file import new_state, read_state, write_state
-from kplan.state.journal import Journal, discard_journal, fold, journal_path, read_journal
-from kplan.state.journal_writer import JournalWriter, recording
-from kplan.state.lines import Chain
+from kplan.state.journal import (
+    ChecksumChain,
+    Journal,
+    discard_journal,
+    fold_journal,
+    journal_path,
+    read_journal,
+)
+from kplan.state.journal_writer import JournalWriter, open_journal
 from tests.unit.state.state_builders import LINEAGE, applied, creation, owned, plan, state
 from tests.unit.state.state_faults import files_limited_to, small_disk
 from tests.unit.state.state_processes import PROCESSES, apply_for_ever
@@ -42,7 +48,7 @@ def read(path: Path) -> Journal:
 
 
 def write_example(path: Path) -> None:
-    with recording(path, plan(A, B, C, creation("d"))) as journal:
+    with open_journal(path, plan(A, B, C, creation("d"))) as journal:
         batch = plan(A, B, C).batches[0]
         journal.on_send(batch, [A, B, C])
         for outcome in (applied(A), FAILED, UNKNOWN):
@@ -63,7 +69,7 @@ def test_the_outcomes_of_one_answer_are_written_at_once_and_read_one_by_one(
         return write(descriptor, data)
 
     path = tmp_path / "state.json"
-    with recording(path, plan(A, B, C)) as journal:
+    with open_journal(path, plan(A, B, C)) as journal:
         journal.on_send(plan(A, B, C).batches[0], [A, B, C])
         with monkeypatch.context() as patched:
             patched.setattr(os, "write", noted)
@@ -75,7 +81,7 @@ def test_the_outcomes_of_one_answer_are_written_at_once_and_read_one_by_one(
 def test_without_an_interrupted_apply_there_is_no_journal(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     assert read_journal(path) is None
-    with recording(path, plan(A)):
+    with open_journal(path, plan(A)):
         pass
     discard_journal(path)
     assert read_journal(path) is None
@@ -104,7 +110,7 @@ def test_a_second_apply_does_not_write_over_the_journal_of_an_interrupted_one(
 ) -> None:
     path = tmp_path / "state.json"
     write_example(path)
-    with pytest.raises(StateError, match="interrupted"), recording(path, plan(A)):
+    with pytest.raises(StateError, match="interrupted"), open_journal(path, plan(A)):
         pass
     assert len(read(path).changes) == 4
 
@@ -121,7 +127,7 @@ def test_intent_is_on_the_disk_before_anything_is_sent(
         synced.append(journal_path(path).read_bytes())
 
     monkeypatch.setattr(os, "fdatasync", note)
-    with recording(path, plan(A, B)) as journal:
+    with open_journal(path, plan(A, B)) as journal:
         journal.on_send(plan(A).batches[0], [A])
         journal.on_outcomes([applied(A)])
         journal.on_send(plan(B).batches[0], [B])
@@ -133,7 +139,7 @@ def test_folding_takes_over_what_was_applied_and_nothing_else(tmp_path: Path) ->
     path = tmp_path / "state.json"
     write_example(path)
     before = state(owned("kept"), cluster_id="")
-    after, unsettled = fold(before, read(path))
+    after, unsettled = fold_journal(before, read(path))
     assert set(after.owned) == {Address("kafka_topic", "a"), Address("kafka_topic", "kept")}
     assert after.owned[A.address] == OwnedObject(
         A.address, A.identity, A.after, uid="id-of-a", is_pending=True, declared_at="topics.tf:12"
@@ -170,11 +176,11 @@ def test_folding_knows_deletes_replacements_and_moves(tmp_path: Path) -> None:
             is_protected=True,
         ),
     )
-    with recording(path, plan(*changes)) as journal:
+    with open_journal(path, plan(*changes)) as journal:
         journal.on_send(plan(*changes).batches[0], changes)
         for change in changes:
             journal.on_outcomes([Outcome(change, OutcomeStatus.APPLIED, attempts=1)])
-    after, _ = fold(state(held, gone, moved), read(path))
+    after, _ = fold_journal(state(held, gone, moved), read(path))
     assert {str(place): each.identity for place, each in after.owned.items()} == {
         "kafka_acl.billing": kind.identify(new),
         "kafka_topic.target": "moved",
@@ -186,27 +192,27 @@ def test_folding_knows_deletes_replacements_and_moves(tmp_path: Path) -> None:
 def test_folding_again_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     write_example(path)
-    once, _ = fold(state(owned("kept")), read(path))
-    assert fold(once, read(path))[0] == once
+    once, _ = fold_journal(state(owned("kept")), read(path))
+    assert fold_journal(once, read(path))[0] == once
 
 
 def test_what_the_written_state_holds_already_is_not_folded_in_again(tmp_path: Path) -> None:
     """Killed between the write of the state and the end of the journal."""
     path = tmp_path / "state.json"
     write_example(path)
-    verified = replace(fold(state(), read(path))[0].owned[A.address], is_pending=False)
+    verified = replace(fold_journal(state(), read(path))[0].owned[A.address], is_pending=False)
     written = state(verified, serial=42)
-    assert fold(written, read(path))[0] == written
+    assert fold_journal(written, read(path))[0] == written
 
 
 def test_the_first_apply_ever_can_be_folded_into_a_state_that_was_never_written(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "state.json"
-    with recording(path, plan(A, serial=0)) as journal:
+    with open_journal(path, plan(A, serial=0)) as journal:
         journal.on_send(plan(A).batches[0], [A])
         journal.on_outcomes([applied(A)])
-    after, _ = fold(new_state("made up a moment ago"), read(path))
+    after, _ = fold_journal(new_state("made up a moment ago"), read(path))
     assert after.lineage == LINEAGE
     assert list(after.owned) == [A.address]
     write_state(path, replace(after, serial=1))
@@ -223,7 +229,7 @@ def test_a_journal_of_another_state_or_time_is_not_folded_in(
     path = tmp_path / "state.json"
     write_example(path)
     with pytest.raises(StateError, match=words):
-        fold(before, read(path))
+        fold_journal(before, read(path))
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +289,7 @@ def test_a_lost_or_moved_line_is_damage(
 
 
 def written(*documents: dict[str, object]) -> bytes:
-    chain = Chain()
+    chain = ChecksumChain()
     return b"".join(chain.line(each) for each in documents)
 
 
@@ -309,7 +315,7 @@ def test_what_is_no_journal_is_named_for_what_it_is(
 
 def test_a_line_of_an_unknown_sort_is_damage(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    with recording(path, plan(A)) as journal:
+    with open_journal(path, plan(A)) as journal:
         journal._write_through({"later": 1})
     with pytest.raises(StateCorruptError, match="unknown sort"):
         read_journal(path)
@@ -325,7 +331,7 @@ def test_a_journal_that_cannot_be_opened_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(StateError, match="Nothing was sent"),
-        recording(tmp_path / "file" / "state.json", plan(A)),
+        open_journal(tmp_path / "file" / "state.json", plan(A)),
     ):
         pass
 
@@ -345,9 +351,9 @@ def test_the_journal_grows_with_the_number_of_items(tmp_path: Path) -> None:
     for count in (200, 800):
         path = tmp_path / str(count) / "state.json"
         changes = tuple(creation(f"topic-{number}") for number in range(count))
-        with recording(path, plan(*changes)) as journal:
+        with open_journal(path, plan(*changes)) as journal:
             apply_all(journal, changes, 100)
-        after, _ = fold(state(), read(path))
+        after, _ = fold_journal(state(), read(path))
         write_state(path, replace(after, serial=42))
         sizes.append(journal_path(path).stat().st_size + path.stat().st_size)
     assert sizes[1] < 4.1 * sizes[0]
@@ -358,7 +364,7 @@ def test_a_full_disk_stops_the_apply_before_it_sends_and_keeps_the_journal_whole
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "state.json"
-    with recording(path, plan(A, B)) as journal:
+    with open_journal(path, plan(A, B)) as journal:
         journal.on_send(plan(A).batches[0], [A])
         with files_limited_to(journal_path(path).stat().st_size + 10):
             journal.on_outcomes([applied(A)])  # what is known is not lost: it is written later
@@ -374,7 +380,7 @@ def test_a_journal_for_which_there_is_no_room_is_not_begun(tmp_path: Path) -> No
     with small_disk(tmp_path / "disk", 16 * 1024):
         path = tmp_path / "disk" / "state.json"
         changes = [creation(f"topic-{number}") for number in range(100)]
-        with pytest.raises(StateError, match="No space left"), recording(path, plan(*changes)):
+        with pytest.raises(StateError, match="No space left"), open_journal(path, plan(*changes)):
             pass
         assert read_journal(path) is None
 
@@ -400,7 +406,7 @@ def test_twenty_kills_lose_no_outcome_and_no_intent(tmp_path: Path) -> None:
         done = {each.change.identity for each in found.outcomes}
         assert {Identity(name) for word, name in heard if word == "sent"} <= sent
         assert {Identity(name) for word, name in heard if word == "done"} <= done
-        after, unsettled = fold(state(), found)
+        after, unsettled = fold_journal(state(), found)
         assert {each.identity for each in after.owned.values()} == done
         assert {identity for _, identity, _ in unsettled} == sent - done
         assert len(unsettled) <= 1

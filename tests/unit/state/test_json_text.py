@@ -5,7 +5,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kplan.state.json_text import compact, indented
+from kplan.state.json_document import compact_json, indented_json
 
 TEXT = st.text(st.characters(codec="utf-8"))
 DOCUMENTS = st.dictionaries(
@@ -24,11 +24,11 @@ DOCUMENTS = st.dictionaries(
 def test_it_is_what_the_standard_library_writes(document: dict[str, object]) -> None:
     """So states of earlier versions differ from new ones in nothing but what changed."""
     text = json.dumps(document, ensure_ascii=False, indent=2)
-    assert indented(document).decode() == text
-    assert json.loads(compact(document)) == document
+    assert indented_json(document).decode() == text
+    assert json.loads(compact_json(document)) == document
 
 
 def test_text_that_is_no_unicode_and_large_numbers_are_written_too() -> None:
     odd = {"broken": "\ud800", "large": 2**70, "fraction": 0.5}
-    for written in (indented(odd), compact(odd)):
+    for written in (indented_json(odd), compact_json(odd)):
         assert json.loads(written.decode("utf-8", "surrogatepass")) == odd

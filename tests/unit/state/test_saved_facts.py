@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kplan.model.impact import AccessChange, AccessDiff, AccessEffect, GroupImpact, Impact
-from kplan.state.plan_codec import decode_plan, encode_plan
+from kplan.state.plan_file import decode_plan, encode_plan
 from tests.values import make_plan, owned, resource, snapshot, state, topic
 
 

@@ -18,14 +18,20 @@ from kplan.model.address import Address
 from kplan.model.errors import KplanError, StalePlanError
 from kplan.model.plan import Action, AttributeChange, Change, OutputChange, Plan
 from kplan.model.resource import Identity
-from kplan.state import values
-from kplan.state.plain import from_plain, plain
-from kplan.state.plan_codec import decode_plan, encode_plan
-from kplan.state.plan_file import check_not_expired, meta_of, read_plan, write_plan
+from kplan.state import plain_json
+from kplan.state.plain_json import from_plain, to_plain
+from kplan.state.plan_file import (
+    check_not_expired,
+    decode_plan,
+    encode_plan,
+    plan_meta,
+    read_plan,
+    write_plan,
+)
 from tests.unit.state.state_builders import LINEAGE, creation, plan
 from tests.unit.state.state_strategies import CHANGES, UNHURRIED, plans
 
-META = meta_of(plan(), expires_at="2026-08-05T10:00:00+00:00", nonce="nonce-1")
+META = plan_meta(plan(), expires_at="2026-08-05T10:00:00+00:00", nonce="nonce-1")
 
 
 def saved(path: Path, what: Plan) -> bytes:
@@ -44,7 +50,7 @@ def archive(**members: bytes) -> bytes:
 @settings(UNHURRIED, max_examples=40)
 @given(CHANGES)
 def test_a_change_is_read_as_it_was_written(change: Change) -> None:
-    assert from_plain(Change, json.loads(json.dumps(plain(change)))) == change
+    assert from_plain(Change, json.loads(json.dumps(to_plain(change)))) == change
 
 
 @settings(UNHURRIED, max_examples=40)
@@ -103,8 +109,8 @@ class _User:
 def test_a_secret_attribute_of_a_kind_is_never_in_the_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(values._SCHEMAS, "kafka_user", _User)
-    monkeypatch.setitem(values._SECRETS, "kafka_user", frozenset({"password"}))
+    monkeypatch.setitem(plain_json._SCHEMAS, "kafka_user", _User)
+    monkeypatch.setitem(plain_json._SECRETS, "kafka_user", frozenset({"password"}))
     change = Change(
         Address("kafka_user", "a"),
         "kafka_user",
@@ -114,7 +120,7 @@ def test_a_secret_attribute_of_a_kind_is_never_in_the_file(
         after=_User("a", "hunter2"),
         attributes=(AttributeChange(("password",), "old-secret", "hunter2", sensitive=True),),
     )
-    written = json.dumps(plain(change))
+    written = json.dumps(to_plain(change))
     assert "secret" not in written
     assert "hunter2" not in written
     assert from_plain(Change, json.loads(written)).after == _User("a")

@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from kplan.model.address import Address
 from kplan.model.errors import StateCorruptError, StateError
 from kplan.model.state import OutputValue, State
-from kplan.state.codec import decode_heading, decode_state, encode_moved, encode_state, moved_to
-from kplan.state.sealed import seal
+from kplan.state.codec import (
+    decode_heading,
+    decode_state,
+    encode_moved,
+    encode_state,
+    read_moved_to,
+)
+from kplan.state.json_document import seal_document
 from tests.unit.state.state_builders import owned, state
 from tests.unit.state.state_strategies import JSON, STATES, UNHURRIED
 
@@ -25,7 +31,7 @@ def foreign(**members: object) -> bytes:
     """Build a sealed document that differs from a good one in some members."""
     document = json.loads(written(state(owned())))
     document.pop("sha256")
-    return seal({**document, **members})
+    return seal_document({**document, **members})
 
 
 @UNHURRIED
@@ -42,7 +48,7 @@ def _last(line: str) -> tuple[str, float]:
 @UNHURRIED
 @given(st.dictionaries(st.text(max_size=5), JSON, min_size=1, max_size=4))
 def test_a_sealed_document_is_laid_out_as_json_tools_do(document: dict[str, object]) -> None:
-    text = seal(document).decode("utf-8", "surrogatepass")
+    text = seal_document(document).decode("utf-8", "surrogatepass")
     found = json.loads(text)
     lines = json.dumps(found, indent=2, ensure_ascii=False).splitlines()
     for line, same in zip(text.splitlines(), lines, strict=True):
@@ -141,12 +147,12 @@ def test_both_sides_of_a_git_merge_are_told_as_such() -> None:
 
 def test_a_note_of_where_the_state_went_is_no_state() -> None:
     note = encode_moved("the topic __kplan_state", "0.1.0")
-    assert moved_to(note) == "the topic __kplan_state"
+    assert read_moved_to(note) == "the topic __kplan_state"
     for read in (decode_state, decode_heading):
         with pytest.raises(StateError, match="moved to the topic __kplan_state"):
             read(note)
     for other in (written(state()), b"", b"[1]", b"{"):
-        assert moved_to(other) == ""
+        assert read_moved_to(other) == ""
 
 
 def test_a_newer_format_names_the_version_that_wrote_it() -> None:

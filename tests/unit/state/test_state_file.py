@@ -17,7 +17,6 @@ from kplan.model.plan import PlanBasis
 from kplan.model.state import State
 from kplan.model.version import VERSION
 from kplan.state.atomic import sync_folder, write_atomically
-from kplan.state.backup import KEEP, backups
 from kplan.state.file import (
     check_free_space,
     check_same_cluster,
@@ -26,7 +25,8 @@ from kplan.state.file import (
     read_state,
     write_state,
 )
-from kplan.state.sealed import seal
+from kplan.state.history import KEEP, list_backups
+from kplan.state.json_document import seal_document
 from tests.unit.state.state_builders import LINEAGE, many, owned, state
 from tests.unit.state.state_faults import files_limited_to, small_disk
 from tests.unit.state.state_processes import PROCESSES, write_for_ever
@@ -61,7 +61,7 @@ def test_a_damaged_state_names_the_command_that_brings_the_newest_whole_backup_b
     path = tmp_path / "my state.json"
     for serial in (1, 2, 3, 4):
         write_state(path, state(owned(), serial=serial))
-    backups(path)[-1].write_bytes(b"")
+    list_backups(path)[-1].write_bytes(b"")
     path.write_bytes(b"{}")
     with pytest.raises(StateCorruptError) as caught:
         read_state(path)
@@ -91,7 +91,7 @@ def test_a_state_with_a_kind_of_a_later_version_is_whole_and_still_an_error(
 ) -> None:
     path = tmp_path / "state.json"
     heading = {"format": 1, "lineage": "x", "serial": 1, "cluster_id": "", "outputs": {}}
-    path.write_bytes(seal({**heading, "resources": [{"kind": "kafka_mirror"}]}))
+    path.write_bytes(seal_document({**heading, "resources": [{"kind": "kafka_mirror"}]}))
     with pytest.raises(StateError, match="kafka_mirror") as caught:
         read_state(path)
     assert not isinstance(caught.value, StateCorruptError)
@@ -111,7 +111,7 @@ def test_the_last_twenty_states_are_kept_and_each_is_whole(tmp_path: Path) -> No
     path = tmp_path / "state.json"
     for serial in range(1, 26):
         write_state(path, state(owned(), serial=serial))
-    kept = backups(path)
+    kept = list_backups(path)
     assert [int(each.stem) for each in kept] == list(range(5, 25))
     assert len(kept) == KEEP
     assert [read_state(each) for each in kept] == [
@@ -123,7 +123,7 @@ def test_two_states_in_one_folder_keep_their_backups_apart(tmp_path: Path) -> No
     for name in ("a.json", "b.json"):
         write_state(tmp_path / name, state(serial=1))
         write_state(tmp_path / name, state(serial=2))
-    assert backups(tmp_path / "a.json") != backups(tmp_path / "b.json")
+    assert list_backups(tmp_path / "a.json") != list_backups(tmp_path / "b.json")
 
 
 def test_writing_again_after_a_restore_replaces_the_backup_of_the_same_serial(
@@ -134,10 +134,10 @@ def test_writing_again_after_a_restore_replaces_the_backup_of_the_same_serial(
     write_state(path, state(owned("lost"), serial=2))
     write_state(path, state(serial=3))
     path.unlink()
-    path.hardlink_to(backups(path)[0])  # serial 1, one file with its backup
+    path.hardlink_to(list_backups(path)[0])  # serial 1, one file with its backup
     write_state(path, state(serial=2))
     write_state(path, state(serial=3))
-    first, second = backups(path)
+    first, second = list_backups(path)
     assert read_state(first) == state(serial=1)
     assert read_state(second) == state(serial=2)
     assert sorted(each.name for each in first.parent.iterdir()) == ["1.json", "2.json"]
@@ -149,7 +149,7 @@ def test_writing_the_same_state_again_does_nothing(tmp_path: Path) -> None:
     before = path.stat().st_ino
     write_state(path, state())
     assert path.stat().st_ino == before
-    assert backups(path) == ()
+    assert list_backups(path) == ()
 
 
 def test_the_state_of_another_configuration_is_not_written_over(
@@ -183,7 +183,7 @@ def test_a_damaged_state_is_kept_when_a_whole_one_takes_its_place(tmp_path: Path
     write_state(path, state())
     assert read_state(path) == state()
     assert (tmp_path / "backup" / "state.json" / "damaged.json").read_bytes() == b"half a sta"
-    assert backups(path) == ()
+    assert list_backups(path) == ()
 
 
 def test_a_write_that_is_cut_off_leaves_the_previous_state_and_no_litter(
@@ -346,4 +346,4 @@ def test_a_killed_writer_and_a_reader_that_never_stops_see_only_whole_states(
         found = read_state(path)
         assert found is not None
         assert found.serial in {acknowledged, acknowledged + 1}
-    assert all(read_state(backup) is not None for backup in backups(path))
+    assert all(read_state(backup) is not None for backup in list_backups(path))

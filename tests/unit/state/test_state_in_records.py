@@ -18,10 +18,10 @@ from kplan.model.errors import StateCorruptError, StateError, StateLockedError, 
 from kplan.model.state import State
 from kplan.state import record_lock
 from kplan.state.codec import encode_state
-from kplan.state.holder import Holder, encode_holder, this_run
-from kplan.state.record_documents import PART_BYTES
+from kplan.state.holder import Holder, current_holder, encode_holder
+from kplan.state.lock import LockStatus
+from kplan.state.record_document import PART_BYTES
 from kplan.state.record_store import RecordStore
-from kplan.state.waiting import LockStatus
 from tests.unit.state.state_builders import applied, creation, owned, plan, state
 
 PLACE = 'the topic __kplan_state (key "default")'
@@ -215,13 +215,13 @@ def test_a_run_that_lost_its_lock_cannot_write_any_more(
     records = MemoryRecords()
     first, second = RecordStore(records), RecordStore(records.connect())
     first.write(state(owned(), serial=1))
-    holder = this_run("apply")
+    holder = current_holder("apply")
     a = creation("a")
     with at_once(first, holder), first.recording(plan(a)) as journal:
         second.force_unlock(holder.id)
         with pytest.raises(StateLockedError, match="taken away from this run; nobody holds it"):
             journal.on_send(plan(a).batches[0], [a])
-        with at_once(second, this_run("plan")):
+        with at_once(second, current_holder("plan")):
             with pytest.raises(StateLockedError, match="it is held by plan"):
                 first.write(state(owned("first"), serial=2))
             assert second.lock_status().is_held
@@ -233,11 +233,11 @@ def test_a_contender_that_comes_too_late_does_the_holder_no_harm() -> None:
     records = MemoryRecords()
     first, late = RecordStore(records), RecordStore(records.connect())
     first.write(state(serial=1))
-    with at_once(first, this_run("apply")):
+    with at_once(first, current_holder("apply")):
         records.connect().claim()
         first.write(state(owned(), serial=2))
         with pytest.raises(StateLockedError):
-            at_once(late, this_run("plan")).__enter__()
+            at_once(late, current_holder("plan")).__enter__()
         first.write(state(serial=3))
 
 
@@ -246,12 +246,12 @@ def test_of_two_runs_that_see_a_free_lock_one_gets_it() -> None:
     store, other = RecordStore(records), RecordStore(records.connect())
     store.write(state(serial=1))
     store.read()
-    faster = at_once(other, this_run("apply", ci="https://ci/faster"))
+    faster = at_once(other, current_holder("apply", ci="https://ci/faster"))
     records.run_before_write(faster.__enter__)
     with pytest.raises(StateLockedError, match="faster"):
-        at_once(store, this_run("apply")).__enter__()
+        at_once(store, current_holder("apply")).__enter__()
     faster.__exit__(None, None, None)
-    with at_once(store, this_run("apply")):
+    with at_once(store, current_holder("apply")):
         pass
 
 
@@ -259,7 +259,7 @@ def test_a_plan_leaves_nothing_where_nothing_is(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(record_lock, "HEARTBEAT_S", 0.01)
     records = MemoryRecords()
     store = RecordStore(records)
-    with at_once(store, this_run("plan")):
+    with at_once(store, current_holder("plan")):
         assert store.read() is None
         threading.Event().wait(0.05)
     assert records.peek() is None
@@ -269,7 +269,10 @@ def test_a_plan_leaves_nothing_where_nothing_is(monkeypatch: pytest.MonkeyPatch)
 def test_the_first_apply_takes_the_lock_with_its_first_change() -> None:
     records = MemoryRecords()
     first, second = RecordStore(records), RecordStore(records.connect())
-    with at_once(first, this_run("apply")), at_once(second, this_run("apply", ci="https://ci/2")):
+    with (
+        at_once(first, current_holder("apply")),
+        at_once(second, current_holder("apply", ci="https://ci/2")),
+    ):
         with first.recording(plan(creation("a"))):
             assert second.lock_status().is_held
         with (
@@ -289,24 +292,24 @@ def test_the_lock_of_a_dead_run_is_taken_over_once_it_has_been_silent(
     silent_s: float, *, is_taken_over: bool
 ) -> None:
     """Two containers may share host name and process numbers: a number alone proves nothing."""
-    records = locked_by(gone(this_run("apply"), silent_s))
+    records = locked_by(gone(current_holder("apply"), silent_s))
     store = RecordStore(records)
     assert store.lock_status().is_dead is is_taken_over
     if is_taken_over:
-        with at_once(store, this_run("plan")):
+        with at_once(store, current_holder("plan")):
             assert store.lock_status().is_held
         return
     with pytest.raises(StateLockedError, match=r"process is gone: the lock is free in \d+ s"):
-        at_once(store, this_run("plan")).__enter__()
+        at_once(store, current_holder("plan")).__enter__()
 
 
 def test_a_run_elsewhere_is_never_taken_for_dead() -> None:
-    afar = replace(gone(this_run("apply"), 10**6), host="elsewhere")
+    afar = replace(gone(current_holder("apply"), 10**6), host="elsewhere")
     store = RecordStore(locked_by(afar))
     with pytest.raises(StateLockedError, match="elsewhere"):
-        at_once(store, this_run("plan")).__enter__()
+        at_once(store, current_holder("plan")).__enter__()
     assert store.force_unlock(afar.id) == afar
-    with at_once(store, this_run("plan")):
+    with at_once(store, current_holder("plan")):
         pass
 
 
@@ -314,7 +317,7 @@ def test_a_note_that_cannot_be_read_is_somebodys() -> None:
     store = RecordStore(MemoryRecords(RecordLog({"lock": b"?"})))
     assert store.lock_status() == LockStatus(is_held=True)
     with pytest.raises(StateLockedError, match="no readable note"):
-        at_once(store, this_run("plan")).__enter__()
+        at_once(store, current_holder("plan")).__enter__()
     with pytest.raises(StateError, match="not locked by any run that can be named"):
         store.force_unlock("x")
 
@@ -325,7 +328,7 @@ def test_the_heartbeat_goes_on_and_ends_with_the_lock(monkeypatch: pytest.Monkey
     store = RecordStore(records)
     store.write(state(serial=1))
     seen = threading.Event()
-    with at_once(store, this_run("apply")):
+    with at_once(store, current_holder("apply")):
         before = len(records.log.writes)
         while len(records.log.writes) < before + 5:
             assert not seen.wait(0.01)
@@ -341,7 +344,7 @@ def test_a_heartbeat_survives_that_the_cluster_is_away(monkeypatch: pytest.Monke
     records = Flaky()
     store = RecordStore(records)
     store.write(state(serial=1))
-    with at_once(store, this_run("apply")):
+    with at_once(store, current_holder("apply")):
         records.is_away = True
         while records.refused < 3:
             threading.Event().wait(0.01)

@@ -17,15 +17,22 @@ import pytest
 from kplan.model.errors import StateError, StateLockedError
 from kplan.state import lock
 from kplan.state.atomic import write_atomically, write_beside
-from kplan.state.holder import Holder, decode_holder, encode_holder, is_dead, this_run
-from kplan.state.lock import force_unlock, lock_path, lock_status, locked, note_path
-from kplan.state.waiting import Lock, LockStatus
+from kplan.state.holder import Holder, current_holder, decode_holder, encode_holder, is_dead
+from kplan.state.lock import (
+    Lock,
+    LockStatus,
+    force_unlock,
+    lock_path,
+    lock_state_file,
+    lock_status,
+    note_path,
+)
 from tests.unit.state.state_faults import files_limited_to
 from tests.unit.state.state_processes import PROCESSES, contend, hold
 
 
 def at_once(path: Path, holder: Holder) -> AbstractContextManager[Lock]:
-    return locked(path, holder, 0, lambda _: None)
+    return lock_state_file(path, holder, 0, lambda _: None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +70,7 @@ def held_elsewhere(path: Path) -> Iterator[Elsewhere]:
 def test_a_held_lock_says_who_holds_it_and_a_released_one_is_free(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     assert lock_status(path) == LockStatus(is_held=False)
-    holder = this_run("apply", cluster_id="cluster-1")
+    holder = current_holder("apply", cluster_id="cluster-1")
     with at_once(path, holder) as held:
         assert held == Lock(holder)
         assert lock_status(path) == LockStatus(is_held=True, holder=holder)
@@ -77,9 +84,9 @@ def test_a_held_lock_says_who_holds_it_and_a_released_one_is_free(tmp_path: Path
 
 def test_the_lock_is_released_when_the_run_fails(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    with pytest.raises(KeyboardInterrupt), at_once(path, this_run("apply")):
+    with pytest.raises(KeyboardInterrupt), at_once(path, current_holder("apply")):
         raise KeyboardInterrupt
-    with at_once(path, this_run("apply")):
+    with at_once(path, current_holder("apply")):
         pass
 
 
@@ -88,7 +95,7 @@ def test_a_second_run_without_patience_fails_at_once_and_says_who_holds_the_lock
 ) -> None:
     path = tmp_path / "state.json"
     with held_elsewhere(path) as other:
-        with pytest.raises(StateLockedError) as caught, at_once(path, this_run("plan")):
+        with pytest.raises(StateLockedError) as caught, at_once(path, current_holder("plan")):
             pass
         by = other.holder
         for word in ("apply by", f"pid {by.pid}", "https://ci/run/7", by.id, by.created):
@@ -106,7 +113,7 @@ def test_a_second_run_waits_for_the_first_and_is_told_once_who_that_is(tmp_path:
             told.append(by)
             threading.Timer(0.3, other.end).start()
 
-        with locked(path, this_run("apply"), 60, waiting) as held:
+        with lock_state_file(path, current_holder("apply"), 60, waiting) as held:
             assert held.replaced is None
         assert told == [other.holder]
 
@@ -117,7 +124,7 @@ def test_waiting_ends_with_the_timeout(tmp_path: Path) -> None:
         started = time.monotonic()
         with (
             pytest.raises(StateLockedError, match=r"Waited 0\.4 s"),
-            locked(path, this_run("apply"), 0.4, lambda _: None),
+            lock_state_file(path, current_holder("apply"), 0.4, lambda _: None),
         ):
             pass
         assert time.monotonic() - started >= 0.4
@@ -138,9 +145,9 @@ def test_processes_that_contend_for_the_lock_never_overlap(tmp_path: Path) -> No
 def test_threads_of_one_process_exclude_each_other_too(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     with (
-        at_once(path, this_run("apply")),
+        at_once(path, current_holder("apply")),
         pytest.raises(StateLockedError),
-        at_once(path, this_run("x")),
+        at_once(path, current_holder("x")),
     ):
         pass
 
@@ -150,7 +157,7 @@ def test_the_lock_of_a_killed_process_is_taken_over_and_that_is_told(tmp_path: P
     with held_elsewhere(path) as other:
         other.kill()
         assert lock_status(path) == LockStatus(is_held=False, holder=other.holder, is_dead=True)
-        ours = this_run("apply")
+        ours = current_holder("apply")
         with at_once(path, ours) as held:
             assert held == Lock(ours, replaced=other.holder)
         assert lock_status(path) == LockStatus(is_held=False)
@@ -163,10 +170,15 @@ def leave_note(path: Path, holder: Holder) -> None:
 
 def test_a_run_on_another_machine_is_never_taken_for_dead(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    afar = replace(this_run("apply"), host="elsewhere", boot_id="other", heartbeat="2001-01-01")
+    afar = replace(
+        current_holder("apply"), host="elsewhere", boot_id="other", heartbeat="2001-01-01"
+    )
     leave_note(path, afar)
     assert lock_status(path) == LockStatus(is_held=True, holder=afar)
-    with pytest.raises(StateLockedError, match="@elsewhere"), at_once(path, this_run("apply")):
+    with (
+        pytest.raises(StateLockedError, match="@elsewhere"),
+        at_once(path, current_holder("apply")),
+    ):
         pass
 
 
@@ -197,7 +209,7 @@ def test_only_a_run_that_is_provably_over_counts_as_dead(
     for name in change.keys() & {"heartbeat", "created"}:
         if isinstance(seconds := change[name], int):
             change = {**change, name: ago(seconds)}
-    assert is_dead(replace(this_run("apply"), **change)) is dead  # type: ignore[arg-type]
+    assert is_dead(replace(current_holder("apply"), **change)) is dead  # type: ignore[arg-type]
 
 
 def test_a_system_without_proc_proves_death_by_the_process_id_alone(
@@ -205,7 +217,7 @@ def test_a_system_without_proc_proves_death_by_the_process_id_alone(
 ) -> None:
     monkeypatch.setattr("kplan.state.holder._PROC", tmp_path)
     monkeypatch.setattr("kplan.state.holder._BOOT_ID", tmp_path / "boot_id")
-    holder = this_run("apply")
+    holder = current_holder("apply")
     assert (holder.boot_id, holder.started) == ("", "")
     assert not is_dead(holder)
     assert not is_dead(replace(holder, pid=1))
@@ -220,7 +232,7 @@ def test_a_system_without_proc_proves_death_by_the_process_id_alone(
 
 def test_a_process_that_ended_unnoticed_by_its_parent_is_dead() -> None:
     with subprocess.Popen(["sleep", "60"]) as child:
-        holder = replace(this_run("apply"), pid=child.pid, started="")
+        holder = replace(current_holder("apply"), pid=child.pid, started="")
         assert not is_dead(holder)
         child.kill()
         os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it stays a zombie
@@ -230,7 +242,7 @@ def test_a_process_that_ended_unnoticed_by_its_parent_is_dead() -> None:
 def test_a_process_that_hides_its_start_counts_as_alive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    holder = this_run("apply")
+    holder = current_holder("apply")
     (tmp_path / "self").touch()
     (tmp_path / str(os.getpid()) / "stat").mkdir(parents=True)
     monkeypatch.setattr("kplan.state.holder._PROC", tmp_path)
@@ -244,7 +256,7 @@ def test_a_note_that_cannot_be_read_still_locks(
     path = tmp_path / "state.json"
     leave(note_path(path))
     assert lock_status(path) == LockStatus(is_held=True)
-    with pytest.raises(StateLockedError) as caught, at_once(path, this_run("apply")):
+    with pytest.raises(StateLockedError) as caught, at_once(path, current_holder("apply")):
         pass
     assert str(note_path(path)) in caught.value.hint
     with pytest.raises(StateError) as refused:
@@ -256,7 +268,7 @@ def test_a_lock_that_cannot_be_opened_counts_as_held_and_cannot_be_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "state.json"
-    holder = this_run("apply")
+    holder = current_holder("apply")
     leave_note(path, holder)
     lock_path(path).mkdir()
 
@@ -273,12 +285,12 @@ def test_force_unlock_asks_for_the_right_id(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
     with pytest.raises(StateError, match="not locked"):
         force_unlock(path, "x")
-    afar = replace(this_run("apply"), host="elsewhere")
+    afar = replace(current_holder("apply"), host="elsewhere")
     leave_note(path, afar)
     with pytest.raises(StateError, match=afar.id):
         force_unlock(path, "x")
     assert force_unlock(path, afar.id) == afar
-    with at_once(path, this_run("apply")):
+    with at_once(path, current_holder("apply")):
         pass
 
 
@@ -289,7 +301,7 @@ def test_force_unlock_frees_the_lock_of_a_live_process_and_its_end_harms_nobody(
     path = tmp_path / "state.json"
     with held_elsewhere(path) as other:
         force_unlock(path, other.holder.id)
-        ours = this_run("apply")
+        ours = current_holder("apply")
         with at_once(path, ours):
             other.end()
             assert lock_status(path) == LockStatus(is_held=True, holder=ours)
@@ -310,7 +322,7 @@ def test_the_heartbeat_goes_on_while_the_lock_is_held(
 ) -> None:
     monkeypatch.setattr(lock, "HEARTBEAT_S", 0.01)
     path = tmp_path / "state.json"
-    holder = replace(this_run("apply"), heartbeat="2001-01-01T00:00:00Z")
+    holder = replace(current_holder("apply"), heartbeat="2001-01-01T00:00:00Z")
     with at_once(path, holder):
         deadline = time.monotonic() + 5
         while lock_status(path).holder == holder and time.monotonic() < deadline:
@@ -327,7 +339,7 @@ def test_a_lock_that_is_taken_away_during_a_heartbeat_is_not_taken_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lock, "HEARTBEAT_S", 0.01)
-    path, holder = tmp_path / "state.json", this_run("apply")
+    path, holder = tmp_path / "state.json", current_holder("apply")
     came_between = threading.Event()
 
     def write_late(note: Path, data: bytes) -> None:
@@ -347,13 +359,13 @@ def test_a_folder_that_takes_no_lock_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(StateError, match="cannot be made"),
-        at_once(tmp_path / "file" / "state.json", this_run("apply")),
+        at_once(tmp_path / "file" / "state.json", current_holder("apply")),
     ):
         pass
     lock_path(tmp_path / "state.json").mkdir()
     with (
         pytest.raises(StateError, match="cannot be made"),
-        at_once(tmp_path / "state.json", this_run("apply")),
+        at_once(tmp_path / "state.json", current_holder("apply")),
     ):
         pass
 
@@ -363,14 +375,17 @@ def test_another_machine_that_is_faster_wins(
 ) -> None:
     """Where flocks are not shared, the hard link decides; only one can be first."""
     path = tmp_path / "state.json"
-    afar = replace(this_run("apply"), host="elsewhere")
+    afar = replace(current_holder("apply"), host="elsewhere")
 
     def slow(note: Path, data: bytes) -> Path:
         leave_note(path, afar)
         return write_beside(note, data)
 
     monkeypatch.setattr(lock, "write_beside", slow)
-    with pytest.raises(StateLockedError, match="@elsewhere"), at_once(path, this_run("apply")):
+    with (
+        pytest.raises(StateLockedError, match="@elsewhere"),
+        at_once(path, current_holder("apply")),
+    ):
         pass
     assert sorted(each.name for each in tmp_path.iterdir()) == ["state.lock", "state.lock.json"]
 
@@ -381,7 +396,7 @@ def test_the_lock_lies_beside_the_file_behind_a_link(tmp_path: Path) -> None:
 
 
 def test_a_holder_is_read_as_written_and_later_fields_are_ignored() -> None:
-    holder = this_run("apply", ci="https://ci/1")
+    holder = current_holder("apply", ci="https://ci/1")
     assert decode_holder(encode_holder(holder)) == holder
     more = {**json.loads(encode_holder(holder)), "format": 2, "later": True}
     assert decode_holder(json.dumps(more).encode()) == holder
@@ -398,7 +413,7 @@ def test_a_user_without_a_name_is_named_by_number(monkeypatch: pytest.MonkeyPatc
         raise KeyError
 
     monkeypatch.setattr("getpass.getuser", nameless)
-    assert this_run("apply").who == f"uid {os.getuid()}"
+    assert current_holder("apply").who == f"uid {os.getuid()}"
 
 
 def test_a_full_disk_makes_no_lock_and_leaves_none(tmp_path: Path) -> None:
@@ -406,7 +421,7 @@ def test_a_full_disk_makes_no_lock_and_leaves_none(tmp_path: Path) -> None:
     with (
         files_limited_to(10),
         pytest.raises(StateError, match="cannot be made"),
-        at_once(path, this_run("apply")),
+        at_once(path, current_holder("apply")),
     ):
         pass
     assert lock_status(path) == LockStatus(is_held=False)

@@ -15,10 +15,10 @@ from kplan.model.state import StateDiff
 from kplan.model.version import VERSION
 from kplan.state.codec import encode_state
 from kplan.state.file_store import FileStore
-from kplan.state.holder import Holder, this_run
+from kplan.state.holder import Holder, current_holder
+from kplan.state.lock import LockStatus
 from kplan.state.record_store import RecordStore
 from kplan.state.store import StateStore
-from kplan.state.waiting import LockStatus
 from tests.unit.state.state_builders import applied, creation, many, owned, plan, state
 
 Open = Callable[[], StateStore]
@@ -55,14 +55,14 @@ def test_a_place_where_nothing_was_written_has_no_state(store: StateStore) -> No
 
 def test_what_is_written_is_read_by_the_next_run(store: StateStore, again: Open) -> None:
     held = state(owned("orders"), owned("payments"))
-    with at_once(store, this_run("apply")):
+    with at_once(store, current_holder("apply")):
         store.write(held)
     assert again().read() == held
     assert again().document() == encode_state(held, VERSION)
 
 
 def test_earlier_states_are_kept_and_told(store: StateStore, again: Open) -> None:
-    with at_once(store, this_run("apply")):
+    with at_once(store, current_holder("apply")):
         for serial, names in ((1, ["a"]), (2, ["a", "b"]), (3, ["b"])):
             assert (store.read() is None) == (serial == 1)
             store.write(state(*map(owned, names), serial=serial))
@@ -117,7 +117,7 @@ def test_only_a_later_state_of_the_same_lineage_takes_its_place(
 
 
 def test_one_run_holds_the_lock_and_the_next_is_told_who(store: StateStore, again: Open) -> None:
-    holder = this_run("apply", ci="https://ci/run/7")
+    holder = current_holder("apply", ci="https://ci/run/7")
     store.write(state())
     with at_once(store, holder):
         status = again().lock_status()
@@ -125,16 +125,16 @@ def test_one_run_holds_the_lock_and_the_next_is_told_who(store: StateStore, agai
         assert status.holder is not None
         assert status.holder.id == holder.id
         with pytest.raises(StateLockedError, match="https://ci/run/7") as told:
-            at_once(again(), this_run("plan")).__enter__()
+            at_once(again(), current_holder("plan")).__enter__()
         assert f"kplan force-unlock {holder.id}" in told.value.hint
     assert again().lock_status() == LockStatus(is_held=False)
-    with at_once(again(), this_run("plan")):
+    with at_once(again(), current_holder("plan")):
         pass
 
 
 def test_a_run_waits_for_the_lock_and_is_told_once_for_whom(store: StateStore, again: Open) -> None:
     store.write(state())
-    first = at_once(store, this_run("apply"))
+    first = at_once(store, current_holder("apply"))
     first.__enter__()
     told: list[Holder] = []
 
@@ -142,14 +142,14 @@ def test_a_run_waits_for_the_lock_and_is_told_once_for_whom(store: StateStore, a
         told.append(by)
         first.__exit__(None, None, None)
 
-    with again().held(this_run("plan"), 60, waiting):
+    with again().held(current_holder("plan"), 60, waiting):
         pass
     assert [each.op for each in told] == ["apply"]
 
 
 def test_the_lock_is_free_after_a_run_that_failed(store: StateStore, again: Open) -> None:
     store.write(state())
-    with pytest.raises(KeyboardInterrupt), at_once(store, this_run("apply")):
+    with pytest.raises(KeyboardInterrupt), at_once(store, current_holder("apply")):
         raise KeyboardInterrupt
     assert again().lock_status() == LockStatus(is_held=False)
 
@@ -158,12 +158,12 @@ def test_force_unlock_takes_the_lock_that_is_named(store: StateStore, again: Ope
     with pytest.raises(StateError, match="not locked"):
         again().force_unlock("x")
     store.write(state())
-    holder = this_run("apply")
+    holder = current_holder("apply")
     with at_once(store, holder):
         with pytest.raises(StateError, match=holder.id):
             again().force_unlock("another")
         assert again().force_unlock(holder.id).id == holder.id
-        with at_once(again(), this_run("plan")):
+        with at_once(again(), current_holder("plan")):
             pass
     with pytest.raises(StateError, match="not locked"):
         again().force_unlock(holder.id)
@@ -173,7 +173,7 @@ def test_a_run_whose_lock_was_taken_away_sends_nothing_more(store: StateStore, a
     a, b = creation("a"), creation("b")
     made = plan(a, b)
     store.write(state())
-    holder = this_run("apply")
+    holder = current_holder("apply")
     with at_once(store, holder):
         with store.recording(made, holder=holder) as journal:
             journal.on_send(made.batches[0], [a])

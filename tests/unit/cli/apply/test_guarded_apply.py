@@ -165,7 +165,7 @@ def test_what_was_applied_without_waiting_is_waited_for_later(desk: MemoryComman
     assert desk.run("wait") == "Nothing is waited for: every broker serves what was applied.\n"
     desk.write(NEXT)
     told = desk.run("apply", "-auto-approve", "-no-wait")
-    assert "2 changes accepted by the controller, but not seen on every broker yet." in " ".join(
+    assert "2 changes accepted by the controller but not seen on every broker yet." in " ".join(
         told.split()
     )
     assert '"pending": true' in Path("state/kplan.json").read_text()

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from kplan.report.documents.access import holders_data, holders_document, holdings_document
-from kplan.report.formats.text import text
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
+from kplan.report.formats.text import render_text
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 Capture = pytest.CaptureFixture[str]
@@ -69,7 +69,7 @@ def test_super_users_that_nobody_can_name_are_told_in_every_answer() -> None:
         holders_document("READ", ("TOPIC", "orders"), (), told),
         holdings_document("User:app", (), told, is_super=False),
     ):
-        assert told[0] in text(document, PLAIN)
+        assert told[0] in render_text(document, PLAIN)
     assert holders_data("READ", ("TOPIC", "orders"), (), told) == {
         "operation": "READ",
         "resource_type": "TOPIC",

@@ -9,8 +9,8 @@ import pytest
 
 from kplan.cluster.request import TopicRef
 from kplan.state.file import read_state
-from kplan.state.holder import this_run
-from kplan.state.lock import locked, note_path
+from kplan.state.holder import current_holder
+from kplan.state.lock import lock_state_file, note_path
 from tests.unit.cli.memory_command import MemoryCommand, memory_command
 
 STATE = Path("state/kplan.json")
@@ -95,8 +95,8 @@ def test_a_damaged_state_is_named_before_it_is_replaced(desk: MemoryCommand) -> 
 
 def test_the_lock_tells_who_holds_it(desk: MemoryCommand) -> None:
     assert desk.run("lock", "status") == f"The state in {STATE} is not locked.\n"
-    run = this_run("apply")
-    with locked(STATE, run, 0, lambda _: None):
+    run = current_holder("apply")
+    with lock_state_file(STATE, run, 0, lambda _: None):
         assert f"is locked by apply by {run.who}" in desk.run("lock", "status")
         found = json.loads(desk.run("lock", "status", "-json"))
         assert (found["locked"], found["holder"]["id"]) == (True, run.id)

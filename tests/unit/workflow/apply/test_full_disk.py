@@ -13,7 +13,7 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import KplanError, StateError
 from kplan.state.file import read_state
-from kplan.state.holder import this_run
+from kplan.state.holder import current_holder
 from kplan.state.journal import read_journal
 from kplan.workflow.apply.apply import resume_apply
 from kplan.workflow.apply.execution import ApplyHandlers
@@ -31,7 +31,9 @@ class LockedSite(ProjectHarness):
 
     @property
     def ports(self) -> Ports:
-        return replace(ProjectHarness(self.folder, self.cluster).ports, holder=this_run("apply"))
+        return replace(
+            ProjectHarness(self.folder, self.cluster).ports, holder=current_holder("apply")
+        )
 
 
 @dataclass(slots=True)

@@ -262,14 +262,14 @@ def test_a_folder_without_any_file_is_an_error_and_never_means_delete_all(
 
 def test_the_lock_is_held_while_an_apply_waits_for_approval(site: ProjectHarness) -> None:
     from kplan.model.errors import StateLockedError
-    from kplan.state.holder import this_run
+    from kplan.state.holder import current_holder
 
     def meanwhile(_: PlanResult) -> bool:
-        ports = replace(site.ports, holder=this_run("plan"), lock_timeout_s=0.0)
+        ports = replace(site.ports, holder=current_holder("plan"), lock_timeout_s=0.0)
         with pytest.raises(StateLockedError):
             make_plan(site.project, PlanOptions(), ports)
         return True
 
-    ports = replace(site.ports, holder=this_run("apply"))
+    ports = replace(site.ports, holder=current_holder("apply"))
     apply(site.project, PlanOptions(), ports, ApplyHandlers(meanwhile, site.watcher))
     assert len(site.cluster.topics()) == 2

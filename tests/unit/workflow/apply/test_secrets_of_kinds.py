@@ -10,7 +10,7 @@ from kplan.cluster.settings import ScramAlteration, ScramUser
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.report import views
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from kplan.workflow.apply.execution import ApplyHandlers
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.drift import detect_drift

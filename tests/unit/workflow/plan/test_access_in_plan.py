@@ -12,8 +12,8 @@ from kplan.config.inputs import Inputs
 from kplan.model.impact import AccessEffect
 from kplan.model.refusal import Refusal
 from kplan.report.documents.plan import plan_document
-from kplan.report.formats.text import text
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
+from kplan.report.formats.text import render_text
 from kplan.workflow.plan.plan import PlanResult, make_plan
 from kplan.workflow.ports import PlanOptions, Ports, Project
 from tests.apply_harness import FakeClock
@@ -116,7 +116,7 @@ def test_groups_that_cannot_be_listed_are_unknown_and_never_none(tmp_path: Path)
     (why,) = made.plan.access.unknown
     assert "Which groups there are is not known" in why
     assert "COORDINATOR_NOT_AVAILABLE" in why
-    told = text(plan_document(made.plan), PLAIN)
+    told = render_text(plan_document(made.plan), PLAIN)
     assert "how many groups is not known" in told
     assert why in told
 

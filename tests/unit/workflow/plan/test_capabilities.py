@@ -10,7 +10,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.settings import NodeVersions
 from kplan.model.errors import UnsupportedError
 from kplan.report import views
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from kplan.workflow.inspect.cluster import list_versions
 from tests.project_harness import ProjectHarness
 

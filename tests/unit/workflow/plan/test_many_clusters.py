@@ -18,7 +18,7 @@ from kplan.model.errors import (
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action
 from kplan.report import views
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from kplan.state.file import read_state
 from kplan.workflow.adopt.import_ import import_object
 from kplan.workflow.apply.apply import apply, resume_apply

@@ -12,7 +12,7 @@ from kplan.model.errors import StalePlanError
 from kplan.model.outcome import OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason, Risk
 from kplan.report import views
-from kplan.report.look import PLAIN
+from kplan.report.format import PLAIN
 from kplan.state.file import read_state
 from kplan.workflow.apply.apply import resume_apply
 from kplan.workflow.apply.execution import ApplyHandlers

@@ -10,9 +10,9 @@ from kplan.cluster.request import ConfigAlteration, TopicRef
 from kplan.model.address import Address
 from kplan.model.errors import StateCorruptError, StateError, UsageError, WrongClusterError
 from kplan.model.state import ObjectStatus, State
-from kplan.state.backup import backups
 from kplan.state.codec import decode_state, encode_state
 from kplan.state.file import read_state
+from kplan.state.history import list_backups
 from kplan.workflow.apply.apply import apply
 from kplan.workflow.apply.execution import ApplyHandlers
 from kplan.workflow.ports import PlanOptions
@@ -57,7 +57,7 @@ def test_what_is_pulled_can_be_pushed_where_nothing_is_yet(
 
 def test_pushing_what_is_there_writes_nothing(site: ProjectHarness) -> None:
     pushed(site, pull_state(site.project))
-    assert backups(site.project.state_path) == ()
+    assert list_backups(site.project.state_path) == ()
 
 
 def test_only_a_whole_state_is_pulled(site: ProjectHarness, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_later_state_is_taken_and_the_former_one_kept(site: ProjectHarness) ->
     pushed(site, later)
     assert held(site) == later
     assert [
-        decode_state(each.read_bytes()).serial for each in backups(site.project.state_path)
+        decode_state(each.read_bytes()).serial for each in list_backups(site.project.state_path)
     ] == [1]
 
 

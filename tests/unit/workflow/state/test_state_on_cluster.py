@@ -10,7 +10,7 @@ from kplan.cluster.memory.records import MemoryRecords
 from kplan.cluster.request import TopicRef
 from kplan.model.address import Address
 from kplan.model.errors import StateError, StateLockedError, UsageError
-from kplan.state.holder import this_run
+from kplan.state.holder import current_holder
 from kplan.state.record_store import RecordStore
 from kplan.workflow.apply.apply import resume_apply
 from kplan.workflow.apply.execution import ApplyHandlers
@@ -48,7 +48,9 @@ class RemoteSite(ProjectHarness):
 
     @property
     def ports(self) -> Ports:
-        return replace(ProjectHarness(self.folder, self.cluster).ports, holder=this_run("apply"))
+        return replace(
+            ProjectHarness(self.folder, self.cluster).ports, holder=current_holder("apply")
+        )
 
     def owned(self) -> list[str]:
         return [str(each.address) for each in owned_objects(self.project)]

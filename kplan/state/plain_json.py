@@ -1,8 +1,4 @@
-"""Frozen values of the model as plain JSON data, and back, by their type hints.
-
-A field that holds its default is left out, and a field that is absent gets its default: so files
-of older versions are read when a value has more fields than it had.
-"""
+"""Frozen values of the model as plain JSON data and back; secrets are left out."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
@@ -11,31 +7,59 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from kplan.kinds.schema import to_stored_document
+from kplan.kinds import KINDS
+from kplan.kinds.schema import from_document, secret_paths, to_stored_document
 from kplan.model.address import Address
 from kplan.model.plan import AttributeChange, Change
-from kplan.state.values import secret_names, value_from
+
+_SCHEMAS: Mapping[str, type[Any]] = {kind.name: kind.schema for kind in KINDS}
+
+
+_SECRETS: Mapping[str, frozenset[str]] = {
+    name: frozenset(path[0] for path in secret_paths(schema)) for name, schema in _SCHEMAS.items()
+}
+
+
+def has_kind(name: str) -> bool:
+    """Whether this version knows the kind."""
+    return name in _SCHEMAS
+
+
+def secret_names(kind: str) -> frozenset[str]:
+    """Name the attributes that no file may hold."""
+    return _SECRETS[kind]
+
+
+def value_from(kind: str, found: Mapping[str, object]) -> object:
+    """Read what `stored_document` wrote; a secret attribute comes back as its default.
+
+    Raises:
+        KeyError: a required attribute is missing.
+
+    """
+    return from_document(_SCHEMAS[kind], found)
+
 
 _T = TypeVar("_T")
 _Read = Callable[[Any], Any]
 _ABSENT = object()
 
 
-def plain(value: object) -> object:
+def to_plain(value: object) -> object:
     """Write a value: dataclasses as objects, tuples as lists, sets sorted, addresses as text."""
     match value:
         case None | str() | int() | float():
             return value
         case tuple() | list():
-            return [plain(each) for each in value]
+            return [to_plain(each) for each in value]
         case Address():
             return str(value)
         case Change():
             return _plain_change(value)
         case frozenset():
-            return sorted((plain(each) for each in value), key=repr)
+            return sorted((to_plain(each) for each in value), key=repr)
         case Mapping():
-            return {key: plain(value[key]) for key in sorted(value)}
+            return {key: to_plain(value[key]) for key in sorted(value)}
         case _:
             return fields_of(value)
 
@@ -44,7 +68,7 @@ def fields_of(value: object, without: Collection[str] = ()) -> dict[str, object]
     """Write the fields of a dataclass, but for some and for those that hold their default."""
     defaults = _defaults(cast("Hashable", type(value)))
     return {
-        name: plain(held)
+        name: to_plain(held)
         for name, default in defaults.items()
         if name not in without and (held := getattr(value, name)) != default
     }
@@ -79,7 +103,7 @@ def _plain_change(change: Change) -> dict[str, object]:
     for name, value in (("before", change.before), ("after", change.after)):
         found[name] = None if value is None else to_stored_document(value)
     if change.attributes:
-        found["attributes"] = [plain(_open(change.kind, each)) for each in change.attributes]
+        found["attributes"] = [to_plain(_open(change.kind, each)) for each in change.attributes]
     return found
 
 

@@ -15,7 +15,7 @@ _COLUMNS = (
 _RISKS = (Risk.DANGEROUS, Risk.REVIEW, Risk.UNKNOWN, Risk.SAFE)
 
 
-def tallies(changes: Iterable[Change]) -> tuple[Tally, ...]:
+def plan_tallies(changes: Iterable[Change]) -> tuple[Tally, ...]:
     """Count what is done; columns and bars without a change are left out."""
     touched = [each for each in changes if each.action is not Action.NO_OP]
     if not touched:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
 from kplan.model.plan import Change, Risk
 from kplan.model.test_result import RunStatus
-from kplan.report.case import Case, Finding, Level
-from kplan.report.documents.diagnostics import diagnostics_document
+from kplan.report.data import Case, Finding, Level
+from kplan.report.documents.diagnostic import diagnostics_document
 
 _NOTE = re.compile(r"(?P<code>KP\d+) (?P<text>.*)", re.DOTALL)
 _LEVELS = {
@@ -21,7 +21,7 @@ _GOOD_NEWS = {"KP2103": "Nothing is at stake"}
 CONFIGURATION = "configuration"
 
 
-def of_diagnostic(each: Diagnostic) -> Finding:
+def diagnostic_finding(each: Diagnostic) -> Finding:
     """Tell a problem."""
     return Finding(
         each.code,
@@ -34,7 +34,7 @@ def of_diagnostic(each: Diagnostic) -> Finding:
     )
 
 
-def of_risks(change: Change) -> Iterator[Finding]:
+def risk_findings(change: Change) -> Iterator[Finding]:
     """Tell every note of a change that has a code."""
     for note in change.notes:
         if found := _NOTE.fullmatch(note):
@@ -58,7 +58,7 @@ def problem_cases(
             group,
             RunStatus.FAIL if each.is_error else RunStatus.PASS,
             headline((each,)),
-            (of_diagnostic(each),),
+            (diagnostic_finding(each),),
             story=diagnostics_document([each], sources),
         )
 

@@ -9,12 +9,12 @@ from kplan.kinds.acl import Acl
 from kplan.model.plan import Action, Change
 from kplan.model.resource import connection_name
 from kplan.report.document import Item, Line, Row, Table, TableRow, faint, line, strong
-from kplan.report.documents.changes import comments, item, mark_of, remarks
+from kplan.report.documents.change import change_comments, change_item, change_remarks, mark_of
 
 _WORDS = ((Action.DELETE, "to destroy"), (Action.REPLACE, "to replace"), (Action.CREATE, "to add"))
 
 
-def acl_tables(changes: Sequence[Change]) -> Iterator[Table]:
+def acl_blocks(changes: Sequence[Change]) -> Iterator[Table]:
     """Show ACL changes grouped by principal; a replaced ACL is one row."""
     ordered = sorted(changes, key=lambda each: (_whose(each), _text(_acl(each))))
     title: tuple[Row, ...] = (Row(_title(changes), column=2),)
@@ -33,13 +33,13 @@ def acl_tables(changes: Sequence[Change]) -> Iterator[Table]:
 def acl_item(change: Change) -> Item:
     """Show one ACL with a comment line of its own, and itself on one line where that is enough."""
     if change.action not in {Action.CREATE, Action.DELETE}:
-        return item(change)
+        return change_item(change)
     text = line(f"{_acl(change).acl_principal} {_text(_acl(change))}")
     return Item(
         str(change.address),
-        comments=tuple(comments(change)),
+        comments=tuple(change_comments(change)),
         rows=(Row(text, mark_of(change)),),
-        remarks=tuple(remarks(change)),
+        remarks=tuple(change_remarks(change)),
         mark=mark_of(change),
     )
 
@@ -126,7 +126,7 @@ def _text(acl: Acl) -> str:
 
 def _remarks(changes: Sequence[Change]) -> Iterator[Row]:
     """Say each remark once, with the number of ACLs it is about."""
-    counts = Counter(row for each in changes for row in remarks(each))
+    counts = Counter(row for each in changes for row in change_remarks(each))
     for row, count in sorted(counts.items(), key=lambda pair: str(pair[0].text)):
         yield replace(
             row, text=(*row.text, *line(f" ({count:,} ACLs)" if count > 1 else "")), column=8

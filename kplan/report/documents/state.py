@@ -1,11 +1,14 @@
-"""States beside each other, beside the cluster, and made anew."""
+"""States: what kplan owns, outputs, history, verification, adoption."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from kplan.kinds.schema import to_document
 from kplan.model.address import Address
-from kplan.model.state import ObjectStatus, OwnedObject, State, StateDiff, StateVersion
-from kplan.report.data import Data
+from kplan.model.errors import UsageError
+from kplan.model.resource import connection_name
+from kplan.model.state import ObjectStatus, OutputValue, OwnedObject, State, StateDiff, StateVersion
+from kplan.report.data import Data, as_data
 from kplan.report.document import (
     Block,
     Document,
@@ -23,7 +26,136 @@ from kplan.report.document import (
     line,
     strong,
 )
-from kplan.report.documents.units import counted
+from kplan.report.documents.notation import count_text, hcl_lines, hcl_text, quote_hcl
+from kplan.report.documents.terraform import (
+    TERRAFORM_VERSION,
+    terraform_address,
+    terraform_attributes,
+    terraform_values,
+)
+
+
+def owned_list(owned: Sequence[OwnedObject]) -> Document:
+    """List the addresses, one a line."""
+    rows = tuple(Row(line(str(each.address)), column=0) for each in owned)
+    return Document((Rows(rows),) if rows else ())
+
+
+def owned_objects(owned: Sequence[OwnedObject]) -> Document:
+    """Show objects as they were last applied, in HCL."""
+    return Document(tuple(_object(each) for each in owned))
+
+
+def _object(owned: OwnedObject) -> Rows:
+    address = owned.address
+    found = {
+        name: each for name, each in to_document(owned.value).items() if each not in (None, {})
+    }
+    found["id"] = str(owned.identity)
+    width = max(len(name) for name in found)
+    lines = [f"resource {quote_hcl(address.kind)} {quote_hcl(address.name)} {{"]
+    for name, each in found.items():
+        first, *rest = hcl_lines(each, 4, 4)
+        lines += [f"    {name:<{width}} = {first}", *rest]
+    rows = [Row(line(faint(f"# {fact}")), column=0) for fact in _facts(owned)]
+    rows += [Row(line(each), column=0) for each in [*lines, "}"]]
+    return Rows(tuple(rows), title=line(strong(f"# {address}:")))
+
+
+def _facts(owned: OwnedObject) -> list[str]:
+    """Say what is known beyond the attributes."""
+    return [
+        *([f"on {connection_name(owned.provider)}"] if owned.provider else []),
+        *([f"uid {owned.uid}"] if owned.uid else []),
+        *([f"declared at {owned.declared_at}"] if owned.declared_at else []),
+        *(["protected by prevent_destroy"] if owned.is_protected else []),
+        *(["applied, and not yet seen on every broker"] if owned.is_pending else []),
+    ]
+
+
+def owned_data(owned: Sequence[OwnedObject]) -> Data:
+    """Write objects under the provider's attribute names."""
+    return [_data(each) for each in owned]
+
+
+def state_data(state: State) -> Data:
+    """Write a state as `terraform show -json` does, for the tools that read that."""
+    found = {"format_version": "1.0", "terraform_version": TERRAFORM_VERSION}
+    placed = [(address, _data(each)) for address, each in state.owned.items()]
+    return {**found, "values": terraform_values(placed, outputs_data(state.outputs))}
+
+
+def _data(owned: OwnedObject) -> dict[str, Data]:
+    return {
+        **terraform_address(owned.address),
+        "schema_version": 0,
+        "values": terraform_attributes(owned.address.kind, owned.value, frozenset()),
+        "sensitive_values": {},
+        "kplan": {
+            "identity": str(owned.identity),
+            **({"provider": connection_name(owned.provider)} if owned.provider else {}),
+            "uid": owned.uid,
+            "protected": owned.is_protected,
+            "pending": owned.is_pending,
+            "declared_at": owned.declared_at,
+        },
+    }
+
+
+def outputs_document(outputs: Mapping[str, OutputValue]) -> Document:
+    """Write `name = value` in HCL notation; sensitive values are not told."""
+    rows = [
+        Row(line(each), column=0)
+        for name in sorted(outputs)
+        for each in _output(name, outputs[name])
+    ]
+    return Document((Rows(tuple(rows)),) if rows else ())
+
+
+def _output(name: str, output: OutputValue) -> list[str]:
+    if output.is_sensitive:
+        return [f"{name} = <sensitive>"]
+    first, *rest = hcl_lines(output.value)
+    return [f"{name} = {first}", *rest]
+
+
+def output_document(output: OutputValue) -> Document:
+    """Write the value of one output in HCL notation."""
+    lines = ["<sensitive>"] if output.is_sensitive else hcl_lines(output.value)
+    return Document((Rows(tuple(Row(line(each), column=0) for each in lines)),))
+
+
+def outputs_data(outputs: Mapping[str, OutputValue]) -> dict[str, Data]:
+    """Write every output with its type, as `terraform output -json` does."""
+    return {
+        name: {
+            "sensitive": outputs[name].is_sensitive,
+            "type": as_data(outputs[name].type),
+            "value": as_data(outputs[name].value),
+        }
+        for name in sorted(outputs)
+    }
+
+
+def raw_output(output: OutputValue) -> str:
+    """Write a string, number or bool bare, for shells.
+
+    Raises:
+        UsageError: the value is a collection or null, or is sensitive and so was never stored.
+
+    """
+    if output.is_sensitive:
+        raise UsageError("The output is sensitive; its value is not stored.")
+    match output.value:
+        case str():
+            return output.value
+        case bool() | int() | float():
+            return hcl_text(output.value)
+        case _:
+            raise UsageError(
+                "Only strings, numbers and bools can be written raw.", "Use -json instead."
+            )
+
 
 _MAX_ABSENT = 20
 
@@ -79,7 +211,7 @@ def _differences_data(found: StateDiff | None) -> Data:
     }
 
 
-def replaced_document(state: State, found: StateDiff, *, is_done: bool) -> Document:
+def replacement_document(state: State, found: StateDiff, *, is_done: bool) -> Document:
     """Tell what a state put in the place of another changes in ownership."""
     parts = ((Mark.ADD, found.added), (Mark.CHANGE, found.changed), (Mark.REMOVE, found.removed))
     rows = tuple(Row(line(str(each)), mark) for mark, addresses in parts for each in addresses)
@@ -88,12 +220,12 @@ def replaced_document(state: State, found: StateDiff, *, is_done: bool) -> Docum
     return Document(
         (
             *((Rows(rows, title=line("Ownership:")),) if rows else ()),
-            Totals((line(f"{verb} {told}{counted(len(state.owned), 'object')}."),)),
+            Totals((line(f"{verb} {told}{count_text(len(state.owned), 'object')}."),)),
         )
     )
 
 
-def standings_document(
+def verification_document(
     state: State, standings: Mapping[Address, ObjectStatus], *, has_journal: bool
 ) -> Document:
     """Show what is not as last applied, and count what is."""
@@ -126,7 +258,9 @@ def standings_document(
             Totals(
                 (
                     line(strong(f"The state is whole: serial {state.serial}, {state.lineage}.")),
-                    line(f"{good:,} of {counted(len(standings), 'object')} as last applied{told}."),
+                    line(
+                        f"{good:,} of {count_text(len(standings), 'object')} as last applied{told}."
+                    ),
                 )
             ),
         )
@@ -140,7 +274,7 @@ def _name(state: State, address: Address) -> str:
     return str(state.owned[address].identity)
 
 
-def standings_data(
+def verification_data(
     state: State, standings: Mapping[Address, ObjectStatus], *, has_journal: bool
 ) -> Data:
     """Write how every owned object stands."""
@@ -182,7 +316,9 @@ def adoption_document(
         ending = f" and {more:,} more" if more > 0 else ""
         blocks.append(Paragraph(f"Declared, but not found on the cluster: {names}{ending}."))
     blocks += [Paragraph(each, Tone.WARNING) for each in notes]
-    total = f"{counted(len(adopted), 'object')} to own." if adopted else "Nothing to own was found."
+    total = (
+        f"{count_text(len(adopted), 'object')} to own." if adopted else "Nothing to own was found."
+    )
     return Document((*blocks, Totals((line(strong(total)),))))
 
 

@@ -1,4 +1,4 @@
-"""Which blocks a reader must see, however little room or patience there is."""
+"""Which blocks need the attention of a reader."""
 
 from kplan.report.document import Block, Item, Line, Mark, Problem, Row, Rows, Table, Tone
 
@@ -6,7 +6,7 @@ _GOING = frozenset({Mark.REMOVE, Mark.REPLACE, Mark.SWAP})
 _ALARMING = frozenset({Tone.DANGER, Tone.ERROR})
 
 
-def is_grave(block: Block) -> bool:
+def needs_attention(block: Block) -> bool:
     """Whether something goes away, may lose data, or is an error.
 
     Of an `Item` that is told by what happens to it as a whole: an attribute that is taken away is
@@ -16,16 +16,16 @@ def is_grave(block: Block) -> bool:
         case Problem():
             return block.tone in _ALARMING
         case Item():
-            return is_going(block.mark) or any(_is_alarming(each) for each in block.remarks)
+            return is_deletion(block.mark) or any(_is_alarming(each) for each in block.remarks)
         case Table():
-            return any(is_going(each.mark) for each in block.rows)
+            return any(is_deletion(each.mark) for each in block.rows)
         case Rows():
             return any(_is_alarming(each) for each in block.rows)
         case _:
             return False
 
 
-def is_going(mark: Mark) -> bool:
+def is_deletion(mark: Mark) -> bool:
     """Whether what was there is deleted, even if something comes in its place."""
     return mark in _GOING
 
@@ -34,6 +34,6 @@ def _is_alarming(row: Row) -> bool:
     return row.mark is Mark.ALARM and any(each.tone in _ALARMING for each in row.text)
 
 
-def said(text: Line) -> str:
+def plain_text(text: Line) -> str:
     """Give the words of a line."""
     return "".join([each.text for each in text])

@@ -7,8 +7,7 @@ from datetime import date
 
 from kplan.model.policy import Operation, PolicyHeader, RuleEffect, Violation, ViolationStatus
 from kplan.model.test_result import RunStatus
-from kplan.report.case import Case, Finding, Level
-from kplan.report.data import Data
+from kplan.report.data import Case, Data, Finding, Gauge, Level
 from kplan.report.document import (
     Block,
     Document,
@@ -23,8 +22,7 @@ from kplan.report.document import (
     line,
     strong,
 )
-from kplan.report.documents.findings import of_diagnostic
-from kplan.report.gauge import Gauge
+from kplan.report.documents.finding import diagnostic_finding
 
 _TONES: Mapping[ViolationStatus, Tone] = {
     ViolationStatus.REFUSED: Tone.DANGER,
@@ -35,7 +33,7 @@ _TONES: Mapping[ViolationStatus, Tone] = {
 _ORDER = list(_TONES)
 
 
-def policies(violations: Sequence[Violation]) -> Iterator[Block]:
+def policy_blocks(violations: Sequence[Violation]) -> Iterator[Block]:
     """List what they said, refusals first."""
     if violations:
         rows = tuple(row for each in sorted(violations, key=_rank) for row in _rows(each))
@@ -52,14 +50,14 @@ def _rows(each: Violation) -> Iterator[Row]:
     said = f"  {operation} of {each.identity} by {each.origin} {each.policy}"
     if each.origin == each.policy:
         said = f"  {operation} of {each.identity} by the {each.policy}"
-    yield Row(line(Span(word(each), _TONES[each.standing]), said), mark)
+    yield Row(line(Span(effect_word(each), _TONES[each.standing]), said), mark)
     for text in each.message.strip().splitlines():
         yield Row(line(text), column=6)
     if each.reason:
         yield Row(line(faint(each.reason)), column=6)
 
 
-def word(each: Violation) -> str:
+def effect_word(each: Violation) -> str:
     """Say in a word what came of it."""
     if each.standing is not ViolationStatus.REPORTED:
         return each.standing.value
@@ -161,7 +159,7 @@ def policies_document(violations: Sequence[Violation]) -> Document:
         return Document((Paragraph("No policy has anything to say."),), title)
     counts = Counter(each.standing for each in violations)
     sums = ", ".join(f"{counts[each]} {each.value}" for each in _ORDER if counts[each])
-    return Document((*policies(violations), Totals((line(f"{sums}."),))), title)
+    return Document((*policy_blocks(violations), Totals((line(f"{sums}."),))), title)
 
 
 def policy_cases(violations: Sequence[Violation]) -> tuple[Case, ...]:
@@ -171,7 +169,7 @@ def policy_cases(violations: Sequence[Violation]) -> tuple[Case, ...]:
             f"{each.operation.replace('_', ' ')} of {each.identity} by {each.policy}",
             "policies",
             RunStatus.FAIL if each.standing is ViolationStatus.REFUSED else RunStatus.PASS,
-            f"{word(each)}: {each.message.strip()}",
+            f"{effect_word(each)}: {each.message.strip()}",
             (_finding(each),),
             story=Document((Rows(tuple(_rows(each))),)),
         )
@@ -181,7 +179,7 @@ def policy_cases(violations: Sequence[Violation]) -> tuple[Case, ...]:
 
 
 def _finding(each: Violation) -> Finding:
-    found = of_diagnostic(each.diagnostic)
+    found = diagnostic_finding(each.diagnostic)
     level = Level.ERROR if each.standing is ViolationStatus.REFUSED else Level.WARNING
     return replace(found, level=Level.NOTE if each.standing is ViolationStatus.REPORTED else level)
 

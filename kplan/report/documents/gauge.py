@@ -6,8 +6,8 @@ from datetime import datetime
 
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason
+from kplan.report.data import Gauge
 from kplan.report.documents.drift import Coverage
-from kplan.report.gauge import Gauge
 
 _DRIFTS = ("changed", "deleted", "recreated")
 

@@ -1,11 +1,11 @@
-"""Changing records step by step, where nobody comes between what a step saw and what it wrote."""
+"""Read, check and write records of a state, refusing concurrent writers."""
 
 import threading
 from collections.abc import Callable
 
 from kplan.cluster.records import Records, UncertainWriteError
 from kplan.model.errors import StateError, StateLockedError
-from kplan.state.record_documents import Changes, View
+from kplan.state.record_document import Changes, View
 
 _TRIES = 5
 
@@ -13,7 +13,7 @@ Step = Callable[[View], Changes]
 """Works out changes from what is there, or raises: then nothing is changed."""
 
 
-class Desk:
+class RecordTransaction:
     """Where one run works on records. May be used from several threads."""
 
     def __init__(self, records: Records) -> None:

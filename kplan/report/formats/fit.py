@@ -1,4 +1,4 @@
-"""Text that must fit: each piece long, short, or only counted."""
+"""Fit pieces of text into a limit: long, short, or only counted."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,7 @@ from kplan.model.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """A stretch of text, and ever shorter ways to say it; the last may be ""."""
 
     ways: tuple[str, ...]
@@ -16,27 +16,27 @@ BETWEEN = 2
 """Bytes between two pieces: a blank line at most."""
 
 
-def size(text: str) -> int:
+def piece_size(text: str) -> int:
     """Count what a text takes: bytes, which no service counts as less than one character."""
     return len(text.encode())
 
 
-def fitted(pieces: Sequence[Piece], room: int) -> tuple[str, ...]:
+def fit_pieces(pieces: Sequence[TextPiece], room: int) -> tuple[str, ...]:
     """Say each piece as fully as there is room for; the first ones come first.
 
     Every piece is said in its shortest way before one is said in a longer way. What has no room
     even so is "", from the end.
     """
     kept, left = 0, room
-    while kept < len(pieces) and (least := size(pieces[kept].ways[-1]) + BETWEEN) <= left:
+    while kept < len(pieces) and (least := piece_size(pieces[kept].ways[-1]) + BETWEEN) <= left:
         kept, left = kept + 1, left - least
     said = _longest(pieces[:kept], left)
     return (*said, *("" for _ in pieces[kept:]))
 
 
-def _longest(pieces: Sequence[Piece], spare: int) -> Iterator[str]:
+def _longest(pieces: Sequence[TextPiece], spare: int) -> Iterator[str]:
     for each in pieces:
-        least = size(each.ways[-1])
-        found = next(way for way in each.ways if size(way) - least <= max(spare, 0))
-        spare -= size(found) - least
+        least = piece_size(each.ways[-1])
+        found = next(way for way in each.ways if piece_size(way) - least <= max(spare, 0))
+        spare -= piece_size(found) - least
         yield found

@@ -1,13 +1,4 @@
-"""States as records: compressed, in parts, each with a record that says what the whole must be.
-
-    state                        which state is the current one: a manifest, or where it was moved
-    states/0000000041            the manifest of serial 41
-    states/0000000041/0000       its parts, in order
-
-A manifest holds lineage, serial, number of parts, size and SHA-256 of the document, which is the
-same, byte for byte, as in a file. Manifest and parts are written as one; whatever does not fit
-together is damage, and never the same as no state.
-"""
+"""States as records: compressed, in parts, with a manifest; and their history."""
 
 import gzip
 import hashlib
@@ -18,9 +9,10 @@ from dataclasses import asdict
 from typing import Any
 
 from kplan.model.dataclass import dataclass
-from kplan.model.errors import StateCorruptError
-from kplan.state.backup import KEEP
-from kplan.state.codec import Heading, moved, moved_to
+from kplan.model.errors import StateCorruptError, StateError
+from kplan.model.state import State, StateVersion, diff_owned
+from kplan.state.codec import StateHeading, decode_state, is_moved, read_moved_to
+from kplan.state.history import KEEP
 
 FORMAT = 1
 PART_BYTES = 512 * 1024
@@ -49,18 +41,20 @@ class Manifest:
     kplan_version: str
 
     @property
-    def heading(self) -> Heading:
+    def heading(self) -> StateHeading:
         """What tells the state from others."""
-        return Heading(self.lineage, self.serial, self.cluster_id)
+        return StateHeading(self.lineage, self.serial, self.cluster_id)
 
 
-def written(document: bytes, heading: Heading, view: View, *, at: str, by: str) -> Changes:
+def encode_records(
+    document: bytes, heading: StateHeading, view: View, *, at: str, by: str
+) -> Changes:
     """Make this the current state; of the states before it the newest are kept.
 
     `at` is the time, ISO 8601 in UTC, and `by` the version of kplan.
     """
     packed = gzip.compress(document, mtime=0)
-    pieces = list(pieces_of(packed))
+    pieces = list(document_pieces(packed))
     manifest = Manifest(
         heading.lineage,
         heading.serial,
@@ -74,17 +68,17 @@ def written(document: bytes, heading: Heading, view: View, *, at: str, by: str) 
     name = _name(heading.serial)
     parts = {f"{name}/{number:04}": each for number, each in enumerate(pieces)}
     told = _encoded({"format": FORMAT, **asdict(manifest)})
-    old = serials(view)[:-KEEP]
+    old = stored_serials(view)[:-KEEP]
     gone = [each for each in view if _serial(each) in {*old, heading.serial}]
     return {**dict.fromkeys(gone), **parts, name: told, CURRENT: told}
 
 
-def retired(to: str) -> Changes:
+def retire_records(to: str) -> Changes:
     """Leave a note that the state was moved; those before it stay."""
     return {CURRENT: _encoded({"format": FORMAT, "moved_to": to})}
 
 
-def current(view: View) -> Manifest | None:
+def current_serial(view: View) -> Manifest | None:
     """Give the manifest of the current state, None where none was ever written.
 
     Raises:
@@ -98,22 +92,22 @@ def current(view: View) -> Manifest | None:
                 "The record is missing that says which state is the current one."
             )
         return None
-    if to := moved_to(view[CURRENT]):
-        raise moved(to)
+    if to := read_moved_to(view[CURRENT]):
+        raise is_moved(to)
     return _manifest(view[CURRENT])
 
 
-def moved_from(view: View) -> str:
+def read_moved_from(view: View) -> str:
     """Tell where the state was moved to, "" where it was not."""
-    return moved_to(view.get(CURRENT, b""))
+    return read_moved_to(view.get(CURRENT, b""))
 
 
-def serials(view: View) -> list[int]:
+def stored_serials(view: View) -> list[int]:
     """List the states that are kept, oldest first; also those that may be damaged."""
     return sorted({found for each in view if (found := _serial(each)) is not None})
 
 
-def manifest_of(view: View, serial: int) -> Manifest:
+def read_manifest(view: View, serial: int) -> Manifest:
     """Give the manifest of a state; raises StateCorrupt."""
     if _name(serial) not in view:
         raise StateCorruptError(f"The record is missing that describes serial {serial}.")
@@ -125,7 +119,7 @@ def is_current(view: View, serial: int) -> bool:
     return CURRENT in view and view[CURRENT] == view.get(_name(serial))
 
 
-def document(view: View, manifest: Manifest) -> bytes:
+def read_record_document(view: View, manifest: Manifest) -> bytes:
     """Put a document together.
 
     Raises:
@@ -150,7 +144,7 @@ def document(view: View, manifest: Manifest) -> bytes:
     return found
 
 
-def pieces_of(data: bytes) -> Iterator[bytes]:
+def document_pieces(data: bytes) -> Iterator[bytes]:
     """Cut data to the size of records."""
     for start in range(0, len(data), PART_BYTES):
         yield data[start : start + PART_BYTES]
@@ -193,3 +187,58 @@ def _name(serial: int) -> str:
 
 def _encoded(found: Mapping[str, object]) -> bytes:
     return json.dumps(found, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def list_versions(view: View, place: str) -> Iterator[StateVersion]:
+    """List them, oldest first, each told by what it changed."""
+    previous: State | None = None
+    for serial in stored_serials(view):
+        where = f"{place}, serial {serial}"
+        is_now = is_current(view, serial)
+        try:
+            state = _state(view, serial)
+        except StateError as fault:
+            yield StateVersion(where, "", serial, is_current=is_now, read_error=fault.detail)
+            continue
+        yield StateVersion(
+            where,
+            read_manifest(view, serial).written_at,
+            state.serial,
+            state.lineage,
+            len(state.owned),
+            None if previous is None else diff_owned(previous.owned, state.owned),
+            is_now,
+        )
+        previous = state
+
+
+def read_earlier(view: View, serial: int, place: str) -> State:
+    """Read one.
+
+    Raises:
+        StateError: there is none with that serial, or it is damaged.
+
+    """
+    kept = stored_serials(view)
+    if serial not in kept:
+        told = ", ".join(str(each) for each in kept) or "none"
+        raise StateError(f"There is no state of serial {serial} in {place}; kept are: {told}.")
+    try:
+        return _state(view, serial)
+    except StateCorruptError as fault:
+        raise StateCorruptError(f"{place}: {fault.detail}", fault.hint) from fault
+
+
+def restore_hint(view: View) -> str:
+    """Name the newest state that is whole."""
+    for serial in reversed(stored_serials(view)):
+        try:
+            _state(view, serial)
+        except StateError:
+            continue
+        return f"Restore serial {serial}: kplan state restore {serial}"
+    return "No whole state is left; make one anew: kplan state rebuild"
+
+
+def _state(view: View, serial: int) -> State:
+    return decode_state(read_record_document(view, read_manifest(view, serial)))

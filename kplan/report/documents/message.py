@@ -8,10 +8,10 @@ from kplan.model.plan import Action, Change, OutputChange, Plan
 from kplan.model.refusal import Refusal
 from kplan.model.version import VERSION
 from kplan.report.data import Data
-from kplan.report.documents.outcomes import is_retriable
+from kplan.report.documents.diagnostic import diagnostics_data
+from kplan.report.documents.outcome import is_retriable
 from kplan.report.documents.plan_data import plan_data
 from kplan.report.documents.terraform import action_reason, module_address
-from kplan.report.documents.validation import diagnostics_data
 
 UI_VERSION = "1.2"
 Message = Mapping[str, Data]
@@ -26,7 +26,7 @@ _WORDS: Mapping[Action, tuple[str, str, str]] = {
 }
 
 
-def message(sort: str, said: str, at: str, level: str = "info", **more: Data) -> Message:
+def stream_message(sort: str, said: str, at: str, level: str = "info", **more: Data) -> Message:
     """Make a message; `sort` is its type, `said` what a person would read, `at` the time."""
     head = {"@level": level, "@message": said, "@module": "kplan.ui", "@timestamp": at}
     return {**head, **more, "type": sort}
@@ -34,7 +34,7 @@ def message(sort: str, said: str, at: str, level: str = "info", **more: Data) ->
 
 def version_message(at: str) -> Message:
     """Say first which kplan speaks which version of the protocol."""
-    return message("version", f"kplan {VERSION}", at, kplan=VERSION, ui=UI_VERSION)
+    return stream_message("version", f"kplan {VERSION}", at, kplan=VERSION, ui=UI_VERSION)
 
 
 def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
@@ -46,17 +46,17 @@ def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
     for each in plan.changes:
         if each.action is not Action.NO_OP or each.reason.is_import:
             said = f"{each.address}: Plan to {_word(each)}"
-            yield message("planned_change", said, at, change=_change(each, declared))
+            yield stream_message("planned_change", said, at, change=_change(each, declared))
     replaced = plan.count(Action.REPLACE)
     added, gone = plan.count(Action.CREATE) + replaced, plan.count(Action.DELETE) + replaced
     changed = plan.count(Action.UPDATE)
     imported = f"{plan.import_count} to import, " if plan.import_count else ""
     said = f"Plan: {imported}{added} to add, {changed} to change, {gone} to destroy."
     counts = _counts((added, changed, gone), "plan", plan.import_count)
-    yield message("change_summary", said, at, changes=counts, checksum=plan.checksum)
+    yield stream_message("change_summary", said, at, changes=counts, checksum=plan.checksum)
     if plan.outputs:
         told: dict[str, Data] = {each.name: _output(each) for each in plan.outputs}
-        yield message("outputs", f"Outputs: {len(told)}", at, outputs=told)
+        yield stream_message("outputs", f"Outputs: {len(told)}", at, outputs=told)
 
 
 def drift_messages(
@@ -65,12 +65,15 @@ def drift_messages(
     """Tell every object that drifted; `declared` holds block addresses."""
     for each in changes:
         said = f"{each.address}: Drift detected ({_WORDS[each.action][0]})"
-        yield message("resource_drift", said, at, change=_change(each, declared))
+        yield stream_message("resource_drift", said, at, change=_change(each, declared))
 
 
 def plan_message(plan: Plan, at: str) -> Message:
     """Tell the whole plan in one message: the keys are those of `show -json`."""
-    return {**plan_data(plan), **message("plan", "The plan as kplan show -json writes it", at)}
+    return {
+        **plan_data(plan),
+        **stream_message("plan", "The plan as kplan show -json writes it", at),
+    }
 
 
 def _word(change: Change) -> str:
@@ -82,7 +85,7 @@ def start_message(change: Change, at: str) -> Message:
     """Tell that a change is being sent."""
     action, begun, _ = _WORDS[change.action]
     hook: Data = {"resource": _resource(change), "action": action}
-    return message("apply_start", f"{change.address}: {begun}", at, hook=hook)
+    return stream_message("apply_start", f"{change.address}: {begun}", at, hook=hook)
 
 
 def outcome_messages(outcome: Outcome, at: str) -> Iterator[Message]:
@@ -91,7 +94,7 @@ def outcome_messages(outcome: Outcome, at: str) -> Iterator[Message]:
         yield _ended(outcome, at)
     level = "info" if outcome.status is OutcomeStatus.APPLIED else "error"
     said = f"{outcome.change.address}: {item_status(outcome)}"
-    yield message("apply_item", said, at, level, item=item_data(outcome))
+    yield stream_message("apply_item", said, at, level, item=item_data(outcome))
 
 
 def _ended(outcome: Outcome, at: str) -> Message:
@@ -105,9 +108,9 @@ def _ended(outcome: Outcome, at: str) -> Message:
     }
     if outcome.status is OutcomeStatus.APPLIED:
         said = f"{change.address}: {done} after {seconds}s"
-        return message("apply_complete", said, at, hook=hook)
+        return stream_message("apply_complete", said, at, hook=hook)
     said = f"{change.address}: {action.capitalize()} errored after {seconds}s"
-    return message("apply_errored", said, at, "error", hook=hook)
+    return stream_message("apply_errored", said, at, "error", hook=hook)
 
 
 def summary_message(outcomes: Sequence[Outcome], at: str) -> Message:
@@ -119,7 +122,7 @@ def summary_message(outcomes: Sequence[Outcome], at: str) -> Message:
     word = "complete!" if len(done) == len(outcomes) else "incomplete:"
     said = f"Apply {word} Resources: {added} added, {changed} changed, {gone} destroyed."
     statuses = [each.status for each in outcomes]
-    return message(
+    return stream_message(
         "change_summary",
         said,
         at,
@@ -144,7 +147,7 @@ def diagnostic_message(each: Diagnostic, sources: Mapping[str, str], at: str) ->
     level = "error" if each.is_error else "warn"
     (found,) = diagnostics_data([each], sources)
     said = f"{each.severity.value.capitalize()}: {each.summary}"
-    return message("diagnostic", said, at, level, diagnostic=found)
+    return stream_message("diagnostic", said, at, level, diagnostic=found)
 
 
 def item_status(outcome: Outcome) -> str:

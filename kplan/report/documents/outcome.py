@@ -23,8 +23,8 @@ from kplan.report.document import (
     line,
     strong,
 )
-from kplan.report.documents.changes import MARKS
-from kplan.report.documents.units import counted
+from kplan.report.documents.change import MARKS
+from kplan.report.documents.notation import count_text
 
 MAX_FAILURES = 20
 _MAX_DONE = 100
@@ -63,7 +63,7 @@ def is_retriable(refused: Refusal) -> bool:
     return handling(refused) in _PASSING
 
 
-def way_out(refused: Refusal) -> str:
+def outcome_hint(refused: Refusal) -> str:
     """Say what to do about a refusal."""
     row = ERRORS.get(refused.error)
     return (row.remedy if row else "") or _WAYS_OUT[handling(refused)]
@@ -84,7 +84,7 @@ def outcomes_document(outcomes: Sequence[Outcome], again: str, imported: int = 0
     if waiting := sum(1 for each in done if not each.is_verified):
         blocks.append(
             Paragraph(
-                f"Note: {counted(waiting, 'change')} accepted by the controller, but not seen on "
+                f"Note: {count_text(waiting, 'change')} accepted by the controller but not seen on "
                 "every broker yet. kplan wait waits for that; the next plan takes it into account.",
                 Tone.WARNING,
             )
@@ -139,18 +139,18 @@ def failure_rows(each: Outcome) -> Iterator[Row]:
         Mark.ALARM,
     )
     if refused is not None:
-        sends = counted(each.attempts, "attempt")
+        sends = count_text(each.attempts, "attempt")
         passing = "retriable" if is_retriable(refused) else "not retriable"
         told = f"  ({passing}, {sends}, {each.elapsed_ms:,} ms)"
         yield Row(line(str(refused), faint(told)), column=6)
-        yield Row(line(f"hint: {way_out(refused)}"), column=6)
+        yield Row(line(f"hint: {outcome_hint(refused)}"), column=6)
     elif each.status is OutcomeStatus.UNKNOWN:
         yield Row(line("No answer came, and the cluster could not be asked."), column=6)
     if each.note:
         yield Row(line(faint(each.note)), column=6)
 
 
-def done_rows(outcomes: Sequence[Outcome]) -> Iterator[Rows]:
+def applied_rows(outcomes: Sequence[Outcome]) -> Iterator[Rows]:
     """Name what was done, what is gone first; for those who did not see it happen."""
     done = [each for each in outcomes if each.status is OutcomeStatus.APPLIED]
     done.sort(key=lambda each: _LOSSES.get(each.change.action, len(_LOSSES)))

@@ -1,13 +1,66 @@
-"""Diagnostics as `terraform validate -json` gives them, with a code each."""
+"""Diagnostics for people, and as `terraform validate -json` gives them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
-from kplan.model.diagnostic import Diagnostic, SourceRange, has_errors, sort_diagnostics
+from kplan.model.address import Address
+from kplan.model.diagnostic import Diagnostic, Severity, SourceRange, has_errors, sort_diagnostics
 from kplan.report.data import Data
-from kplan.report.document import Document, Span, Tone, Totals, line
-from kplan.report.documents.diagnostics import block_name, problems
-from kplan.report.documents.units import counted
+from kplan.report.document import Document, Excerpt, Problem, Span, Tone, Totals, line
+from kplan.report.documents.notation import count_text
 from kplan.report.source_text import SourceText, without_secrets
+
+_WORDS = {Severity.ERROR: ("Error", Tone.ERROR), Severity.WARNING: ("Warning", Tone.WARNING)}
+
+
+def diagnostics_document(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> Document:
+    """Make one problem of each diagnostic, errors first. `sources` maps file to its text."""
+    return Document(tuple(problem_blocks(diagnostics, sources)))
+
+
+def problem_blocks(
+    diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]
+) -> Iterator[Problem]:
+    """Give the problems in order of display, each once."""
+    texts = {name: SourceText(text) for name, text in sources.items()}
+    for each in sort_diagnostics(diagnostics):
+        word, tone = _WORDS[each.severity]
+        yield Problem(
+            tone,
+            word,
+            each.summary,
+            each.code,
+            address=str(each.address or ""),
+            excerpts=tuple(_excerpts(each, texts)),
+            values=tuple(f"{name} {said}" for name, said in each.values),
+            detail=each.detail,
+            hint=each.hint,
+        )
+
+
+def _excerpts(each: Diagnostic, texts: Mapping[str, SourceText]) -> Iterator[Excerpt]:
+    if each.subject is not None:
+        yield _excerpt(each.subject, texts, each.address)
+    for label, span in each.related:
+        yield _excerpt(span, texts, None, label)
+
+
+def _excerpt(
+    span: SourceRange, texts: Mapping[str, SourceText], address: Address | None, label: str = ""
+) -> Excerpt:
+    text = texts.get(span.file)
+    place = f"on {span.file} line {span.line}, column {span.column}"
+    if block := block_name(span, text, address):
+        place = f"{place}, in {block}"
+    return Excerpt(place, text.snippet(span) if text else None, label)
+
+
+def block_name(span: SourceRange, text: SourceText | None, address: Address | None) -> str:
+    """Name the block a span stands in: as its source says, else as the address does."""
+    found = text.block_at(span.line) if text else ""
+    if not found and address is not None:
+        return f'resource "{address.kind}" "{address.name}"'
+    return found
+
 
 FORMAT_VERSION = "1.0"
 
@@ -21,11 +74,13 @@ def problems_document(
     """
     found = sort_diagnostics(diagnostics)
     errors = sum(1 for each in found if each.is_error)
-    told = f"{counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}"
+    told = f"{count_text(errors, 'error')}, {count_text(len(found) - errors, 'warning')}"
     if not errors:
         told = f"Success! {sound}{f' ({told})' if found else ''}"
     tone = Tone.ERROR if errors else Tone.ADD
-    return Document((*problems(found, sources), Totals((line(Span(f"{told}.", tone)),))), title)
+    return Document(
+        (*problem_blocks(found, sources), Totals((line(Span(f"{told}.", tone)),))), title
+    )
 
 
 def validation_data(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]) -> Data:

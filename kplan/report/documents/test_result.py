@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from kplan.model.test_result import RunResult, RunStatus, overall_status
-from kplan.report.case import NOTHING, Case
-from kplan.report.data import Data
+from kplan.report.data import NOTHING, Case, Data
 from kplan.report.document import Line, Span, Tone, line, strong
-from kplan.report.documents.diagnostics import diagnostics_document
-from kplan.report.documents.findings import headline, of_diagnostic
+from kplan.report.documents.diagnostic import diagnostics_document
+from kplan.report.documents.finding import diagnostic_finding, headline
+from kplan.report.documents.message import Message, diagnostic_message, stream_message
 from kplan.report.documents.plan_data import plan_data
-from kplan.report.documents.stream import Message, diagnostic_message, message
 
 IN_PROGRESS = "in progress"
 
@@ -61,7 +60,7 @@ def abstract_message(names: Mapping[str, Sequence[str]], at: str) -> Message:
     runs = sum(len(each) for each in names.values())
     said = f"Found {_many(len(names), 'file')} and {_many(runs, 'run block')}"
     found: dict[str, Data] = {name: list(names[name]) for name in names}
-    return message("test_abstract", said, at, test_abstract=found)
+    return stream_message("test_abstract", said, at, test_abstract=found)
 
 
 def _many(count: int, word: str) -> str:
@@ -74,7 +73,7 @@ def file_message(path: str, grade: RunStatus | None, at: str) -> Message:
     if grade is not None:
         told |= {"progress": "complete", "status": grade.value}
     said = _said(file_words(path, grade))
-    return {**message("test_file", said, at, test_file=told), "@testfile": path}
+    return {**stream_message("test_file", said, at, test_file=told), "@testfile": path}
 
 
 def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list[Message]:
@@ -88,7 +87,7 @@ def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list
         "elapsed": round(result.elapsed_s * 1000),
     }
     said = _said(run_words(result))
-    found = [message("test_run", said, at, test_run=told)]
+    found = [stream_message("test_run", said, at, test_run=told)]
     found += [diagnostic_message(each, sources, at) for each in result.diagnostics]
     return [{**each, **place} for each in found]
 
@@ -99,14 +98,14 @@ def plan_message(result: RunResult, at: str) -> Message | None:
         return None
     place: dict[str, Data] = {"@testfile": result.path, "@testrun": result.name}
     planned = plan_data(result.plan)
-    return {**message("test_plan", "The plan of the run", at, test_plan=planned), **place}
+    return {**stream_message("test_plan", "The plan of the run", at, test_plan=planned), **place}
 
 
 def summary_message(results: Sequence[RunResult], at: str) -> Message:
     """Tell the counts."""
     told: Data = {"status": overall_status(results).value, **_counts(results)}
     said = f"{_verdict(results)}{_counted(results)}"
-    return message("test_summary", said, at, test_summary=told)
+    return stream_message("test_summary", said, at, test_summary=told)
 
 
 def _said(words: Line) -> str:
@@ -123,7 +122,7 @@ def run_cases(results: Sequence[RunResult], sources: Mapping[str, str]) -> Itera
             each.path,
             each.status,
             headline(errors) if has_failed else each.reason,
-            tuple(of_diagnostic(one) for one in each.diagnostics),
+            tuple(diagnostic_finding(one) for one in each.diagnostics),
             each.elapsed_s,
             diagnostics_document(each.diagnostics, sources) if has_failed else NOTHING,
         )

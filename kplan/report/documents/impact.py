@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from kplan.model.impact import Impact
 from kplan.model.plan import Action, Change, Plan, Risk
 from kplan.model.test_result import RunStatus
-from kplan.report.case import Case
-from kplan.report.data import Data
+from kplan.report.data import Case, Data, Gauge
 from kplan.report.document import (
     Document,
     Line,
@@ -18,10 +17,9 @@ from kplan.report.document import (
     line,
     strong,
 )
-from kplan.report.documents.findings import of_risks
+from kplan.report.documents.finding import risk_findings
+from kplan.report.documents.notation import count_text, duration_text, size_text
 from kplan.report.documents.plan_data import impact_data
-from kplan.report.documents.units import counted, duration, size
-from kplan.report.gauge import Gauge
 
 GROUP, UNKNOWN = "blast radius", "unknown"
 _COLUMNS = ("change", "records", "size", "newest record", "groups", "producers")
@@ -41,7 +39,9 @@ def impacts_document(plan: Plan) -> Document:
         _sum([each.records for each in told]),
         _sum([each.size_bytes for each in told]),
     )
-    sums = f"{counted(len(found), 'change')}: {_count(records)} records, {_size(bytes_)} at risk."
+    sums = (
+        f"{count_text(len(found), 'change')}: {_count(records)} records, {_size(bytes_)} at risk."
+    )
     table = Table(tuple(_row(*each) for each in found), _COLUMNS)
     return Document((table, Totals((line(sums),))), title)
 
@@ -70,13 +70,13 @@ def _count(count: int | None) -> str:
 
 
 def _size(count: int | None) -> str:
-    return UNKNOWN if count is None else size(count) or f"{count:,} bytes"
+    return UNKNOWN if count is None else size_text(count) or f"{count:,} bytes"
 
 
 def _age(found: Impact) -> str:
     if found.age_ms is None:
         return "none" if found.records == 0 else UNKNOWN
-    return f"{duration(found.age_ms)} ago"
+    return f"{duration_text(found.age_ms)} ago"
 
 
 def _groups(found: Impact) -> str:
@@ -115,7 +115,7 @@ def impact_cases(plan: Plan) -> tuple[Case, ...]:
             GROUP,
             RunStatus.PASS,
             change.risk.value,
-            tuple(of_risks(change)),
+            tuple(risk_findings(change)),
             story=Document((Table((_row(change, impact),), _COLUMNS),)),
         )
         for change, impact in _found(plan)

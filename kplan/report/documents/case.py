@@ -6,13 +6,13 @@ from kplan.model.diagnostic import Diagnostic
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Change, Plan, Reason, Risk
 from kplan.model.test_result import RunStatus
-from kplan.report.case import NOTHING, Case, Finding, Level
+from kplan.report.data import NOTHING, Case, Finding, Level
 from kplan.report.document import Document, Rows
-from kplan.report.documents.acl_table import acl_item, is_acl
-from kplan.report.documents.changes import item
+from kplan.report.documents.acl import acl_item, is_acl
+from kplan.report.documents.change import change_item
 from kplan.report.documents.drift import Coverage, drift_rows
-from kplan.report.documents.findings import CONFIGURATION, of_risks, problem_cases
-from kplan.report.documents.outcomes import failure_rows, outcome_words, way_out
+from kplan.report.documents.finding import CONFIGURATION, problem_cases, risk_findings
+from kplan.report.documents.outcome import failure_rows, outcome_hint, outcome_words
 
 PLAN, CLUSTER = "plan", "cluster"
 _GRADES: Mapping[OutcomeStatus, RunStatus] = {
@@ -45,14 +45,14 @@ def validation_cases(
 
 
 def _planned(change: Change) -> Case:
-    shown = acl_item(change) if is_acl(change) else item(change)
+    shown = acl_item(change) if is_acl(change) else change_item(change)
     story = Document((shown,)) if change.risk is not Risk.SAFE else NOTHING
     return Case(
         str(change.address),
         change.kind,
         RunStatus.PASS,
         change.action.value,
-        tuple(of_risks(change)),
+        tuple(risk_findings(change)),
         story=story,
     )
 
@@ -84,7 +84,7 @@ def _refused(outcome: Outcome) -> Iterator[Finding]:
             Level.ERROR,
             "Refused by the cluster" if refused else "No answer came",
             str(refused) if refused else "Reading the cluster tells whether it was done.",
-            way_out(refused) if refused else "Plan again.",
+            outcome_hint(refused) if refused else "Plan again.",
             change.declared_at,
             str(change.address),
         )

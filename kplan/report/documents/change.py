@@ -1,0 +1,347 @@
+"""One change for people: action, reason, attributes before and after, risks."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, assert_never, cast
+
+from kplan.kinds.schema import schema_fields, to_document
+from kplan.kinds.secret import HIDDEN_VALUE
+from kplan.model.dataclass import dataclass
+from kplan.model.plan import Action, AttributeChange, Change, Reason, Risk
+from kplan.model.resource import Path, connection_name
+from kplan.report.document import Item, Line, Mark, Row, Span, Tone, faint, line, strong
+from kplan.report.documents.notation import count_text, hcl_text, quote_hcl, unit_meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """A value that is told in words. Two of another `side` differ even with equal words."""
+
+    words: str
+    side: str = ""
+
+    def __str__(self) -> str:
+        """Give the words, unquoted."""
+        return self.words
+
+
+SENSITIVE: Final = HIDDEN_VALUE
+KNOWN_LATER: Final = Verbatim("(known after apply)")
+
+
+class Absent:
+    """The value of what is not there; null is a value."""
+
+
+ABSENT: Final = Absent()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One named value, before and after.
+
+    `key` decides the unit of a number; `comment` stands at the end of the line.
+    """
+
+    name: str
+    before: object
+    after: object
+    key: str = ""
+    comment: str = ""
+
+    @property
+    def mark(self) -> Mark:
+        """What becomes of the value."""
+        if self.before is ABSENT:
+            return Mark.ADD
+        if self.after is ABSENT:
+            return Mark.REMOVE
+        return Mark.NONE if self.before == self.after else Mark.CHANGE
+
+
+def attribute_rows(entries: Sequence[Entry], column: int) -> Iterator[Row]:
+    """Write named values, their equals signs aligned."""
+    width = max((len(each.name) for each in entries), default=0)
+    for each in entries:
+        yield from _entry(each, f"{each.name:<{width}} = ", column)
+
+
+def _entry(each: Entry, lead: str, column: int) -> Iterator[Row]:
+    values = [value for value in (each.before, each.after) if value is not ABSENT]
+    if all(isinstance(value, Mapping) for value in values) and any(values):
+        yield from _enclosed(each, lead, column, "{}", _keys(each, column + 4))
+    elif all(isinstance(value, list | tuple) for value in values) and any(values):
+        yield from _enclosed(each, lead, column, "[]", _elements(each, column + 4))
+    else:
+        yield _row(each, column, lead, _scalar(each))
+
+
+def _scalar(each: Entry) -> str:
+    match each.mark:
+        case Mark.CHANGE:
+            before, after = hcl_text(each.before), hcl_text(each.after)
+            return f"{before} -> {after}" if before != after else after
+        case Mark.REMOVE:
+            return f"{hcl_text(each.before)} -> null"
+        case _:
+            return hcl_text(each.after)
+
+
+def _row(each: Entry, column: int, lead: str, said: str) -> Row:
+    return Row(line(lead, said, *_asides(each)), each.mark, column)
+
+
+def _asides(each: Entry) -> Iterator[Span]:
+    """Say what raw numbers mean, and what the change entails."""
+    if meant := _meant(each):
+        yield faint(f"  ({meant})")
+    if each.comment:
+        tone = Tone.REMOVE if each.comment == "forces replacement" else Tone.FAINT
+        yield Span(f"  # {each.comment}", tone)
+
+
+def _meant(each: Entry) -> str:
+    if each.before is ABSENT or each.mark is Mark.NONE:
+        return unit_meaning(each.key, each.after)
+    before = unit_meaning(each.key, each.before)
+    if each.after is ABSENT:
+        return f"{before} -> default" if before else ""
+    after = unit_meaning(each.key, each.after)
+    return f"{before or each.before} -> {after or each.after}" if before or after else ""
+
+
+def _enclosed(
+    each: Entry, lead: str, column: int, brackets: str, inner: Iterable[Row]
+) -> Iterator[Row]:
+    yield Row(line(lead, brackets[0], *_asides(each)), each.mark, column)
+    yield from inner
+    closing = f"{brackets[1]} -> null" if each.mark is Mark.REMOVE else brackets[1]
+    yield Row(line(closing), column=column)
+
+
+def _keys(each: Entry, column: int) -> Iterator[Row]:
+    before, after = (
+        cast("Mapping[str, object]", {} if value is ABSENT else value)
+        for value in (each.before, each.after)
+    )
+    entries = [
+        Entry(quote_hcl(key), before.get(key, ABSENT), after.get(key, ABSENT), key)
+        for key in sorted(before.keys() | after.keys())
+    ]
+    changed = [entry for entry in entries if entry.mark is not Mark.NONE]
+    # Inside something that goes or comes as a whole a lone "-> null" on each line says nothing.
+    if each.mark is Mark.REMOVE:
+        width = max(len(entry.name) for entry in changed)
+        for entry in changed:
+            said = f"{entry.name:<{width}} = {hcl_text(entry.before)}"
+            yield Row(line(said, *_unit(entry.key, entry.before)), Mark.REMOVE, column)
+    else:
+        yield from attribute_rows(changed, column)
+    yield from unchanged_row(len(entries) - len(changed), "element", column)
+
+
+def _unit(key: str, value: object) -> Line:
+    meant = unit_meaning(key, value)
+    return line(faint(f"  ({meant})")) if meant else ()
+
+
+def _elements(each: Entry, column: int) -> Iterator[Row]:
+    before, after = (
+        cast("Sequence[object]", () if value is ABSENT else value)
+        for value in (each.before, each.after)
+    )
+    same = 0
+    for index in range(max(len(before), len(after))):
+        old = before[index] if index < len(before) else ABSENT
+        new = after[index] if index < len(after) else ABSENT
+        match Entry("", old, new).mark:
+            case Mark.NONE:
+                same += 1
+            case Mark.CHANGE:
+                yield Row(line(f"{hcl_text(old)} -> {hcl_text(new)},"), Mark.CHANGE, column)
+            case Mark.REMOVE:
+                yield Row(line(f"{hcl_text(old)},"), Mark.REMOVE, column)
+            case _:
+                yield Row(line(f"{hcl_text(new)},"), Mark.ADD, column)
+    yield from unchanged_row(same, "element", column)
+
+
+def unchanged_row(count: int, noun: str, column: int) -> Iterator[Row]:
+    """Say how much was left out because it stays as it is."""
+    if count:
+        yield Row(
+            line(faint(f"# ({count_text(count, f'unchanged {noun}')} hidden)")), column=column
+        )
+
+
+MARKS: Mapping[Action, Mark] = {
+    Action.CREATE: Mark.ADD,
+    Action.UPDATE: Mark.CHANGE,
+    Action.REPLACE: Mark.REPLACE,
+    Action.DELETE: Mark.REMOVE,
+    Action.FORGET: Mark.FORGET,
+    Action.NO_OP: Mark.NONE,
+}
+_INSIDE = 8
+
+
+def mark_of(change: Change) -> Mark:
+    """Give the mark of a change; a replacement tells which of the two comes first."""
+    is_swap = change.action is Action.REPLACE and change.adds_first
+    return Mark.SWAP if is_swap else MARKS[change.action]
+
+
+_UNSAID = frozenset(
+    {
+        Reason.NONE,
+        Reason.MOVED,
+        Reason.DESTROY,
+        Reason.PROTECTION,
+        Reason.IMPORTED,
+        Reason.IMPORTED_AND_CHANGED,
+    }
+)
+
+
+def change_item(change: Change) -> Item:
+    """Show one change that is not kept out of sight."""
+    return Item(
+        str(change.address),
+        comments=tuple(change_comments(change)),
+        rows=tuple(_body(change)),
+        remarks=tuple(change_remarks(change)),
+        mark=mark_of(change),
+    )
+
+
+def change_comments(change: Change) -> Iterator[Line]:
+    """Say what happens, in the words that tools know from Terraform, and why."""
+    verb, tone = _verb(change)
+    is_only_moved = change.action is Action.NO_OP and change.reason is Reason.MOVED
+    name = change.previous if is_only_moved else change.address
+    yield line(strong(f"# {name}"), " ", Span(verb, tone) if tone else verb)
+    yield from _reasons(change)
+
+
+def _verb(change: Change) -> tuple[str, Tone | None]:
+    match change.action:
+        case Action.CREATE:
+            return "will be created", None
+        case Action.UPDATE:
+            return "will be updated in-place", None
+        case Action.REPLACE:
+            return "must be replaced", Tone.DANGER
+        case Action.DELETE:
+            return "will be destroyed", Tone.DANGER
+        case Action.FORGET:
+            return "will no longer be managed by kplan, but will not be destroyed", None
+        case Action.NO_OP:
+            return _noted(change), None
+        case _:
+            assert_never(change.action)
+
+
+def _noted(change: Change) -> str:
+    """Say what only the state is told."""
+    if change.reason in {Reason.ADOPTED, Reason.IMPORTED}:
+        return "will be imported"
+    if change.reason is Reason.PROTECTION:
+        return f"will {'be' if change.is_protected else 'no longer be'} protected"
+    return f"has moved to {change.address}"
+
+
+def _reasons(change: Change) -> Iterator[Line]:
+    if change.provider:
+        yield line(faint(f"# (on {connection_name(change.provider)})"))
+    if change.previous is not None and change.action is not Action.NO_OP:
+        yield line(faint(f"# (moved from {change.previous})"))
+    if change.reason is Reason.IMPORTED_AND_CHANGED:
+        yield line(faint(f"# (imported from {quote_hcl(str(change.identity))})"))
+    if change.reason not in _UNSAID:
+        yield line(faint(f"# (because {change.reason.value})"))
+    if change.is_protected and change.action in {Action.DELETE, Action.REPLACE}:
+        yield line(faint("# (protected by prevent_destroy: this is refused)"))
+
+
+def _body(change: Change) -> Iterator[Row]:
+    if change.action in {Action.FORGET, Action.NO_OP}:
+        return
+    name = f"resource {quote_hcl(change.address.kind)} {quote_hcl(change.address.name)} {{"
+    yield Row(line(name), mark_of(change))
+    if change.before is None or change.after is None:
+        yield from attribute_rows(tuple(_whole(change)), _INSIDE)
+    else:
+        yield from _changed(change)
+    yield Row(line("}"))
+
+
+def _whole(change: Change) -> Iterator[Entry]:
+    """List what comes or goes; attributes that were left out stay out."""
+    is_new = change.before is None
+    value = change.after if is_new else change.before
+    for name, each in to_document(value).items():
+        if each not in (None, {}):
+            shown = hide_sensitive(each, (name,), change.sensitive)
+            before, after = (ABSENT, shown) if is_new else (shown, ABSENT)
+            yield Entry(name, before, after, name)
+    if is_new:
+        yield Entry("id", ABSENT, KNOWN_LATER)
+
+
+def hide_sensitive(value: object, path: Path, sensitive: frozenset[Path], side: str = "") -> object:
+    """Put words in the place of every value that must not be shown."""
+    if path in sensitive:
+        return Verbatim(SENSITIVE, side)
+    if isinstance(value, Mapping) and sensitive:
+        return {key: hide_sensitive(value[key], (*path, key), sensitive, side) for key in value}
+    return value
+
+
+def _changed(change: Change) -> Iterator[Row]:
+    """Write what differs, the attributes that name the object, and how much is left out."""
+    before, after = to_document(change.before), to_document(change.after)
+    by_name: dict[str, list[AttributeChange]] = {}
+    for each in change.attributes:
+        by_name.setdefault(each.path[0], []).append(each)
+    entries: list[Entry] = []
+    hidden = 0
+    for field in schema_fields(type(change.after)):
+        old, new = before[field.name], after[field.name]
+        if field.name in by_name:
+            entries.append(_changes_entry(by_name[field.name], old, new, change.sensitive))
+        elif field.attribute.forces_replacement:
+            entries.append(Entry(field.name, new, new, field.name))
+        elif new not in (None, {}):
+            hidden += 1
+    yield from attribute_rows(entries, _INSIDE)
+    yield from unchanged_row(hidden, "attribute", _INSIDE)
+
+
+def _changes_entry(
+    changes: Sequence[AttributeChange], old: object, new: object, sensitive: frozenset[Path]
+) -> Entry:
+    name = changes[0].path[0]
+    notes = [each.note for each in changes if each.note]
+    if any(each.forces_replacement for each in changes):
+        notes.insert(0, "forces replacement")
+    hidden = sensitive | {each.path for each in changes if each.sensitive}
+    before, after = (
+        ABSENT if value is None else hide_sensitive(value, (name,), hidden, side)
+        for value, side in ((old, "before"), (new, "after"))
+    )
+    return Entry(name, before, after, name, "; ".join(notes))
+
+
+def change_remarks(change: Change) -> Iterator[Row]:
+    """Say how much to worry, and why."""
+    if change.risk is Risk.SAFE:
+        for note in change.notes:
+            yield Row(line(faint(f"# {note}")), column=6)
+        return
+    tone = Tone.DANGER if change.risk is Risk.DANGEROUS else Tone.WARNING
+    word = Span(change.risk.value.upper(), tone)
+    if len(change.notes) == 1:
+        yield Row(line(word, f"  {change.notes[0]}"), Mark.ALARM, 6)
+        return
+    yield Row(line(word), Mark.ALARM, 6)
+    for note in change.notes:
+        yield Row(line(f"  {note}"), Mark.ALARM, 6)
