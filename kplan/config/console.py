@@ -16,11 +16,11 @@ from kplan.config.modules.root_module import RootModule, open_folder
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression
 from kplan.config.syntax.source import Origin, Source
-from kplan.config.values.jsonvalue import json_text
+from kplan.config.values.json_value import json_text
 from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.types import type_of, type_text
 from kplan.config.values.value import Sensitive, Value
-from kplan.config.values.written import SENSITIVE, value_text
+from kplan.config.values.value_text import SENSITIVE, value_text
 from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics

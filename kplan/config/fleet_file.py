@@ -29,7 +29,7 @@ from kplan.config.modules.root_module import open_root_module
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
-from kplan.config.values.jsonvalue import to_json_value
+from kplan.config.values.json_value import to_json_value
 from kplan.config.values.sensitive import bare, has_sensitive
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange, sort_diagnostics

@@ -17,7 +17,7 @@ from kplan.config.modules.module import MAX_MODULE_DEPTH
 from kplan.config.modules.root_module import open_folder
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
-from kplan.config.syntax.walk import children
+from kplan.config.syntax.tree_walk import children
 from kplan.kinds.base import ResourceKind
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics

@@ -18,7 +18,7 @@ from kplan.config.modules.root_module import RootModule, open_folder
 from kplan.config.policies.folder import PolicySettings, evaluate_policies, evaluate_policy_settings
 from kplan.config.refactoring import evaluate_refactorings
 from kplan.config.state_block import evaluate_state_block
-from kplan.config.values.jsonvalue import Json, to_json_value
+from kplan.config.values.json_value import Json, to_json_value
 from kplan.config.values.sensitive import has_sensitive
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.codes import SUMMARIES

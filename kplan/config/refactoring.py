@@ -16,10 +16,10 @@ from kplan.config.modules.result_cache import ResultCache
 from kplan.config.modules.variable import evaluate_flag
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
-from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.describe import describe
+from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.value import STRING
+from kplan.config.values.value_text import describe_value
 from kplan.model.address import Address, instance_key
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
@@ -338,7 +338,7 @@ def _evaluate_import(found: Declaration, scope: Scope, known: _DeclaredAddresses
         value = evaluate(node, scope)
         if isinstance(value, str | int) and not isinstance(value, bool):
             return value
-        told = f"A key is a string or a whole number, but this value {describe(value)}."
+        told = f"A key is a string or a whole number, but this value {describe_value(value)}."
         raise EvaluationError([error("KP132", found.origin.range(node.start, node.end), told)])
 
     to = parse_target(found.arguments["to"].value, found.origin, key_of)
@@ -363,7 +363,8 @@ def _evaluate_identity(found: Declaration, scope: Scope) -> Identity:
     except ConversionError:
         text = None
     if not isinstance(text, str) or not text:
-        told = f"The name of an object on the cluster is needed, but the value {describe(value)}."
+        found = describe_value(value)
+        told = f"The name of an object on the cluster is needed, but the value {found}."
         raise EvaluationError([error("KP189", subject, told)])
     return Identity(text)
 

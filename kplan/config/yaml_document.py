@@ -6,7 +6,7 @@ from typing import Final, cast
 import yaml  # noqa: TID253 - this module is itself imported by the verb that needs it
 
 from kplan.config.diagnostic import EvaluationError, error
-from kplan.config.functions.limits import MAX_ELEMENTS
+from kplan.config.functions.function import MAX_ELEMENTS
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 

@@ -12,7 +12,7 @@ from kplan.config.declarations.declaration import Declaration, ModuleDeclaration
 from kplan.config.diagnostic import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
-from kplan.config.syntax.walk import children, references
+from kplan.config.syntax.tree_walk import children, references
 from kplan.model.diagnostic import Diagnostic
 
 _Name: TypeAlias = tuple[str, str]

@@ -7,8 +7,8 @@ from pathlib import Path
 from kplan.config.declarations.override import is_override
 from kplan.config.diagnostic import error
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.jsonsyntax import parse_json
-from kplan.config.syntax.mould import Moulds
+from kplan.config.syntax.block_pattern import BlockPatterns
+from kplan.config.syntax.json_reader import parse_json
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Source
 from kplan.model.dataclass import dataclass
@@ -49,7 +49,7 @@ def configuration_files(folder: Path) -> list[Path]:
     return sorted(each for each in folder.iterdir() if _is_configuration(each))
 
 
-def read_folder(folder: Path, prefix: str, moulds: Moulds) -> FolderFiles:
+def read_folder(folder: Path, prefix: str, moulds: BlockPatterns) -> FolderFiles:
     """Read and parse the configuration files of a folder, sorted by name.
 
     `prefix` stands before their names wherever these are shown.

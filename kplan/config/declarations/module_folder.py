@@ -10,7 +10,7 @@ from kplan.config.declarations.declaration import (
 )
 from kplan.config.declarations.file import read_folder
 from kplan.config.declarations.override import merge_overrides
-from kplan.config.syntax.mould import Moulds
+from kplan.config.syntax.block_pattern import BlockPatterns
 
 
 class ModuleFolders:
@@ -25,7 +25,7 @@ class ModuleFolders:
         self._shown = f"{shown.rstrip('/')}/" if shown else ""
         self.sources: dict[str, str] = {}
         self._known = known
-        self._moulds = Moulds()
+        self._moulds = BlockPatterns()
         self._folders: dict[str, ModuleDeclarations] = {}
         self._real: dict[str, Path] = {}
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from kplan.config.diagnostic import error
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import JoinedSource, Origin
-from kplan.config.syntax.walk import shifted
+from kplan.config.syntax.tree_walk import shifted
 from kplan.model.diagnostic import Diagnostic
 
 _BlockKey: TypeAlias = tuple[str, ...]

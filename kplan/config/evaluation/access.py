@@ -6,7 +6,7 @@ from kplan.config.diagnostic import OperandError, suggestion
 from kplan.config.evaluation.error import evaluation_error
 from kplan.config.evaluation.scope import Evaluator, Scope
 from kplan.config.syntax import tree as ast
-from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import NUMBER, STRING, TMap, TSet, Value

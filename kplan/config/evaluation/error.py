@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from kplan.config.diagnostic import EvaluationError, OperandError, error
 from kplan.config.evaluation.scope import Evaluator, Scope
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.walk import children
-from kplan.config.values.describe import describe
+from kplan.config.syntax.tree_walk import children
+from kplan.config.values.value_text import describe_value
 
 _STEPS = (ast.GetAttr, ast.Index)
 
@@ -35,7 +35,7 @@ def reference_values(
         if text in told:
             continue
         try:
-            told[text] = describe(evaluate(reference, quiet))
+            told[text] = describe_value(evaluate(reference, quiet))
         except EvaluationError:
             continue
     return tuple(sorted(told.items()))

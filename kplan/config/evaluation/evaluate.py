@@ -15,10 +15,9 @@ from kplan.config.functions.function import FunctionError
 from kplan.config.functions.registry import LAZY
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Spot
-from kplan.config.values.convert import convert
+from kplan.config.values.conversion import convert, unify
 from kplan.config.values.sensitive import mark, unmark
 from kplan.config.values.types import type_name, type_of
-from kplan.config.values.unify import unify
 from kplan.config.values.value import (
     ANY,
     ListType,

@@ -8,8 +8,8 @@ from kplan.config.evaluation.access import key_text, sort_by_key
 from kplan.config.evaluation.error import evaluation_error
 from kplan.config.evaluation.scope import MAX_ITERATIONS, Evaluator, Scope
 from kplan.config.syntax import tree as ast
+from kplan.config.values.number import clean_text
 from kplan.config.values.sensitive import mark, unmark
-from kplan.config.values.text import clean_text
 from kplan.config.values.value import Value
 from kplan.model.diagnostic import Diagnostic
 

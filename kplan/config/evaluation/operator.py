@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from kplan.config.diagnostic import OperandError
-from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.equality import equal
-from kplan.config.values.numbers import (
+from kplan.config.values.number import (
     PRECISION,
     NumberError,
     add,

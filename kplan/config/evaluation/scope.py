@@ -5,8 +5,7 @@ from dataclasses import field
 from typing import Protocol, TypeAlias
 
 from kplan.config.diagnostic import EvaluationError, error, suggestion
-from kplan.config.functions.function import Function
-from kplan.config.functions.host import Host
+from kplan.config.functions.function import Function, Host
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin, Spot
 from kplan.config.values.value import Value

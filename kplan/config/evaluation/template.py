@@ -5,9 +5,9 @@ from kplan.config.evaluation import operator
 from kplan.config.evaluation.error import evaluation_error
 from kplan.config.evaluation.scope import Evaluator, Scope
 from kplan.config.syntax import tree as ast
-from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.conversion import ConversionError, convert
+from kplan.config.values.number import clean_text
 from kplan.config.values.sensitive import mark, unmark
-from kplan.config.values.text import clean_text
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import STRING, Value
 

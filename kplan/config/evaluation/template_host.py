@@ -6,9 +6,8 @@ from dataclasses import field
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import IterationLimit, ReferenceValue, Scope
-from kplan.config.functions.access import FileAccess
-from kplan.config.functions.function import Function
-from kplan.config.functions.host import TemplateError
+from kplan.config.functions.file_access import FileAccess
+from kplan.config.functions.function import Function, TemplateError
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import TEMPLATE_BASE, parse_template
 from kplan.config.syntax.source import Origin, Source, Spot

@@ -6,7 +6,7 @@ from kplan.config.diagnostic import EvaluationError, error, suggestion
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
 from kplan.config.syntax import tree as ast
-from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.value import (
     ANY,
     BOOL,

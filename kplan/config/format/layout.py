@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from kplan.config.format.token import Kind, Token
-from kplan.config.functions.graphemes import graphemes
+from kplan.config.functions.grapheme import graphemes
 from kplan.model.dataclass import dataclass
 
 _TEMPLATE_INSIDE_AFTER: Final = frozenset({Kind.LITERAL, Kind.QUOTE_OPEN, Kind.HEREDOC_OPEN})

@@ -1,15 +1,80 @@
-"""What a function is: its signature, and the one way in which every function is called."""
+"""What a function is: signature, call, limits of results, and what it needs from outside."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from typing import Final, Protocol
 
-from kplan.config.functions.host import Host
-from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.numbers import NumberError
+from kplan.config.functions.file_access import FileAccess
+from kplan.config.values.conversion import ConversionError, convert
+from kplan.config.values.number import NumberError, clean_text
 from kplan.config.values.sensitive import has_sensitive, mark, unmark, unmark_deep
-from kplan.config.values.text import clean_text
 from kplan.config.values.value import ANY, Type, Value
 from kplan.model.dataclass import dataclass
+
+_SHORT: Final = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\t": "\\t",
+    "\n": "\\n",
+    "\v": "\\v",
+    "\f": "\\f",
+    "\r": "\\r",
+    '"': '\\"',
+    "\\": "\\\\",
+}
+_LAST_BYTE: Final = 0x7F
+_LAST_SHORT: Final = 0xFFFF
+
+
+def quoted(text: str) -> str:
+    """Put a text in double quotes, with escapes for what does not print."""
+    return f'"{"".join(_SHORT.get(each) or _shown(each) for each in text)}"'
+
+
+def _shown(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    if code <= _LAST_BYTE:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code <= _LAST_SHORT else f"\\U{code:08x}"
+
+
+class TemplateError(Exception):
+    """A template that yields no value.
+
+    The text is a sentence without full stop, with the place in the template in front. With
+    `is_missing` the only fault is a variable that the caller did not give.
+    """
+
+    def __init__(self, message: str, *, is_missing: bool = False) -> None:
+        super().__init__(message)
+        self.is_missing = is_missing
+
+
+class Host(Protocol):
+    """What the evaluator lends to the functions that reach beyond their arguments."""
+
+    @property
+    def files(self) -> FileAccess:
+        """The files that may be read."""
+        ...
+
+    @property
+    def in_template(self) -> bool:
+        """Whether the call stands in a template that a function renders; those do not nest."""
+        ...
+
+    def render(self, template: str, name: str, variables: Mapping[str, Value]) -> Value:
+        """Evaluate the text of a template with nothing in sight but the variables.
+
+        `name` stands for the template in error texts.
+
+        Raises:
+            TemplateError: the template has an error or lacks a variable.
+
+        """
+        ...
 
 
 class Problem(StrEnum):
@@ -165,3 +230,22 @@ class Function:
         name = self.parameter(place).name
         message = f'Invalid value for "{name}" parameter: {reason}.'
         return FunctionError(Problem.ARGUMENT, message, place)
+
+
+MAX_TEXT: Final = 16 * 2**20
+"""Characters of one string."""
+
+MAX_ELEMENTS: Final = 1_000_000
+"""Elements of one collection."""
+
+
+def check_text(length: int) -> None:
+    """Refuse to build a string of this length if it is too long."""
+    if length > MAX_TEXT:
+        raise Refusal(f"the result would have {length} characters, more than {MAX_TEXT}")
+
+
+def check_elements(count: int) -> None:
+    """Refuse to build a collection of this size if it is too large."""
+    if count > MAX_ELEMENTS:
+        raise Refusal(f"the result would have {count} elements, more than {MAX_ELEMENTS}")

@@ -21,8 +21,8 @@ from kplan.config.modules.instance import InstanceKey, Instances, evaluate_insta
 from kplan.config.modules.resource import EnclosingModule, object_attributes
 from kplan.config.modules.result_cache import ResultCache, ResultName
 from kplan.config.syntax.source import Spot
-from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.jsonvalue import from_json_value
+from kplan.config.values.conversion import ConversionError, convert
+from kplan.config.values.json_value import from_json_value
 from kplan.config.values.sensitive import has_sensitive
 from kplan.config.values.value import STRING, Value
 from kplan.kinds.base import ResourceKind

@@ -12,9 +12,9 @@ from kplan.config.evaluation.scope import Scope
 from kplan.config.modules.resource_block import Argument, DecodedValue, ResourceBlock, kind_fields
 from kplan.config.modules.variable import evaluate_flag, got_phrase
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.walk import part
-from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.numbers import number_text
+from kplan.config.syntax.tree_walk import part
+from kplan.config.values.conversion import ConversionError, convert
+from kplan.config.values.number import number_text
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import Null, TMap, Value
 from kplan.kinds.base import Problem

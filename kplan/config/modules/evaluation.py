@@ -5,8 +5,7 @@ from typing import Protocol
 
 from kplan.config.declarations.module_folder import ModuleFolders
 from kplan.config.evaluation.scope import IterationLimit
-from kplan.config.functions.function import Function
-from kplan.config.functions.host import Host
+from kplan.config.functions.function import Function, Host
 from kplan.config.modules.connection import Connections
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.config.modules.result_cache import ResultCache, ResultName, SizeCounter

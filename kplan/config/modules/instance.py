@@ -7,11 +7,11 @@ from kplan.config.diagnostic import EvaluationError, OperandError, error, sugges
 from kplan.config.evaluation.error import reference_values
 from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import NO_REPETITION, Repetition, Scope
-from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.describe import describe
+from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.sensitive import has_sensitive, unmark
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import NUMBER, STRING, Null, TSet, Value, is_null
+from kplan.config.values.value_text import describe_value
 from kplan.model.address import instance_key
 
 InstanceKey: TypeAlias = str | int | None
@@ -56,7 +56,7 @@ def _for_each(found: Declaration, scope: Scope) -> Instances:
                 found, "for_each", scope, "The value is null; a map or a set is needed."
             )
         case _:
-            told = f"A map or a set of strings is needed, but the value {describe(value)}."
+            told = f"A map or a set of strings is needed, but the value {describe_value(value)}."
             hint = "Wrap it in toset(...)." if isinstance(value, tuple) else ""
             raise _repetition_error(found, "for_each", scope, told, hint)
 
@@ -84,10 +84,11 @@ def _count(found: Declaration, scope: Scope) -> Instances:
         number = convert(value, NUMBER)
     except ConversionError:
         raise _repetition_error(
-            found, "count", scope, f"A number is needed, but the value {describe(value)}."
+            found, "count", scope, f"A number is needed, but the value {describe_value(value)}."
         ) from None
     if not isinstance(number, int) or not 0 <= number <= MAX_COUNT:
-        told = f"A whole number from 0 to {MAX_COUNT} is needed, but the value {describe(value)}."
+        found = describe_value(value)
+        told = f"A whole number from 0 to {MAX_COUNT} is needed, but the value {found}."
         raise _repetition_error(found, "count", scope, told)
     return {place: Repetition(count=place) for place in range(number)}
 

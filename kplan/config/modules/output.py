@@ -5,7 +5,7 @@ from dataclasses import field
 from kplan.config.diagnostic import EvaluationError, error
 from kplan.config.modules.module import Module
 from kplan.config.modules.result_cache import ResultCache
-from kplan.config.values.jsonvalue import Json, to_json_value
+from kplan.config.values.json_value import Json, to_json_value
 from kplan.config.values.sensitive import bare, has_sensitive
 from kplan.config.values.types import type_of
 from kplan.config.values.value import (

@@ -15,8 +15,8 @@ from kplan.config.modules.instance import InstanceKey, Instances, evaluate_insta
 from kplan.config.modules.resource_block import Field, ResourceBlock, kind_fields
 from kplan.config.modules.result_cache import ResultCache, ResultName
 from kplan.config.syntax.source import Origin, Spot
-from kplan.config.values.convert import convert
-from kplan.config.values.jsonvalue import Json, from_json_value
+from kplan.config.values.conversion import convert
+from kplan.config.values.json_value import Json, from_json_value
 from kplan.config.values.sensitive import mark
 from kplan.config.values.value import TMap, Value
 from kplan.kinds.base import ResourceKind

@@ -8,7 +8,7 @@ from kplan.config.declarations.declaration import KnownKinds
 from kplan.config.declarations.module_folder import ModuleFolders
 from kplan.config.evaluation.scope import IterationLimit
 from kplan.config.evaluation.template_host import TemplateHost
-from kplan.config.functions.access import OWN_FOLDERS, FileAccess
+from kplan.config.functions.file_access import OWN_FOLDERS, FileAccess
 from kplan.config.functions.registry import FUNCTIONS
 from kplan.config.inputs import Inputs
 from kplan.config.modules.data_source import DataSourceReader

@@ -9,12 +9,12 @@ from kplan.config.evaluation.evaluate import evaluate
 from kplan.config.evaluation.scope import Scope
 from kplan.config.evaluation.type_constraint import parse_type_constraint
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.walk import part
-from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.describe import describe
+from kplan.config.syntax.tree_walk import part
+from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.sensitive import mark, mark_ephemeral, unmark
 from kplan.config.values.types import type_name, type_of
 from kplan.config.values.value import ANY, Type, Value, is_null
+from kplan.config.values.value_text import describe_value
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import SourceRange
 
@@ -97,7 +97,7 @@ def evaluate_flag(
     value, _ = unmark(evaluate(node, scope))
     if not isinstance(value, bool):
         subject = scope.origin.range(node.start, node.end)
-        told = f'"{name}" is true or false, but this value {describe(value)}.'
+        told = f'"{name}" is true or false, but this value {describe_value(value)}.'
         raise EvaluationError([error("KP178", subject, told)])
     return value
 

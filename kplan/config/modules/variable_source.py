@@ -8,15 +8,15 @@ from kplan.config.declarations.declaration import Declaration
 from kplan.config.declarations.file import FolderFiles, is_file_to_read, read_text
 from kplan.config.diagnostic import error, suggestion, warning
 from kplan.config.evaluation.scope import NoNames, Scope
-from kplan.config.functions.host import Host
+from kplan.config.functions.function import Host
 from kplan.config.inputs import Inputs
 from kplan.config.modules.variable import InputValue, takes_plain_text
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import EXPRESSION_BASE, parse_expression, parse_file
 from kplan.config.syntax.source import Origin, Source
-from kplan.config.syntax.walk import calls
-from kplan.config.values.jsonvalue import Json, from_json_value, json_loads
-from kplan.config.values.text import clean_text
+from kplan.config.syntax.tree_walk import calls
+from kplan.config.values.json_value import Json, from_json_value, json_loads
+from kplan.config.values.number import clean_text
 from kplan.model.diagnostic import Diagnostic, SourceRange
 
 ENVIRONMENT_PREFIXES = ("TF_VAR_", "KPLAN_VAR_")

@@ -21,7 +21,7 @@ from kplan.config.policies.policy import (
 )
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin
-from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.sensitive import bare
 from kplan.config.values.value import STRING, ListType, ObjectType, Type, Value, is_null, is_number
 from kplan.kinds.base import ResourceKind

@@ -15,8 +15,8 @@ from kplan.config.modules.result_cache import ResultCache
 from kplan.config.modules.root_module import open_folder
 from kplan.config.policies.block import evaluate_policy, policy_problems
 from kplan.config.policies.policy import FactCache
-from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.jsonvalue import Json, to_json_value
+from kplan.config.values.conversion import ConversionError, convert
+from kplan.config.values.json_value import Json, to_json_value
 from kplan.config.values.sensitive import bare
 from kplan.config.values.value import Value, is_null
 from kplan.kinds.base import ResourceKind

@@ -9,8 +9,8 @@ from kplan.config.evaluation.evaluate import deep_recursion, evaluate
 from kplan.config.evaluation.scope import Names, ReferenceValue, Scope
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Spot
-from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.jsonvalue import Json, from_json_value
+from kplan.config.values.conversion import ConversionError, convert
+from kplan.config.values.json_value import Json, from_json_value
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import STRING, Value, is_null
 from kplan.model.dataclass import dataclass

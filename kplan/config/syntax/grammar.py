@@ -14,8 +14,8 @@ from hcl2 import parser as _hcl2_parser  # noqa: TID253 - this module is itself 
 from hcl2.api import parses_to_tree  # noqa: TID253
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-from kplan.config.syntax.draft import Broken, Draft
-from kplan.config.syntax.tokens import TOKEN
+from kplan.config.syntax.parser_text import ParserText, SyntaxProblem
+from kplan.config.syntax.token import TOKEN
 
 # The first of these terminals that the parser could have gone on with says what is missing.
 _WANTED = (
@@ -53,7 +53,7 @@ def _keep_grammar_cache() -> None:
 _keep_grammar_cache()
 
 
-def parsed(text: str, draft: Draft) -> Any:  # noqa: ANN401 - lark's tree is untyped here
+def parse_text(text: str, draft: ParserText) -> Any:  # noqa: ANN401 - lark's tree is untyped here
     """Parse the rewritten text of one item to lark's tree.
 
     Raises:
@@ -72,7 +72,7 @@ def parsed(text: str, draft: Draft) -> Any:  # noqa: ANN401 - lark's tree is unt
     raise _broken(text, draft, start, expected)
 
 
-def _broken(text: str, draft: Draft, start: int, expected: Collection[str]) -> Broken:
+def _broken(text: str, draft: ParserText, start: int, expected: Collection[str]) -> SyntaxProblem:
     """Tell what was found where the parser stopped, and what it could have gone on with."""
     start += len(text[start:]) - len(text[start:].lstrip(" \t"))
     before = text[:start].rstrip(" \t")
@@ -84,10 +84,10 @@ def _broken(text: str, draft: Draft, start: int, expected: Collection[str]) -> B
         found = draft.text[draft.base + start : draft.base + end].strip() or "the end of the line"
     told = next((each for terminal, each in _WANTED if terminal in expected), "")
     detail = f"{told}, found {found}." if told else f"{found} is not expected here."
-    return Broken("KP101", draft.base + start, draft.base + end, detail)
+    return SyntaxProblem("KP101", draft.base + start, draft.base + end, detail)
 
 
-def _token_end(draft: Draft, start: int) -> int:
+def _token_end(draft: ParserText, start: int) -> int:
     if start in draft.quoted:
         return draft.quoted[start].end
     match = TOKEN(draft.text, draft.base + start, draft.limit)

@@ -6,14 +6,13 @@ from functools import partial
 
 from kplan.config.diagnostic import error
 from kplan.config.syntax import tree as ast
-from kplan.config.syntax.draft import Broken, Draft
-from kplan.config.syntax.levels import Header
-from kplan.config.syntax.lower import Lowering
-from kplan.config.syntax.mould import Content, Moulds
-from kplan.config.syntax.recovery import further_problems
-from kplan.config.syntax.scan import Scanner
+from kplan.config.syntax.block_pattern import BlockPatterns, Content
+from kplan.config.syntax.lowering import Lowering
+from kplan.config.syntax.parser_text import ParserText, SyntaxProblem
+from kplan.config.syntax.scanner import Scanner
 from kplan.config.syntax.source import Origin, Source
-from kplan.config.syntax.tokens import HEADER, HEADER_OR_ARGUMENT
+from kplan.config.syntax.syntax_error import Header, find_further_problems
+from kplan.config.syntax.token import HEADER, HEADER_OR_ARGUMENT
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic
 
@@ -21,7 +20,7 @@ _SPACE = re.compile(r"(?:[ \t\r\n]++|#[^\n]*+|//[^\n]*+|/\*.*?\*/)*+", re.DOTALL
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedFile:
     """What a file says, and what is wrong with how it says it."""
 
     items: tuple[ast.Item, ...]
@@ -30,36 +29,40 @@ class Parsed:
     """Whether an item is broken in a way that hides what it declares."""
 
 
-def parse_file(source: Source, moulds: Moulds | None = None, *, is_body: bool = False) -> Parsed:
+def parse_file(
+    source: Source, moulds: BlockPatterns | None = None, *, is_body: bool = False
+) -> ParsedFile:
     """Parse HCL text; `is_body` where arguments may stand at the top, as in a variables file.
 
     `moulds` are of items parsed before; what they learn from this text stays in them.
     """
-    return _parsed(source, Moulds() if moulds is None else moulds, is_body=is_body)
+    return _parsed(source, BlockPatterns() if moulds is None else moulds, is_body=is_body)
 
 
-def _parsed(source: Source, moulds: Moulds, *, is_body: bool) -> Parsed:
+def _parsed(source: Source, moulds: BlockPatterns, *, is_body: bool) -> ParsedFile:
     items: list[ast.Item] = []
     diagnostics: list[Diagnostic] = []
     has_lost = False
     for start, end, content, header in _contents(source.text, moulds, is_body=is_body):
         origin = Origin(source, start)
-        if not isinstance(content, Broken):
+        if not isinstance(content, SyntaxProblem):
             items.append(ast.Item(origin, content))
             continue
         diagnostics.append(_diagnostic(source, content))
-        more = further_problems(source.text, start, end, content, partial(_problem, start, end))
+        more = find_further_problems(
+            source.text, start, end, content, partial(_problem, start, end)
+        )
         diagnostics.extend(_diagnostic(source, each) for each in more)
         if header is not None and header.labels:
             items.append(ast.Item(origin, _empty(header, start), is_broken=True))
         else:
             has_lost = True
-    return Parsed(tuple(items), tuple(diagnostics), has_lost)
+    return ParsedFile(tuple(items), tuple(diagnostics), has_lost)
 
 
 def _contents(
-    text: str, moulds: Moulds, *, is_body: bool
-) -> Iterator[tuple[int, int, Content | Broken, Header | None]]:
+    text: str, moulds: BlockPatterns, *, is_body: bool
+) -> Iterator[tuple[int, int, Content | SyntaxProblem, Header | None]]:
     """Give where each item begins and ends, its tree, and the header of what has none."""
     at = 0
     while (at := _behind_space(text, at)) < len(text):
@@ -70,20 +73,20 @@ def _contents(
             continue
         start, at, scanner, broken = _scanned(text, start, is_body=is_body)
         read = broken or _attempt(scanner, at)
-        if not isinstance(read, Broken):
+        if not isinstance(read, SyntaxProblem):
             moulds.learn(text[start:at], read)
         yield start, at, read, scanner.header
 
 
-def _problem(start: int, end: int, text: str) -> Broken | None:
+def _problem(start: int, end: int, text: str) -> SyntaxProblem | None:
     """Give the first problem of the item that begins at an offset."""
-    scanner = Scanner(Draft(text, start, end))
+    scanner = Scanner(ParserText(text, start, end))
     try:
         scanner.item()
-    except Broken as broken:
+    except SyntaxProblem as broken:
         return broken
     found = _attempt(scanner, end)
-    return found if isinstance(found, Broken) else None
+    return found if isinstance(found, SyntaxProblem) else None
 
 
 _PREFIX = "x = "
@@ -94,11 +97,11 @@ def parse_expression(source: Source) -> tuple[ast.Attribute | None, tuple[Diagno
 
     Offsets of the nodes count from `EXPRESSION_BASE`.
     """
-    draft = Draft(source.text, EXPRESSION_BASE, len(source.text))
+    draft = ParserText(source.text, EXPRESSION_BASE, len(source.text))
     try:
         Scanner(draft).expression()
         content = _content(draft, len(source.text), _PREFIX)
-    except Broken as broken:
+    except SyntaxProblem as broken:
         return None, (_diagnostic(source, broken),)
     return content if isinstance(content, ast.Attribute) else None, ()
 
@@ -111,11 +114,11 @@ def parse_template(source: Source) -> tuple[ast.Attribute | None, tuple[Diagnost
 
     Offsets of the nodes count from `TEMPLATE_BASE`.
     """
-    draft = Draft(source.text, TEMPLATE_BASE, len(source.text))
+    draft = ParserText(source.text, TEMPLATE_BASE, len(source.text))
     try:
         Scanner(draft).template()
         content = _content(draft, len(source.text), f"{_PREFIX}[", "]")
-    except Broken as broken:
+    except SyntaxProblem as broken:
         return None, (_diagnostic(source, broken),)
     return content if isinstance(content, ast.Attribute) else None, ()
 
@@ -123,12 +126,14 @@ def parse_template(source: Source) -> tuple[ast.Attribute | None, tuple[Diagnost
 TEMPLATE_BASE = -len(f"{_PREFIX}[")
 
 
-def _scanned(text: str, start: int, *, is_body: bool) -> tuple[int, int, Scanner, Broken | None]:
-    scanner = Scanner(Draft(text, start, len(text)))
+def _scanned(
+    text: str, start: int, *, is_body: bool
+) -> tuple[int, int, Scanner, SyntaxProblem | None]:
+    scanner = Scanner(ParserText(text, start, len(text)))
     try:
         end = scanner.item()
         scanner.line_end(end)
-    except Broken as broken:
+    except SyntaxProblem as broken:
         line_end = text.find("\n", start)
         find = HEADER_OR_ARGUMENT if is_body else HEADER
         found = find(text, line_end) if line_end >= 0 else None
@@ -137,15 +142,15 @@ def _scanned(text: str, start: int, *, is_body: bool) -> tuple[int, int, Scanner
 
 
 def _within(
-    scanner: Scanner, start: int, limit: int, broken: Broken
-) -> tuple[int, int, Scanner, Broken | None]:
+    scanner: Scanner, start: int, limit: int, broken: SyntaxProblem
+) -> tuple[int, int, Scanner, SyntaxProblem | None]:
     """Tell the problem of an item within its limit, which the next header gives."""
     if broken.start < limit and broken.code != "KP104":
         return start, limit, scanner, broken
-    again = Scanner(Draft(scanner.draft.text, start, limit))
+    again = Scanner(ParserText(scanner.draft.text, start, limit))
     try:
         again.item()
-    except Broken as nearer:
+    except SyntaxProblem as nearer:
         return start, limit, again, nearer
     return start, limit, scanner, broken
 
@@ -155,22 +160,22 @@ def _behind_space(text: str, at: int) -> int:
     return match.end() if match else at
 
 
-def _attempt(scanner: Scanner, end: int) -> Content | Broken:
+def _attempt(scanner: Scanner, end: int) -> Content | SyntaxProblem:
     try:
         return _content(scanner.draft, end)
-    except Broken as broken:
+    except SyntaxProblem as broken:
         return broken
 
 
-def _content(draft: Draft, end: int, prefix: str = "", suffix: str = "") -> Content:
-    from kplan.config.syntax.grammar import parsed  # noqa: PLC0415 - python-hcl2 loads slowly
+def _content(draft: ParserText, end: int, prefix: str = "", suffix: str = "") -> Content:
+    from kplan.config.syntax.grammar import parse_text  # noqa: PLC0415 - python-hcl2 loads slowly
 
     try:
-        tree = parsed(f"{prefix}{draft.rewritten(end)}{suffix}", draft)
+        tree = parse_text(f"{prefix}{draft.rewritten(end)}{suffix}", draft)
         return Lowering(draft).content(tree)
     except RecursionError:
         start = max(draft.base, 0)
-        raise Broken("KP114", start, start + 1, "This is nested too deeply.") from None
+        raise SyntaxProblem("KP114", start, start + 1, "This is nested too deeply.") from None
 
 
 def _empty(header: Header, start: int) -> ast.Block:
@@ -178,7 +183,7 @@ def _empty(header: Header, start: int) -> ast.Block:
     return ast.Block(0, end, header.type, header.labels, end, (), ())
 
 
-def _diagnostic(source: Source, broken: Broken) -> Diagnostic:
+def _diagnostic(source: Source, broken: SyntaxProblem) -> Diagnostic:
     related = tuple((label, source.range(start, end)) for label, start, end in broken.related)
     subject = source.range(max(broken.start, 0), max(broken.end, 0))  # of a text without any
     return error(broken.code, subject, broken.detail, hint=broken.hint, related=related)

@@ -19,8 +19,8 @@ from kplan.config.syntax import tree as ast
 from kplan.config.syntax.parse import parse_file
 from kplan.config.syntax.source import Origin, Source
 from kplan.config.testing.file import ClusterBlock
-from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.jsonvalue import Json, to_json_value
+from kplan.config.values.conversion import ConversionError, convert
+from kplan.config.values.json_value import Json, to_json_value
 from kplan.config.values.sensitive import bare
 from kplan.config.values.value import is_null
 from kplan.model.dataclass import dataclass

@@ -24,7 +24,7 @@ from kplan.config.modules.variable import InputValue
 from kplan.config.syntax import tree as ast
 from kplan.config.syntax.source import Origin, Spot
 from kplan.config.testing.file import ClusterBlock, HclTestFile, RunBlock
-from kplan.config.values.jsonvalue import Json, from_json_value
+from kplan.config.values.json_value import Json, from_json_value
 from kplan.config.values.sensitive import bare, has_sensitive, mark, unmark
 from kplan.config.values.value import Value
 from kplan.kinds.base import ResourceKind

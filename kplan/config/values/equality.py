@@ -1,12 +1,24 @@
-"""Equality and order of values."""
+"""Equality, order and distinct elements of values."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import TypeAlias
 
-from kplan.config.values.numbers import number_text
-from kplan.config.values.sensitive import bare
+from kplan.config.values.number import number_text
+from kplan.config.values.sensitive import bare, unmark_deep
 from kplan.config.values.types import type_of
-from kplan.config.values.value import Null, TList, TMap, TSet, Value, is_null, is_number
+from kplan.config.values.value import (
+    Null,
+    PrimitiveType,
+    Sensitive,
+    TList,
+    TMap,
+    TSet,
+    Type,
+    Value,
+    is_null,
+    is_number,
+)
 
 SortKey: TypeAlias = tuple[int, bool | int | Fraction | str]
 
@@ -77,3 +89,45 @@ def _written(value: Value) -> str:
             return f"<{''.join(f'{_written(value[key])};' for key in sorted(value))}>"
         case _:
             return number_text(value) if is_number(value) else ""
+
+
+class Distinct:
+    """Values without repetition, in the order in which they came."""
+
+    def __init__(self, items: Iterable[Value] = ()) -> None:
+        self.items: list[Value] = []
+        self._buckets: dict[tuple[type, SortKey], list[Value]] = {}
+        for each in items:
+            self.add(each)
+
+    def add(self, value: Value) -> None:
+        """Take a value in, unless one that equals it is there."""
+        bucket = self._buckets.setdefault(_bucket(value), [])
+        if not any(equal(value, each) for each in bucket):
+            bucket.append(value)
+            self.items.append(value)
+
+    def __contains__(self, value: Value) -> bool:
+        """Tell whether a value that equals this one is there."""
+        return any(equal(value, each) for each in self._buckets.get(_bucket(value), ()))
+
+
+def _bucket(value: Value) -> tuple[type, SortKey]:
+    """Key that equal values share; the type keeps True and 1 apart."""
+    key = sort_key(value)
+    return type(key[1]), key
+
+
+def make_set(items: Iterable[Value], element: Type) -> TSet | Sensitive:
+    """Sort and de-duplicate items of the type `element`.
+
+    A set cannot tell which of its elements is secret, so one marked element marks the set.
+    """
+    unmarked = [unmark_deep(each) for each in items]
+    values = [value for value, _ in unmarked]
+    if isinstance(element, PrimitiveType):
+        distinct = list(dict.fromkeys(values))
+    else:
+        distinct = Distinct(values).items
+    made = TSet(sorted(distinct, key=sort_key), element)
+    return Sensitive(made) if any(marked for _, marked in unmarked) else made

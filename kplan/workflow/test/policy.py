@@ -19,7 +19,7 @@ from kplan.config.testing.policy_case import (
     read_policy_test_file,
 )
 from kplan.config.testing.run import evaluate_cluster_block
-from kplan.config.values.jsonvalue import Json
+from kplan.config.values.json_value import Json
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import from_document, to_document

@@ -22,7 +22,7 @@ from kplan.config.testing.run import (
     evaluate_cluster_block,
     prepare_run,
 )
-from kplan.config.values.jsonvalue import Json
+from kplan.config.values.json_value import Json
 from kplan.kinds import KINDS
 from kplan.kinds.base import ResourceKind
 from kplan.kinds.schema import to_document

@@ -10,7 +10,7 @@ import pytest
 
 from kplan.config.inputs import Inputs
 from kplan.config.load import load_configuration
-from kplan.config.values.numbers import number_text, parse_number
+from kplan.config.values.number import number_text, parse_number
 from kplan.kinds import KINDS
 
 CONFIGURATIONS = Path(__file__).parent / "fixtures" / "configurations"

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kplan.config.functions.access import FileAccess
-from kplan.config.functions.function import FunctionError
-from kplan.config.functions.host import Host, TemplateError
+from kplan.config.functions.file_access import FileAccess
+from kplan.config.functions.function import FunctionError, Host, TemplateError
 from kplan.config.functions.registry import FUNCTIONS
 from kplan.config.values.value import Sensitive, Value
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from kplan.config.functions.access import FileAccess
+from kplan.config.functions.file_access import FileAccess
 from kplan.config.functions.function import FunctionError, Problem
 from kplan.config.functions.registry import FUNCTIONS, LAZY
-from kplan.config.values.numbers import parse_number
+from kplan.config.values.number import parse_number
 from kplan.config.values.value import (
     ANY,
     BOOL,

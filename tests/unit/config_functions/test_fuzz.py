@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kplan.config.functions.access import FileAccess
+from kplan.config.functions.file_access import FileAccess
 from kplan.config.functions.function import Function, FunctionError
 from kplan.config.functions.registry import FUNCTIONS
-from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.jsonvalue import json_text
-from kplan.config.values.numbers import parse_number
+from kplan.config.values.conversion import ConversionError, convert
+from kplan.config.values.json_value import json_text
+from kplan.config.values.number import parse_number
 from kplan.config.values.sensitive import bare, has_sensitive
 from kplan.config.values.types import type_of
 from kplan.config.values.value import (

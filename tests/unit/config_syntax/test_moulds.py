@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from kplan.config.syntax.mould import MOST, Content, Moulds
-from kplan.config.syntax.parse import Parsed, parse_file
+from kplan.config.syntax.block_pattern import MOST, BlockPatterns, Content
+from kplan.config.syntax.parse import ParsedFile, parse_file
 from kplan.config.syntax.source import Source
 from tests.unit.config_syntax.test_mutations import SEEDS, mutate
 
@@ -37,11 +37,11 @@ def vary(text: str, choose: random.Random, share: float) -> str:
 @contextmanager
 def without_moulds() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Moulds, "cast", lambda *_: None)
+        patched.setattr(BlockPatterns, "cast", lambda *_: None)
         yield
 
 
-def parse_both_ways(text: str) -> tuple[Parsed, Parsed]:
+def parse_both_ways(text: str) -> tuple[ParsedFile, ParsedFile]:
     """Read a text with moulds and without."""
     source = Source("main.tf", text)
     cast = parse_file(source, is_body=True)
@@ -81,13 +81,13 @@ def test_what_differs_between_alike_blocks_is_in_their_trees() -> None:
 def test_positions_are_those_of_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     text = topic() * 2 + topic("longer-name", "text", "step", 1000)
     asked: list[int] = []
-    learn = Moulds.learn
+    learn = BlockPatterns.learn
 
-    def noted(moulds: Moulds, text: str, content: Content) -> None:
+    def noted(moulds: BlockPatterns, text: str, content: Content) -> None:
         asked.append(1)
         learn(moulds, text, content)
 
-    monkeypatch.setattr(Moulds, "learn", noted)
+    monkeypatch.setattr(BlockPatterns, "learn", noted)
     found = parse_file(Source("main.tf", text)).items[2]
     assert len(asked) == 2, "the third was cast"
     values = {each.name: each.value for each in found.content.attributes}  # type: ignore[union-attr]
@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_parsed_and_its_problems_are_told(bad: str) -> None
 
 
 def test_so_many_moulds_are_kept_and_no_more() -> None:
-    moulds = Moulds()
+    moulds = BlockPatterns()
     text = "".join(f"a{number} = 1\n" * 2 for number in range(MOST + 10))
     parse_file(Source("main.tf", text), moulds, is_body=True)
     assert len(moulds._moulds) == MOST

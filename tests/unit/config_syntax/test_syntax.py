@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kplan.config.syntax.parse import Parsed, parse_file
+from kplan.config.syntax.parse import ParsedFile, parse_file
 from kplan.config.syntax.source import Source
 from tests.unit.config.load_helper import diagnostic_text
 
@@ -23,7 +23,7 @@ DIFFERENT = {
 }
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedFile:
     return parse_file(Source("main.tf", text.removeprefix("\ufeff")), is_body=True)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kplan.config.values.convert import ConversionError, convert
+from kplan.config.values.conversion import ConversionError, convert
 from kplan.config.values.equality import equal
 from kplan.config.values.types import type_of
 from kplan.config.values.value import (

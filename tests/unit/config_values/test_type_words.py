@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import pytest
 
-from kplan.config.values.describe import describe
 from kplan.config.values.types import constraint_name, type_name, type_text
 from kplan.config.values.value import (
     ANY,
@@ -22,6 +21,7 @@ from kplan.config.values.value import (
     Type,
     Value,
 )
+from kplan.config.values.value_text import describe_value
 
 OBJECT = ObjectType({"b": NUMBER, "a": TupleType((BOOL, TupleType(())))})
 
@@ -79,4 +79,4 @@ def test_a_type_asked_for_is_named_otherwise_than_one_found() -> None:
     ],
 )
 def test_a_value_is_described_without_its_secrets(value: Value, words: str) -> None:
-    assert describe(value) == words
+    assert describe_value(value) == words

@@ -6,13 +6,13 @@ from fractions import Fraction
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from kplan.config.values.convert import ConversionError, convert
-from kplan.config.values.equality import equal, sort_key
-from kplan.config.values.jsonvalue import from_json_value, json_loads, json_text, to_json_value
-from kplan.config.values.mismatch import mismatch
-from kplan.config.values.numbers import (
+from kplan.config.values.conversion import ConversionError, convert, mismatch, unify
+from kplan.config.values.equality import equal, make_set, sort_key
+from kplan.config.values.json_value import from_json_value, json_loads, json_text, to_json_value
+from kplan.config.values.number import (
     NumberError,
     add,
+    clean_text,
     divide,
     exact,
     modulo,
@@ -22,10 +22,7 @@ from kplan.config.values.numbers import (
     subtract,
 )
 from kplan.config.values.sensitive import bare, has_sensitive, unmark_deep
-from kplan.config.values.sets import make_set
-from kplan.config.values.text import clean_text
 from kplan.config.values.types import concrete, type_name, type_of, type_text
-from kplan.config.values.unify import unify
 from kplan.config.values.value import (
     ANY,
     BOOL,

@@ -1,0 +1,319 @@
+"""File functions, and finding files by pattern for `fileset`."""
+
+import posixpath
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from kplan.config.functions.file_access import FileRefused
+from kplan.config.functions.function import (
+    Function,
+    Host,
+    Parameter,
+    Refusal,
+    TemplateError,
+    quoted,
+)
+from kplan.config.functions.hash import digest, hexadecimal, in_base64
+from kplan.config.functions.path import cleaned
+from kplan.config.values.equality import make_set
+from kplan.config.values.number import clean_text
+from kplan.config.values.sensitive import mark, unmark
+from kplan.config.values.value import STRING, Value
+
+MAX_FILES: Final = 100_000
+"""Files and folders that one search may look at."""
+
+_MAX_STARS: Final = 3
+"""Stars in a part that has choices too: each takes the search over all places once more."""
+
+_STAR: Final = "[^/]*"
+_ANY_NAME: Final = re.compile(".*", re.DOTALL)
+_CLASS: Final = re.compile(r"\[(\^?)((?:\\.|[^\]\\])+)\]")
+
+
+class GlobError(Exception):
+    """A pattern that cannot be read, or a search that finds too much."""
+
+
+def find_files(folder: Path, pattern: str) -> Iterator[str]:
+    """Find the files whose path, relative to the folder, fits the pattern; folders do not count.
+
+    `*` and `?` stay within one part of the path, `**` as a whole part stands for any number of
+    folders, `[a-z]`, `[^a-z]` and `{one,other}` are choices within a part.
+
+    Raises:
+        GlobError: the pattern has a fault, or there are more than `MAX_FILES` files to look at.
+
+    """
+    start, relative = (Path("/"), pattern[1:]) if pattern.startswith("/") else (folder, pattern)
+    parts = [_compiled(part) for part in relative.split("/")]
+    prefix = "/" if pattern.startswith("/") else ""
+    yield from _Search().below(start, prefix, parts)
+
+
+_Part: TypeAlias = "str | re.Pattern[str]"
+"""A name that stands for itself, `**`, or a pattern for names."""
+
+
+def _compiled(part: str) -> _Part:
+    if part == "**" or not any(each in part for each in "*?[{\\"):
+        return part
+    written = _written(part)
+    if "{" not in part:
+        # What stands between two stars is best found where it comes first: no way back is needed.
+        *inner, last = written.split(_STAR)
+        first, *between = inner or [last]
+        written = first + "".join(f"(?>{_STAR}?{each})" for each in between)
+        written += f"{_STAR}{last}" if inner else ""
+    elif written.count(_STAR) > _MAX_STARS:
+        raise GlobError(f"more than {_MAX_STARS} stars beside a choice in braces")
+    return re.compile(written, re.DOTALL)
+
+
+def _written(part: str) -> str:
+    result: list[str] = []
+    position = depth = 0
+    while position < len(part):
+        character = part[position]
+        piece, used = _piece(part, position, character, depth)
+        depth += (character == "{") - (character == "}" and depth > 0)
+        result.append(piece)
+        position += used
+    if depth:
+        raise GlobError("syntax error in pattern")
+    return "".join(result)
+
+
+def _piece(part: str, position: int, character: str, depth: int) -> tuple[str, int]:
+    if character == "*":
+        return _STAR, 1
+    if character == "?":
+        return "[^/]", 1
+    if character == "[":
+        return _choice(part, position)
+    if character == "\\":
+        return re.escape(part[position + 1 : position + 2]), 2
+    if character == "{":
+        return "(?:", 1
+    if depth and character in ",}":
+        return "|" if character == "," else ")", 1
+    return re.escape(character), 1
+
+
+def _choice(part: str, position: int) -> tuple[str, int]:
+    match = _CLASS.match(part, position)
+    if match is None:
+        raise GlobError("syntax error in pattern")
+    ranges = re.sub(r"\\(.)|([\[&~|])", r"\\\1\2", match[2])
+    try:
+        re.compile(f"[{ranges}]")
+    except re.error:
+        raise GlobError("syntax error in pattern") from None
+    return f"[{match[1]}{ranges}]", len(match[0])
+
+
+class _Search:
+    """Walks folders, and counts what it looks at."""
+
+    def __init__(self) -> None:
+        self._seen = 0
+
+    def below(self, folder: Path, prefix: str, parts: Sequence[_Part]) -> Iterator[str]:
+        """Find the files below a folder that fit the parts, each with the prefix in front."""
+        part, rest = parts[0], parts[1:]
+        if part == "**":
+            yield from self.below(folder, prefix, rest or [_ANY_NAME])
+            for name in self._names(folder):
+                if (folder / name).is_dir():
+                    yield from self.below(folder / name, f"{prefix}{name}/", parts)
+        elif isinstance(part, str):
+            yield from self._fitting(folder / part, f"{prefix}{part}", rest)
+        else:
+            for name in filter(part.fullmatch, self._names(folder)):
+                yield from self._fitting(folder / name, f"{prefix}{name}", rest)
+
+    def _fitting(self, path: Path, written: str, rest: Sequence[_Part]) -> Iterator[str]:
+        if rest and path.is_dir():
+            yield from self.below(path, f"{written}/", rest)
+        elif not rest and path.is_file():
+            yield written
+
+    def _names(self, folder: Path) -> list[str]:
+        try:
+            names = sorted(each.name for each in folder.iterdir())
+        except OSError:
+            return []
+        self._seen += len(names)
+        if self._seen > MAX_FILES:
+            raise GlobError(f"more than {MAX_FILES} files and folders to look at")
+        return names
+
+
+_NAME: Final = re.compile(r"[A-Za-z]\w*", re.ASCII)
+_NOT_THERE: Final = (
+    "no file exists at {}; this function works only with files that are distributed as part of "
+    "the configuration source code, so if this file will be created by a resource in this "
+    "configuration you must instead obtain this result from an attribute of that resource"
+)
+_NOT_TEXT: Final = (
+    "contents of {} are not valid UTF-8; use the filebase64 function to obtain the Base64 "
+    "encoded contents or the other file functions (e.g. filemd5, filesha256) to obtain file "
+    "hashing results instead"
+)
+
+
+def _contents(host: Host, path: str) -> bytes:
+    try:
+        return host.files.read(path)
+    except FileNotFoundError:
+        raise Refusal(_NOT_THERE, quoted(path), argument=0) from None
+    except FileRefused as refused:
+        raise Refusal("failed to read file: {}", str(refused), argument=0) from None
+
+
+def _text(host: Host, path: str) -> str:
+    try:
+        return _contents(host, path).decode()
+    except UnicodeDecodeError:
+        raise Refusal(_NOT_TEXT, quoted(path)) from None
+
+
+def file(host: Host, path: str) -> str:
+    """Text of a file."""
+    return clean_text(_text(host, path))
+
+
+def filebase64(host: Host, path: str) -> str:
+    """Bytes of a file, in Base64."""
+    return in_base64(_contents(host, path))
+
+
+def fileexists(host: Host, path: str) -> bool:
+    """Whether there is a file at a path; a folder there is an error."""
+    try:
+        mode = host.files.path(path).stat().st_mode
+    except FileNotFoundError:
+        return False
+    except FileRefused as refused:
+        raise Refusal("{}", str(refused)) from None
+    except OSError:
+        raise Refusal("failed to stat {}", quoted(path)) from None
+    if stat.S_ISDIR(mode):
+        raise Refusal("{} is a directory, not a file", quoted(path or "."))
+    return stat.S_ISREG(mode)
+
+
+def fileset(host: Host, path: str, pattern: str) -> Value:
+    """Files below a folder that fit a pattern, relative to the folder."""
+    whole = cleaned(posixpath.join(path, pattern))
+    try:
+        host.files.path(path)
+        found = list(find_files(host.files.root, whole)) if pattern else []
+    except (FileRefused, GlobError) as error:
+        raise Refusal("failed to glob pattern {}: {}", quoted(whole), str(error)) from None
+    names = (posixpath.relpath(each, cleaned(path)) for each in found)
+    return make_set((clean_text(each) for each in names), STRING)
+
+
+def _hashed(host: Host, path: str, algorithm: str) -> bytes:
+    try:
+        return digest(algorithm, host.files.read(path))
+    except FileNotFoundError:
+        raise Refusal("open {}: no such file or directory", path) from None
+    except FileRefused as refused:
+        raise Refusal("{}", str(refused)) from None
+
+
+def filemd5(host: Host, path: str) -> str:
+    """MD5 of a file, in digits."""
+    return hexadecimal(_hashed(host, path, "md5"))
+
+
+def filesha1(host: Host, path: str) -> str:
+    """SHA-1 of a file, in digits."""
+    return hexadecimal(_hashed(host, path, "sha1"))
+
+
+def filesha256(host: Host, path: str) -> str:
+    """SHA-256 of a file, in digits."""
+    return hexadecimal(_hashed(host, path, "sha256"))
+
+
+def filesha512(host: Host, path: str) -> str:
+    """SHA-512 of a file, in digits."""
+    return hexadecimal(_hashed(host, path, "sha512"))
+
+
+def filebase64sha256(host: Host, path: str) -> str:
+    """SHA-256 of a file, in Base64."""
+    return in_base64(_hashed(host, path, "sha256"))
+
+
+def filebase64sha512(host: Host, path: str) -> str:
+    """SHA-512 of a file, in Base64."""
+    return in_base64(_hashed(host, path, "sha512"))
+
+
+def templatefile(host: Host, path: str, variables: Value) -> Value:
+    """Value of a template in a file."""
+    template = _text(host, path)
+    given, marked = _variables(variables)
+    _check_not_nested(host, "templatefile")
+    return mark(_rendered(host, template, path, given), sensitive=marked)
+
+
+def templatestring(host: Host, template: str, variables: Value) -> Value:
+    """Value of a template in a string."""
+    given, marked = _variables(variables)
+    _check_not_nested(host, "templatestring")
+    return mark(_rendered(host, template, "<templatestring argument>", given), sensitive=marked)
+
+
+def _check_not_nested(host: Host, name: str) -> None:
+    if host.in_template:
+        raise Refusal(f"cannot recursively call {name} from inside another template function")
+
+
+def _variables(value: Value) -> tuple[dict[str, Value], bool]:
+    given, marked = unmark(value)
+    if not isinstance(given, dict):
+        raise Refusal("invalid vars value: must be a map", argument=1)
+    for name in sorted(given):
+        if _NAME.fullmatch(name) is None:
+            raise Refusal(
+                "invalid template variable name {}: must start with a letter, followed by zero "
+                "or more letters, digits, and underscores",
+                quoted(name),
+                argument=1,
+            )
+    return given, marked
+
+
+def _rendered(host: Host, template: str, name: str, variables: dict[str, Value]) -> Value:
+    try:
+        return host.render(template, name, variables)
+    except TemplateError as error:
+        argument = 1 if error.is_missing else None
+        raise Refusal("{}", str(error), argument=argument) from None
+
+
+_PATH: Final = Parameter("path", STRING)
+_VARS: Final = Parameter("vars", marked=True)
+
+FILES: Final = (
+    Function("file", (_PATH,), file, hosted=True),
+    Function("filebase64", (_PATH,), filebase64, hosted=True),
+    Function("filebase64sha256", (_PATH,), filebase64sha256, hosted=True),
+    Function("filebase64sha512", (_PATH,), filebase64sha512, hosted=True),
+    Function("fileexists", (_PATH,), fileexists, hosted=True),
+    Function("filemd5", (_PATH,), filemd5, hosted=True),
+    Function("fileset", (_PATH, Parameter("pattern", STRING)), fileset, hosted=True),
+    Function("filesha1", (_PATH,), filesha1, hosted=True),
+    Function("filesha256", (_PATH,), filesha256, hosted=True),
+    Function("filesha512", (_PATH,), filesha512, hosted=True),
+    Function("templatefile", (_PATH, _VARS), templatefile, hosted=True),
+    Function("templatestring", (Parameter("template", STRING), _VARS), templatestring, hosted=True),
+)

@@ -1,0 +1,248 @@
+"""Messages for text that is not HCL, and further errors of the same item."""
+
+import re
+from collections.abc import Callable, Iterator
+from enum import Enum
+
+from kplan.config.syntax.parser_text import SyntaxProblem
+from kplan.config.syntax.tree import Label
+
+
+class Mode(Enum):
+    """What a line break means, and what ends the expression."""
+
+    ARGUMENT = "ends it"
+    LIST = "nothing"
+    OBJECT = "separates"
+    TEMPLATE = "nothing, and } or ~} ends it"
+
+
+class Level:
+    """Where one bracket, template or argument stands while it is scanned."""
+
+    __slots__ = ("closer", "is_for", "last", "mode", "signed", "start", "strips")
+
+    def __init__(self, mode: Mode, closer: str, start: int, *, is_for: bool = False) -> None:
+        self.mode = mode
+        self.closer = closer
+        self.start = start  # offset behind the opening bracket
+        self.is_for = is_for  # whether words stand beside each other: for x in y : z if w
+        self.last = "open"  # kind of the last token that means something
+        self.signed = -1  # offset of the last sign that negates
+        self.strips = False  # whether ~ stands before the closer
+
+
+class Header:
+    """The first line of a top-level item, known even where the rest is broken."""
+
+    __slots__ = ("end", "labels", "start", "type", "type_end")
+
+    def __init__(self, start: int, word: str) -> None:
+        self.start = start
+        self.type = word
+        self.type_end = start + len(word)
+        self.labels: tuple[Label, ...] = ()
+        self.end = self.type_end
+
+
+def bad_statement(match: re.Match[str]) -> SyntaxProblem:
+    """Say why no statement begins here."""
+    kind = match.lastgroup or "end"
+    start, end = match.start(kind), max(match.end(), match.start(kind) + 1)
+    if kind == "stray":
+        return bad_character(match)
+    if kind == "comment":  # a closed one has been passed over
+        return open_comment(start)
+    if kind == "close":
+        return SyntaxProblem(
+            "KP105", start, end, f"Nothing is open that {match[kind]} could close."
+        )
+    if kind in {"text", "quote"}:
+        told = "Names of arguments and types of blocks are not quoted."
+        return SyntaxProblem("KP102", start, end, told)
+    told = "An argument (name = value) or a block begins with a name."
+    return SyntaxProblem("KP102", start, end, told)
+
+
+def bad_header(header: Header, match: re.Match[str]) -> SyntaxProblem:
+    """Say why what began is no argument and no block."""
+    kind = match.lastgroup or "end"
+    start = match.start(kind)
+    if kind == "quote":
+        line_end = match.string.find("\n", start, match.endpos)
+        closed = match.string.find('"', start + 1, max(line_end, start))
+        if closed < 0:
+            told = "This quote is not closed on its line."
+            return SyntaxProblem("KP106", start, max(line_end, start + 1), told, 'Close it with ".')
+        told = "A block label is plain text without templates."
+        return SyntaxProblem("KP125", start, closed + 1, told)
+    if kind == "stray":
+        return bad_character(match)
+    if header.labels or header.type == "resource":
+        told = f'The header of the block "{header.type}" must end with an opening brace.'
+        return SyntaxProblem("KP103", header.start, header.end, told, "Put { on the same line.")
+    told = f'After "{header.type}" there must be = and a value, or the labels and {{ of a block.'
+    return SyntaxProblem("KP102", header.start, header.type_end, told)
+
+
+def bad_inner_block(header: Header) -> SyntaxProblem:
+    """Say that a block cannot stand on the line of the block around it."""
+    told = f'The block "{header.type}" stands on the line of the block around it.'
+    hint = f"Give it a line of its own, or write {header.type} = ... if it is an argument."
+    return SyntaxProblem("KP103", header.start, header.end, told, hint)
+
+
+def bad_one_line(match: re.Match[str]) -> SyntaxProblem:
+    """Say that a block on one line goes on where it should end."""
+    start = match.start(match.lastgroup or 0)
+    told = "A block that begins with an argument on its first line ends behind it."
+    hint = "Close it with } at once, or give each argument a line of its own."
+    return SyntaxProblem("KP103", start, start + 1, told, hint)
+
+
+def bad_same_line(match: re.Match[str]) -> SyntaxProblem:
+    """Say that a line goes on behind what has ended on it."""
+    start = match.start(match.lastgroup or 0)
+    told = "Each argument and each block begins and ends on lines of its own."
+    return SyntaxProblem("KP111", start, start + 1, told, "Put a line break before it.")
+
+
+def bad_open_block(header: Header) -> SyntaxProblem:
+    """Say that a block is never closed."""
+    told = f'The block "{header.type}" that begins here is never closed.'
+    return SyntaxProblem(
+        "KP104", header.start, header.end, told, "Add the missing } behind its body."
+    )
+
+
+def bad_adjacent(match: re.Match[str], level: Level) -> SyntaxProblem:
+    """Say that two values stand beside each other."""
+    kind = match.lastgroup or ""
+    start = match.start(kind)
+    found = f"found {match[kind]}" if kind in {"word", "chain", "number"} else "found another value"
+    match level.mode:
+        case Mode.ARGUMENT:
+            told = f"After the value there must be a line break, {found}."
+            return SyntaxProblem("KP111", start, match.end(), told)
+        case Mode.TEMPLATE:
+            if kind in {"quote", "text"}:
+                return bad_template(level)
+            told = f"Expected }} or an operator, {found}."
+        case _:
+            closer = level.closer or "the end"
+            told = f"Expected a comma, an operator or {closer}, {found}."
+    return SyntaxProblem("KP112", start, match.end(), told)
+
+
+def bad_template(level: Level) -> SyntaxProblem:
+    """Say that an interpolation is never closed."""
+    told = "The interpolation that begins here is never closed by }."
+    hint = "Write $${ for the two characters themselves."
+    return SyntaxProblem("KP106", level.start - 2, level.start, told, hint)
+
+
+def bad_bracket(match: re.Match[str], level: Level) -> SyntaxProblem:
+    """Say which bracket is open, or was expected."""
+    found, opening = match["close"], level.start - 1
+    if found and level.closer:
+        told = f"Expected {level.closer}, found {found}."
+        broken = SyntaxProblem("KP105", match.start("close"), match.end(), told)
+        broken.related = (("opened", opening, level.start),)
+        return broken
+    if found:
+        told = f"Nothing is open that {found} could close."
+        return SyntaxProblem("KP105", match.start("close"), match.end(), told)
+    told = f"This {match.string[opening]} is never closed by {level.closer}."
+    return SyntaxProblem("KP105", opening, level.start, told)
+
+
+def open_comment(start: int) -> SyntaxProblem:
+    """Say that a comment is never closed."""
+    return SyntaxProblem("KP117", start, start + 2, "This comment is never closed by */.")
+
+
+def bad_line_end(match: re.Match[str]) -> SyntaxProblem:
+    """Say that the line ends behind an operator."""
+    start = match.start("newline")
+    if match.string[:start].rstrip().endswith("."):
+        return SyntaxProblem(
+            "KP101", start, start + 1, "A name is expected, found the end of the line."
+        )
+    told = "A value is expected, found the end of the line."
+    hint = "Put what goes over several lines in parentheses."
+    return SyntaxProblem("KP101", start, start + 1, told, hint)
+
+
+def bad_token(match: re.Match[str]) -> SyntaxProblem:
+    """Say why a token has no place in an expression."""
+    if match.lastgroup == "shift":
+        told = "<< begins a heredoc: its marker follows at once, and ends the line."
+        hint = "Write <<EOT, or <<-EOT for indented text."
+        return SyntaxProblem("KP101", *match.span("shift"), told, hint)
+    return bad_character(match)
+
+
+def bad_character(match: re.Match[str]) -> SyntaxProblem:
+    """Say that a character has no meaning."""
+    kind = match.lastgroup or "stray"
+    start, found = match.start(kind), match[kind]
+    hints = {
+        "'": 'Strings are written with double quotes: "text".',
+        "&": "The operator is &&.",
+        "|": "The operator is ||.",
+        ";": "Separate arguments with line breaks.",
+        "`": 'Strings are written with double quotes: "text".',
+        "\u201c": 'Write the straight quote: ".',
+        "\u201d": 'Write the straight quote: ".',
+    }
+    told = f"{found!r} has no meaning here."
+    return SyntaxProblem("KP110", start, start + len(found), told, hints.get(found, ""))
+
+
+MAX_PROBLEMS = 20
+"""Problems of one item that are told."""
+
+_MAX_READ = 400_000
+"""Characters that are read again in all, at most, for one item."""
+
+_OF_STRUCTURE = frozenset({"KP104", "KP105", "KP107", "KP114", "KP117"})
+_PAIRS = ("()", "[]", "{}")
+
+
+def find_further_problems(
+    text: str,
+    start: int,
+    end: int,
+    first: SyntaxProblem,
+    problem_of: Callable[[str], SyntaxProblem | None],
+) -> Iterator[SyntaxProblem]:
+    """Give the problems of the item from start to end that come after the first one.
+
+    `problem_of` reads the item in a text of the same length.
+    """
+    told = first
+    for _ in range(min(MAX_PROBLEMS - 1, _MAX_READ // max(end - start, 1))):
+        blanked = _without_line(text, start, end, told)
+        if blanked is None:
+            return
+        text = blanked
+        found = problem_of(text)
+        if found is None or found.code in _OF_STRUCTURE:
+            return
+        is_behind = told.start < found.start
+        if not is_behind or text[told.start : found.start].strip():
+            yield found  # else it may be the rest of the line before
+        told = found
+
+
+def _without_line(text: str, start: int, end: int, told: SyntaxProblem) -> str | None:
+    """Overwrite the line of a problem, unless more than the line would be lost."""
+    line_start = text.rfind("\n", start, told.start) + 1
+    line_end = text.find("\n", told.start, end)
+    if line_start <= start or line_end < 0 or told.code in _OF_STRUCTURE:
+        return None
+    line = text[line_start:line_end]
+    is_closed = all(line.count(pair[0]) == line.count(pair[1]) for pair in _PAIRS)
+    if not line.strip() or not is_closed or "<<" in line or "/*" in line:
+        return None
+    return text[:line_start] + " " * len(line) + text[line_end:]

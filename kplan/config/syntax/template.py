@@ -1,0 +1,252 @@
+"""Scan quoted strings, heredocs, interpolation and escapes."""
+
+import re
+from collections.abc import Callable
+
+from kplan.config.syntax.parser_text import ParserText, QuotedText, SyntaxProblem, TemplatePiece
+from kplan.config.syntax.token import HEREDOC
+
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))|([$%])\4(?=\{)", re.DOTALL)
+_SIMPLE = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+
+
+def unescaped(raw: str, at: int) -> str:
+    """Resolve the escapes of quoted text that stands at offset `at` of the file.
+
+    Raises:
+        Broken: an escape that HCL does not know.
+
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        code, sign = match[1] or match[2], match[4]
+        if sign:
+            return sign
+        if code and int(code, 16) <= 0x10FFFF and not 0xD800 <= int(code, 16) <= 0xDFFF:  # noqa: PLR2004 - the limits of Unicode
+            return chr(int(code, 16))
+        if not code and match[3] in _SIMPLE:
+            return _SIMPLE[match[3]]
+        raise SyntaxProblem(
+            "KP108",
+            at + match.start(),
+            at + match.end(),
+            f"{match[0]} is not an escape sequence.",
+            r"Known are \n, \r, \t, \", \\, \uNNNN and \UNNNNNNNN; write \\ for a backslash.",
+        )
+
+    return _ESCAPE.sub(replaced, raw)
+
+
+def heredoc_text(raw: str) -> str:
+    """Resolve the only two escapes of heredoc text: `$${` and `%%{`."""
+    return raw.replace("$${", "${").replace("%%{", "%{")
+
+
+# Scans an interpolated expression from an offset up to its closing brace; gives the offset behind
+# the brace and whether `~}` closed it.
+ScanExpression = Callable[[int], tuple[int, bool]]
+
+_RUN = re.compile(r'(?:[^"\\\n$%]++|\\[^\n]|([$%])\1(?=\{)\{|[$%](?!\{))*+').match
+_LINE = re.compile(r"(?:[^\n$%]++|([$%])\1(?=\{)\{|[$%](?!\{))*+\n?").match
+_DIRECTIVE = re.compile(r"%\{(~?)[ \t\r\n]*+([^\W\d][\w-]*+)?").match
+_BARE = re.compile(r"[ \t\r\n]*+(~?)\}").match
+_FOR = re.compile(
+    r"[ \t\r\n]*+([^\W\d][\w-]*+)[ \t\r\n]*+(?:,[ \t\r\n]*+([^\W\d][\w-]*+)[ \t\r\n]*+)?in(?![\w-])"
+).match
+
+
+class _Scan:
+    """State of one template being scanned: its pieces so far, and what `~` is to trim."""
+
+    def __init__(self, draft: ParserText, expression: ScanExpression) -> None:
+        self.draft = draft
+        self.expression = expression
+        self.pieces: list[TemplatePiece] = []
+        self._trims_next = False
+
+    def text(self, start: int, end: int, value: str) -> None:
+        """Add literal text."""
+        if start == end:
+            return
+        self.draft.put(start, end, "")
+        base = self.draft.base
+        trimmed = value.lstrip() if self._trims_next else value
+        self._trims_next = False
+        self.pieces.append(TemplatePiece("text", start - base, end - base, trimmed))
+
+    def sequence(self, at: int) -> int:
+        """Scan `${...}` or `%{...}` at offset `at`; give the offset behind it."""
+        if self.draft.text[at] == "$":
+            return self._interpolation(at)
+        return self._directive(at)
+
+    def _interpolation(self, at: int) -> int:
+        strips = self.draft.text[at + 2 : at + 3] == "~"
+        self._trim_previous(strips)
+        body = at + 2 + strips
+        self.draft.put(at, body, "")
+        end, self._trims_next = self.expression(body)
+        self._add("value", at, end)
+        return end
+
+    def _directive(self, at: int) -> int:
+        match = _DIRECTIVE(self.draft.text, at, self.draft.limit)
+        keyword = match[2] if match else None
+        if match is None or keyword is None:
+            raise SyntaxProblem(
+                "KP109", at, at + 2, "A template directive keyword must follow %{.", _HINT
+            )
+        self._trim_previous(bool(match[1]))
+        match keyword:
+            case "if":
+                return self._with_expression("if", at, match.end())
+            case "for":
+                return self._for(at, match.end())
+            case "else" | "endif" | "endfor":
+                return self._bare(keyword, at, match.end())
+            case _:
+                start = match.start(2)
+                told = f'"{keyword}" is not a template directive.'
+                raise SyntaxProblem("KP109", start, match.end(), told, _HINT)
+
+    def _with_expression(self, kind: str, at: int, body: int, *names: str | None) -> int:
+        self.draft.put(at, body, "")
+        end, self._trims_next = self.expression(body)
+        self._add(kind, at, end, *names)
+        return end
+
+    def _for(self, at: int, behind: int) -> int:
+        match = _FOR(self.draft.text, behind, self.draft.limit)
+        if match is None:
+            told = 'A "for" directive needs one or two names, the keyword "in" and a collection.'
+            raise SyntaxProblem(
+                "KP109", at, behind, told, "For example %{ for name in var.names }."
+            )
+        key, value = (match[1], match[2]) if match[2] else (None, match[1])
+        return self._with_expression("for", at, match.end(), key, value)
+
+    def _bare(self, keyword: str, at: int, behind: int) -> int:
+        match = _BARE(self.draft.text, behind, self.draft.limit)
+        if match is None:
+            told = f'Nothing but a closing brace may follow "{keyword}" in a template directive.'
+            raise SyntaxProblem("KP109", at, behind, told)
+        self.draft.put(at, match.end(), "")
+        self._trims_next = bool(match[1])
+        self._add(keyword, at, match.end())
+        return match.end()
+
+    def _add(self, kind: str, start: int, end: int, *names: str | None) -> None:
+        key, value = names or (None, "")
+        base = self.draft.base
+        self.pieces.append(TemplatePiece(kind, start - base, end - base, "", key, value or ""))
+
+    def _trim_previous(self, strips: bool) -> None:  # noqa: FBT001 - the marker itself
+        if strips and self.pieces and self.pieces[-1].kind == "text":
+            self.pieces[-1] = self.pieces[-1]._replace(text=self.pieces[-1].text.rstrip())
+
+
+_HINT = "Known are if, else, endif, for and endfor; write %%{ for the two characters themselves."
+
+
+def scan_quoted(draft: ParserText, at: int, expression: ScanExpression) -> int:
+    """Scan the quoted template at offset `at`, note it in the draft, give the offset behind it.
+
+    Raises:
+        Broken: the quote is never closed, or something inside is wrong.
+
+    """
+    scan = _Scan(draft, expression)
+    draft.put(at, at + 1, "[")
+    here = at + 1
+    while True:
+        match = _RUN(draft.text, here, draft.limit)
+        end = match.end() if match else here
+        scan.text(here, end, unescaped(draft.text[here:end], here))
+        here = end
+        following = draft.text[here] if here < draft.limit else ""
+        if following == '"':
+            break
+        if following not in {"$", "%"}:
+            _refuse_open_quote(draft, at, here)
+        here = scan.sequence(here)
+    draft.put(here, here + 1, "]")
+    draft.quoted[at - draft.base] = QuotedText(here + 1 - draft.base, None, tuple(scan.pieces))
+    return here + 1
+
+
+def _refuse_open_quote(draft: ParserText, at: int, here: int) -> None:
+    end = draft.text.find("\n", at, draft.limit)
+    raise SyntaxProblem(
+        "KP106",
+        at,
+        max(here if end < 0 else end, at + 1),
+        "This quote is not closed on its line.",
+        'Close it with ", or write text of several lines as a heredoc (<<EOT).',
+    )
+
+
+def scan_heredoc(draft: ParserText, at: int, expression: ScanExpression) -> int:
+    """Scan the heredoc at offset `at`, note it in the draft, give the offset behind its end marker.
+
+    Raises:
+        Broken: the end marker is missing, or something inside is wrong.
+
+    """
+    begin = HEREDOC(draft.text, at, draft.limit)
+    if begin is None:  # the token has been matched by the same expression
+        raise SyntaxProblem("KP107", at, at + 2, "A heredoc begins with << and a marker.")
+    ends_here = re.compile(rf"[ \t]*+{re.escape(begin[2])}(?=[ \t\r]*+(?:\n|\Z))").match
+    scan = _Scan(draft, expression)
+    draft.put(at, begin.end(), "[")
+    here, at_line_start = begin.end(), True
+    while not (at_line_start and (end := ends_here(draft.text, here, draft.limit))):
+        if here >= draft.limit:
+            told = f"The heredoc that begins here is never closed by a line with only {begin[2]}."
+            raise SyntaxProblem("KP107", at, begin.end() - 1, told)
+        here, at_line_start = _heredoc_part(scan, here)
+    draft.put(here, end.end(), "".rjust(end.end() - here - 1) + "]")
+    pieces = _dedented(scan.pieces) if begin[1] else scan.pieces
+    relative = end.end() - draft.base
+    draft.quoted[at - draft.base] = QuotedText(relative, None, tuple(pieces), is_heredoc=True)
+    return end.end()
+
+
+def scan_bare(draft: ParserText, expression: ScanExpression) -> None:
+    """Scan a text that is a template as a whole, and note it in the draft.
+
+    Raises:
+        Broken: something inside is wrong.
+
+    """
+    scan = _Scan(draft, expression)
+    here = 0
+    while here < draft.limit:
+        here, _ = _heredoc_part(scan, here)
+    opening = -draft.base - 1
+    draft.quoted[opening] = QuotedText(draft.limit - draft.base, None, tuple(scan.pieces))
+
+
+def _heredoc_part(scan: _Scan, here: int) -> tuple[int, bool]:
+    match = _LINE(scan.draft.text, here, scan.draft.limit)
+    end = match.end() if match else here
+    if end == here:
+        return scan.sequence(here), False
+    scan.text(here, end, heredoc_text(scan.draft.text[here:end]))
+    return end, scan.draft.text[end - 1] == "\n"
+
+
+def _dedented(pieces: list[TemplatePiece]) -> list[TemplatePiece]:
+    """Take away the indentation that all lines share; lines of nothing but space do not count."""
+    indents: dict[int, int] = {}
+    at_line_start = True
+    for number, piece in enumerate(pieces):
+        if at_line_start:
+            is_blank = piece.text.endswith("\n") and not piece.text.strip()
+            if not is_blank:
+                indents[number] = len(piece.text) - len(piece.text.lstrip())
+        at_line_start = piece.text.endswith("\n")
+    shared = min(indents.values(), default=0)
+    return [
+        piece._replace(text=piece.text[shared:]) if number in indents else piece
+        for number, piece in enumerate(pieces)
+    ]
