@@ -363,8 +363,8 @@ def _evaluate_identity(found: Declaration, scope: Scope) -> Identity:
     except ConversionError:
         text = None
     if not isinstance(text, str) or not text:
-        found = describe_value(value)
-        told = f"The name of an object on the cluster is needed, but the value {found}."
+        given = describe_value(value)
+        told = f"The name of an object on the cluster is needed, but the value {given}."
         raise EvaluationError([error("KP189", subject, told)])
     return Identity(text)
 

@@ -87,8 +87,8 @@ def _count(found: Declaration, scope: Scope) -> Instances:
             found, "count", scope, f"A number is needed, but the value {describe_value(value)}."
         ) from None
     if not isinstance(number, int) or not 0 <= number <= MAX_COUNT:
-        found = describe_value(value)
-        told = f"A whole number from 0 to {MAX_COUNT} is needed, but the value {found}."
+        given = describe_value(value)
+        told = f"A whole number from 0 to {MAX_COUNT} is needed, but the value {given}."
         raise _repetition_error(found, "count", scope, told)
     return {place: Repetition(count=place) for place in range(number)}
 
