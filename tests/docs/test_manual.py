@@ -48,7 +48,7 @@ def used() -> set[str]:
 
 
 def test_every_code_has_a_page_and_every_page_a_code() -> None:
-    """A page in kplan/cli/help/codes.md: `## CODE Title`, why it is so, `Way out: ...`."""
+    """A page in kplan/cli/help/codes.md: `## CODE Title`, why it is so, `Fix: ...`."""
     assert sorted(used() ^ help_pages.code_pages().keys()) == []
 
 
@@ -63,7 +63,7 @@ def test_a_code_is_explained(desk: MemoryCommand) -> None:
     text = desk.run("explain", "kp2102", "KP201")
     assert text.startswith("KP2102 Retention shrinks\n\n")
     assert "\nKP201 Invalid topic name\n" in text
-    assert text.count("Way out: ") == 2
+    assert text.count("Fix: ") == 2
     assert "kplan does: " in desk.run("explain", "INVALID_REPLICATION_FACTOR")
     assert "There is no code KP9999." in desk.run_failing("explain", "KP9999")
 

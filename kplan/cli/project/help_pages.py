@@ -141,7 +141,7 @@ def _wrap_text(text: str, first: str, others: str, room: int) -> list[str]:
 
 _PAGE_FOLDER = Path(__file__).parents[1] / "help"
 _CODE = re.compile(r"^## (?P<code>KP\d+) (?P<title>.+)$", re.MULTILINE)
-_HINT_PREFIX = "Way out: "
+_FIX_PREFIX = "Fix: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def code_pages() -> dict[str, CodePage]:
 
 
 def _parse_code_page(found: re.Match[str], body: str) -> CodePage:
-    why, _, way_out = body.partition(_HINT_PREFIX)
+    why, _, way_out = body.partition(_FIX_PREFIX)
     return CodePage(found["code"], found["title"], why.strip(), way_out.strip())
 
 
@@ -276,4 +276,4 @@ def _code_sections(page: CodePage) -> Iterator[str]:
     yield f"{page.code} {page.title}"
     if page.explanation:
         yield page.explanation
-    yield f"{_HINT_PREFIX}{page.hint}"
+    yield f"{_FIX_PREFIX}{page.hint}"

@@ -20,7 +20,7 @@ def _lines(row: KafkaError) -> Iterator[str]:
     if row.may_mean_size_limit:
         yield "Where its message speaks of the size of the request: send in smaller requests."
     if row.remedy:
-        yield f"Way out: {row.remedy}"
+        yield f"Fix: {row.remedy}"
 
 
 def errors_data(rows: Sequence[KafkaError]) -> Data:
