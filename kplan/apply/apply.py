@@ -31,26 +31,26 @@ class SerializedWatcher:
         self._is_over = False
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
-        """Tell of changes that are about to be sent; raises Abandoned: they must not be."""
+        """Report changes that are about to be sent; raises Abandoned: they must not be."""
         with self._lock:
             if self._is_over:
                 raise ApplyEnded
             self._watcher.on_send(batch, changes)
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell what became of changes."""
+        """Report what became of changes."""
         with self._lock:
             if not self._is_over:
                 self._watcher.on_outcomes(outcomes)
 
     def on_visibility(self, waiting: int, total: int) -> None:
-        """Tell how many applied changes are not served by every broker yet."""
+        """Report how many applied changes are not served by every broker yet."""
         with self._lock:
             if not self._is_over:
                 self._watcher.on_visibility(waiting, total)
 
     def on_reassignment(self, left: int, total: int) -> None:
-        """Tell how many partitions are not where they are to be yet."""
+        """Report how many partitions are not where they are to be yet."""
         with self._lock:
             if not self._is_over:
                 self._watcher.on_reassignment(left, total)

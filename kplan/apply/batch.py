@@ -63,7 +63,7 @@ def _read_objects(
 def _decide(
     batch: Batch, doubt: Doubt, reading: KindSnapshot, ledger: ApplyProgress, means: ApplyContext
 ) -> ChangeProgress | None:
-    """Give the line of an item whose fate the reading shows."""
+    """Return the line of an item whose fate the reading shows."""
     change, refused = doubt
     if means.kind(batch.kind).is_done(batch.step, change, reading):
         return ledger.complete_step(change, means.clock.now(), note=_done_note(change, refused))
@@ -228,7 +228,7 @@ def _request_verdicts(
 
 
 def _common_refusal(changes: Chunk, verdicts: Mapping[Identity, ItemResult]) -> Refusal | None:
-    """Give the one refusal of a whole request, where its code may speak of the request's size."""
+    """Return the one refusal of a whole request, where its code may speak of the request's size."""
     met = {verdicts.get(change.identity) for change in changes}
     refused = met.pop() if len(changes) > 1 and len(met) == 1 else None
     return refused if refused is not None and refused.error in _SIZE_ERRORS else None
@@ -238,7 +238,7 @@ _SIZE_ERRORS = frozenset(("POLICY_VIOLATION", "INVALID_REQUEST"))
 
 
 def _single_refusal(changes: Chunk, ledger: ApplyProgress) -> Refusal | None:
-    """Give the refusal of an item that stood alone, unless it speaks of size all the same."""
+    """Return the refusal of an item that stood alone, unless it speaks of size all the same."""
     refused = ledger.get(changes[0]).refusal
     if len(changes) > 1 or refused is None or refused.error not in _SIZE_ERRORS:
         return None

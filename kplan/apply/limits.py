@@ -106,5 +106,5 @@ class ApplyContext:
             self.clock.sleep(min(left, _STOP_CHECK_S))
 
     def kind(self, name: str) -> ResourceKind:
-        """Give the kind of that name."""
+        """Return the kind of that name."""
         return next(kind for kind in self.kinds if kind.name == name)

@@ -82,7 +82,7 @@ class ApplyProgress:
         return ledger
 
     def get(self, change: Change) -> ChangeProgress:
-        """Give the line of a change."""
+        """Return the line of a change."""
         return self.changes[change_key(change)]
 
     def start(self, changes: Sequence[Change], now: float) -> None:
@@ -137,7 +137,7 @@ def _gap_kind(change: Change) -> str:
 
 
 def change_key(change: Change) -> ChangeKey:
-    """Tell changes apart; an address can hold two of them (the old object and the new one)."""
+    """Return changes apart; an address can hold two of them (the old object and the new one)."""
     return change.kind, change.identity
 
 

@@ -289,7 +289,7 @@ def client_refusal(name: str, message: str = "") -> Refusal:
 
 
 def handling(refused: Refusal) -> Handling:
-    """Tell what to do with a refused item.
+    """Return what to do with a refused item.
 
     POLICY_VIOLATION and INVALID_REQUEST also stand for "request too large" (KAFKA-14996), which
     only the message tells apart from a real refusal.
@@ -319,7 +319,7 @@ def find_error(text: str) -> KafkaError:
 
 
 def remedy_for(refused: Refusal) -> str:
-    """Tell the way out of an error, "" where none is known."""
+    """Return the way out of an error, "" where none is known."""
     row = ERRORS.get(refused.error)
     return row.remedy if row else ""
 

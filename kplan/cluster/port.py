@@ -50,11 +50,11 @@ class Cluster(Protocol):
     """
 
     def describe(self) -> ClusterDescription:
-        """Tell cluster id and live brokers (DescribeCluster, KIP-700), and who we are."""
+        """Return cluster id and live brokers (DescribeCluster, KIP-700), and who we are."""
         ...
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
-        """Tell what we may do on the cluster and on these topics (KIP-430).
+        """Return what we may do on the cluster and on these topics (KIP-430).
 
         A topic that is not there, or hidden from us, is left out.
         """
@@ -182,7 +182,7 @@ class Cluster(Protocol):
         ...
 
     def versions(self, *, broker: int | None = None) -> NodeVersions:
-        """Tell the APIs and features that a broker offers (ApiVersions, KIP-97, KIP-584)."""
+        """Return the APIs and features that a broker offers (ApiVersions, KIP-97, KIP-584)."""
         ...
 
     def update_features(
@@ -195,7 +195,7 @@ class Cluster(Protocol):
         ...
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Tell what stands in topics and who uses it, in a handful of requests to each broker.
+        """Return what stands in topics and who uses it, in a handful of requests to each broker.
 
         (ListOffsets, DescribeLogDirs, DescribeProducers, ListGroups, OffsetFetch, DescribeGroups.)
         What cannot be read is None, with the reason, and never zero.
@@ -256,7 +256,7 @@ class Cluster(Protocol):
         ...
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
-        """Tell the bytes that each broker holds of each partition (DescribeLogDirs).
+        """Return the bytes that each broker holds of each partition (DescribeLogDirs).
 
         Brokers that do not answer are left out.
 
@@ -276,7 +276,7 @@ class Cluster(Protocol):
         ...
 
     def quorum(self) -> Quorum:
-        """Tell who leads the metadata of the cluster, and how far all others are (DescribeQuorum).
+        """Give who leads the metadata of the cluster, and how far all others are (DescribeQuorum).
 
         Raises:
             Unread: no right to describe the cluster.
@@ -324,7 +324,7 @@ class Cluster(Protocol):
         ...
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
-        """Tell which of these methods of the port the cluster cannot serve, and why (KIP-97)."""
+        """Return which of these methods of the port the cluster cannot serve, and why (KIP-97)."""
         ...
 
     def close(self) -> None:

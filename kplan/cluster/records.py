@@ -50,7 +50,7 @@ class Records(Protocol):
         ...
 
     def peek(self) -> Mapping[str, bytes] | None:
-        """Give what is known to be written, without waiting for what is being written just now.
+        """Return what is known to be written, without waiting for what is being written just now.
 
         None: there is no such place yet, nor anything in it.
         """

@@ -245,7 +245,7 @@ _CONFIGS_BY_SCOPE: Mapping[ConfigScope, Mapping[str, ResourceConfigDefinition]] 
 
 
 def known_configs(scope: ConfigScope) -> Mapping[str, ResourceConfigDefinition]:
-    """Give the keys of a scope by name."""
+    """Return the keys of a scope by name."""
     return _CONFIGS_BY_SCOPE[scope]
 
 

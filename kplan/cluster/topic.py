@@ -36,7 +36,7 @@ def topic_name_fault(name: str) -> str:
 
 
 def name_collision_key(name: str) -> str:
-    """Give the form in which two topic names may not be equal: '.' and '_' share metric names."""
+    """Return the form in which two topic names may not be equal: '.' and '_' share metric names."""
     return name.replace(".", "_")
 
 
@@ -174,7 +174,7 @@ def config_fault(config: Mapping[str, str]) -> str:
 def effective_configs(
     config: Mapping[str, str], broker_values: Mapping[str, str]
 ) -> Mapping[str, ConfigEntry]:
-    """Give every config that a topic with these overrides runs with, and where it comes from."""
+    """Return every config that a topic with these overrides runs with, and where it comes from."""
     static = {
         key: ConfigEntry(value, ConfigSource.STATIC_BROKER) for key, value in broker_values.items()
     }

@@ -129,7 +129,7 @@ class Console:
         return self._root.sources
 
     def is_incomplete(self, text: str) -> bool:
-        """Tell whether a bracket or heredoc is open at the end, so that more may follow."""
+        """Return whether a bracket or heredoc is open at the end, so that more may follow."""
         _, problems = parse_expression(Source(CONSOLE_FILE, text, is_file=False))
         return any(each.code in _INCOMPLETE_CODES for each in problems)
 
@@ -180,7 +180,7 @@ _NO_VALUE = _NoValue()
 
 
 def _type_call_argument(node: ast.Node) -> ast.Node | None:
-    """Give `x` of an expression `type(x)`, which no function can do: a type is no value."""
+    """Return `x` of an expression `type(x)`, which no function can do: a type is no value."""
     while isinstance(node, ast.Group):
         node = node.inner
     if isinstance(node, ast.Call) and node.name == _TYPE_FUNCTION and not node.is_expanding:

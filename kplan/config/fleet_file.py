@@ -141,7 +141,7 @@ class _FleetFolder(ModuleFolders):
         return [each for each in self.blocks if each.block.type == kind and not each.is_broken]
 
     def single_block(self, kind: str) -> Declaration | None:
-        """Give the block of a type that stands once."""
+        """Return the block of a type that stands once."""
         return next(iter(self.blocks_of(kind)), None)
 
     def _read_file(self) -> ModuleDeclarations:

@@ -136,7 +136,7 @@ def _without_indexes(node: ast.Node) -> ast.Node:
 
 
 def _first_step(node: ast.Node) -> str:
-    """Give the name that is taken of each element of a splat."""
+    """Return the name that is taken of each element of a splat."""
     name = ""
     while isinstance(node, ast.GetAttr | ast.Index):
         name = node.name if isinstance(node, ast.GetAttr) else name
@@ -284,7 +284,7 @@ class _GraphBuilder:
 
 
 def _is_meta_argument(argument: _Argument) -> bool:
-    """Tell whether an argument of a module block is the block's own, not the module's."""
+    """Return whether an argument of a module block is the block's own, not the module's."""
     return argument.attribute.name in MODULE_SCHEMA.arguments
 
 

@@ -116,7 +116,7 @@ def _has_data_sources(module: Module) -> bool:
 
 
 def evaluated_resources(module: Module) -> Iterator[Resource]:
-    """Give the resources that have values, here and in called modules, by address."""
+    """Return the resources that have values, here and in called modules, by address."""
     found: list[Resource] = []
     for node in module.resources():
         try:

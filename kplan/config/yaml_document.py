@@ -38,19 +38,19 @@ class YamlNode:
         return found
 
     def members(self) -> Mapping[str, "YamlNode"]:
-        """Give the members of a mapping; None has none."""
+        """Return the members of a mapping; None has none."""
         if self.content is None or isinstance(self.content, Mapping):
             return self.content or {}
         raise self._failure("a mapping")
 
     def items(self) -> tuple["YamlNode", ...]:
-        """Give the items of a list; None has none."""
+        """Return the items of a list; None has none."""
         if self.content is None or isinstance(self.content, tuple):
             return self.content or ()
         raise self._failure("a list")
 
     def text(self, default: str | None = None) -> str:
-        """Give a text; None is the default, if there is one."""
+        """Return a text; None is the default, if there is one."""
         if isinstance(self.content, str):
             return self.content
         if self.content is None and default is not None:
@@ -58,11 +58,11 @@ class YamlNode:
         raise self._failure("a text")
 
     def texts(self) -> tuple[str, ...]:
-        """Give a list of texts."""
+        """Return a list of texts."""
         return tuple(each.text() for each in self.items())
 
     def number(self) -> int | None:
-        """Give a whole number, or None."""
+        """Return a whole number, or None."""
         if self.content is None:
             return None
         try:
@@ -71,7 +71,7 @@ class YamlNode:
             raise self._failure("a whole number") from None
 
     def unknown_members(self, known: Collection[str]) -> Iterator[tuple[str, "YamlNode"]]:
-        """Give the members of a mapping whose keys are not known."""
+        """Return the members of a mapping whose keys are not known."""
         return ((key, part) for key, part in self.members().items() if key not in known)
 
     def _failure(self, wanted: str) -> EvaluationError:
@@ -135,7 +135,7 @@ def _line_range(file: str, line: int) -> SourceRange:
 
 
 def _node_range(file: str, start: yaml.Mark, end: yaml.Mark) -> SourceRange:
-    """Give the place of a node, or of its beginning where it goes over several lines."""
+    """Return the place of a node, or of its beginning where it goes over several lines."""
     line, column = start.line + 1, start.column + 1
     last = end.column + 1 if end.line == start.line else column
     return SourceRange(file, line, column, line, last)

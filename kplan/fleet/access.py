@@ -30,7 +30,7 @@ _ANY_PRINCIPAL = ""
 
 
 def acl_rows(objects: "DataFrame") -> "DataFrame":
-    """Give the ACLs among the rows of a run, in Kafka's own words.
+    """Return the ACLs among the rows of a run, in Kafka's own words.
 
     Out: cluster, identity, resource_type, resource_name, pattern_type, principal, host, operation,
     permission.
@@ -52,7 +52,7 @@ def acl_rows(objects: "DataFrame") -> "DataFrame":
 
 
 def authorizer_rules(objects: "DataFrame") -> "DataFrame":
-    """Give what brokers are set to beside their ACLs: cluster, super_users, allow_everyone."""
+    """Return what brokers are set to beside their ACLs: cluster, super_users, allow_everyone."""
     from pyspark.sql import functions as F  # noqa: N812
 
     found = F.col("attributes")
@@ -170,7 +170,7 @@ def _lookup_rows(asked: "DataFrame", acls: "DataFrame", who: "Column") -> "DataF
 
 
 def _acl_lookup_rows(acls: "DataFrame", more: Sequence[str]) -> "DataFrame":
-    """Give ACLs as requests look for them."""
+    """Return ACLs as requests look for them."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return acls.select(
@@ -185,7 +185,7 @@ def _acl_lookup_rows(acls: "DataFrame", more: Sequence[str]) -> "DataFrame":
 
 
 def _pattern_rows(acls: "DataFrame", rules: "DataFrame", sides: Sequence[str]) -> "DataFrame":
-    """Give one row for each pattern with ACLs, of clusters that allow what has none."""
+    """Return one row for each pattern with ACLs, of clusters that allow what has none."""
     from pyspark.sql import functions as F  # noqa: N812
 
     of_open = acls.join(F.broadcast(rules.where("allow_everyone")), "cluster", "left_semi")
@@ -229,7 +229,7 @@ def pattern_key(pattern: str, name: "Column") -> "Column":
 
 
 def acl_key() -> "Column":
-    """Give the column `key` of an ACL: the pattern that it has itself."""
+    """Return the column `key` of an ACL: the pattern that it has itself."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return F.concat_ws(":", "pattern_type", "resource_name").alias("key")
@@ -379,7 +379,7 @@ def _allowed_operations(acls: "DataFrame", rules: "DataFrame", principal: str) -
 
 
 def _operation_bits(speaks: "Column", of: "Callable[[Column], Column]") -> "Column":
-    """Give the operations of which an ACL speaks, one bit each."""
+    """Return the operations of which an ACL speaks, one bit each."""
     from pyspark.sql import functions as F  # noqa: N812
 
     found = F.lit(0)

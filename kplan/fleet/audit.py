@@ -107,7 +107,7 @@ def line_sums(found: "DataFrame", time_zone: str = "") -> "DataFrame":
 
 
 def usage(kept: "DataFrame") -> "DataFrame":
-    """Give what was asked of clusters, of what `sums` gives."""
+    """Return what was asked of clusters, of what `sums` gives."""
     return kept.where("line is null").select(
         *(each.split()[0] for each in _USAGE_SCHEMA.split(", "))
     )
@@ -121,12 +121,12 @@ def usage_since(used: "DataFrame", since: datetime) -> "DataFrame":
 
 
 def malformed_lines(kept: "DataFrame") -> "DataFrame":
-    """Give the lines that are none of the authorizer's: cluster, source, line, count."""
+    """Return the lines that are none of the authorizer's: cluster, source, line, count."""
     return kept.where("line is not null").select("cluster", "source", "line", "count")
 
 
 def last_usage(used: "DataFrame") -> "DataFrame":
-    """Tell who used what last: cluster, principal, resource, operations, count, last_at."""
+    """Return who used what last: cluster, principal, resource, operations, count, last_at."""
     from pyspark.sql import functions as F  # noqa: N812
 
     return (
@@ -194,7 +194,7 @@ def unused_topics(objects: "DataFrame", used: "DataFrame") -> "DataFrame":
 
 
 def removal_candidates(objects: "DataFrame", acls: "DataFrame", topics: "DataFrame") -> "DataFrame":
-    """Give the rows of unused ACLs and topics, in order of cluster, kind and identity."""
+    """Return the rows of unused ACLs and topics, in order of cluster, kind and identity."""
     from pyspark.sql import functions as F  # noqa: N812
 
     place = ["cluster", "kind", "identity"]

@@ -92,7 +92,7 @@ def read_lines(spark: "SparkSession", cluster: str, logs: Sequence[LogFile]) -> 
 
 
 def log_starts(parsed: "DataFrame") -> list[LogStart]:
-    """Tell of each log what it begins with and how long it is; in: what `audit.parsed` gives."""
+    """Return of each log what it begins with and how long it is; in: what `audit.parsed` gives."""
     from pyspark.sql import functions as F  # noqa: N812
 
     first = F.concat_ws("\n", F.col("first_at").cast("string"), "text")

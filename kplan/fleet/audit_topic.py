@@ -48,7 +48,7 @@ class OffsetRange:
 
 
 def connector_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Give the settings by which Spark fetches the connector of its own version from Maven.
+    """Return the settings by which Spark fetches the connector of its own version from Maven.
 
     Whoever names one in `conf` is taken to know which. The jars are kept in ~/.ivy2.
     """

@@ -57,7 +57,7 @@ STRING_COLUMNS = ("cluster", "kind", "identity", "uid", "value")
 
 
 def read_clusters(spark: "SparkSession", sources: "Sequence[SnapshotSource]") -> "DataFrame":
-    """Give the rows of all clusters, read on the executors when Spark comes to it.
+    """Return the rows of all clusters, read on the executors when Spark comes to it.
 
     How to connect travels inside the data source, not in its options: Spark shows options.
     """

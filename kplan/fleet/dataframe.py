@@ -68,7 +68,7 @@ def _offset_buffer(lengths: Iterable[int]) -> "pa.Buffer":
 
 
 def _validity_buffer(values: Sequence[object]) -> "pa.Buffer | None":
-    """Give a bit for each value that is there, the first one lowest; nothing where all are."""
+    """Return a bit for each value that is there, the first one lowest; nothing where all are."""
     import pyarrow as pa  # noqa: PLC0415
 
     if None not in values:
@@ -116,7 +116,7 @@ def select_cluster(cluster: str, found: Mapping[str, Own]) -> Mapping[str, Own]:
 def map_clusters(
     objects: "DataFrame", schema: str, work: ClusterTask[Own], owns: Mapping[str, Own]
 ) -> "DataFrame":
-    """Give what is found in the rows of each cluster that `owns` names.
+    """Return what is found in the rows of each cluster that `owns` names.
 
     The schema has strings and longs. All of `owns` goes to every executor, but packed: a task
     unpacks what its own clusters need. Rows come with what `rows.snapshot_of` looks at.

@@ -46,7 +46,7 @@ class ClassArchive:
         return self.file.with_name(f".{self.file.name}.{os.getpid()}.new")
 
     def java_options(self) -> tuple[str, ...]:
-        """Give the options by which Java uses it, or makes it when it ends."""
+        """Return the options by which Java uses it, or makes it when it ends."""
         if not self.exists:
             making = "AOTCacheOutput" if self.is_aot else "ArchiveClassesAtExit"
             return (f"-XX:{making}={self.temporary_file}",)
@@ -218,7 +218,7 @@ def spark_command(
     environ: Mapping[str, str],
     work: Sequence[str] = ("pyspark-shell",),
 ) -> list[str]:
-    """Give the command that has Spark do some work, as spark-submit takes it."""
+    """Return the command that has Spark do some work, as spark-submit takes it."""
     settings = dict(options)
     master = settings.pop("spark.master")
     heap = settings.get("spark.driver.memory", "1g")

@@ -39,7 +39,7 @@ def collect_tables(
 
 @contextmanager
 def open_query_pool() -> Iterator[Executor]:
-    """Give something to ask several questions of Spark with.
+    """Return something to ask several questions of Spark with.
 
     What is still at work in the end is waited for, but not after an interrupt: the end of the
     session stops it.

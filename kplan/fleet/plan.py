@@ -104,7 +104,7 @@ class FleetPlanRequest:
         return tuple(sorted({*self.requests, *self.problems}))
 
     def for_cluster(self, cluster: str) -> "FleetPlanRequest":
-        """Give what there is of one cluster."""
+        """Return what there is of one cluster."""
         return FleetPlanRequest(
             select_cluster(cluster, self.requests), select_cluster(cluster, self.problems)
         )
@@ -211,7 +211,7 @@ def _plan_findings(
 def _hidden_findings(
     cluster: str, request: PlanRequest, snapshot: Snapshot
 ) -> Iterator[dict[str, Any]]:
-    """Tell of what is declared or owned and cannot be seen: it may have drifted."""
+    """Return of what is declared or owned and cannot be seen: it may have drifted."""
     for kind, meant in expected_objects(request).items():
         hidden = snapshot.readings[kind].hidden if kind in snapshot.readings else {}
         for identity in sorted(meant & hidden.keys()):

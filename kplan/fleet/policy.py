@@ -42,7 +42,7 @@ class FleetPolicies:
     today: date = date.max
 
     def for_cluster(self, cluster: str) -> "FleetPolicies":
-        """Give what there is of one cluster."""
+        """Return what there is of one cluster."""
         owned, problems = (
             select_cluster(cluster, self.owned),
             select_cluster(cluster, self.problems),

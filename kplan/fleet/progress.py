@@ -20,7 +20,7 @@ STOP_TIMEOUT_S = 5.0
 def watch_tasks(
     spark: "SparkSession", told: ProgressCallback, *, is_remote: bool
 ) -> Iterator[None]:
-    """Tell of the tasks of a session as long as this lasts.
+    """Return of the tasks of a session as long as this lasts.
 
     A Spark of our own is asked again and again; a Connect server tells of its own accord.
     """

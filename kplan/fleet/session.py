@@ -216,7 +216,7 @@ def spark_home() -> Path:
 
 
 def _spark_options(engine: SparkSettings) -> dict[str, str]:
-    """Give Spark's settings: small and quiet on this machine, the user's own before all."""
+    """Return Spark's settings: small and quiet on this machine, the user's own before all."""
     tasks = str(2 * (os.cpu_count() or 1))
     here = {
         "spark.driver.bindAddress": "127.0.0.1",
@@ -323,7 +323,7 @@ def _connect_remote(engine: SparkSettings) -> "SparkSession":
 
 
 def failure_reason(failure: BaseException) -> str:
-    """Give the cause of a failure of Spark, else the line that says most; the rest are traces."""
+    """Return the cause of a failure of Spark, else the line that says most; the rest are traces."""
     told = str(failure)
     lines = [each.strip() for each in told.splitlines()]
     causes = [

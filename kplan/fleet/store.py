@@ -117,11 +117,11 @@ class Store:
         return chosen
 
     def objects(self, run: Run) -> "DataFrame":
-        """Give the rows of one run."""
+        """Return the rows of one run."""
         return enable_codegen(self._tables.objects([run.attempt]), run.rows).drop("attempt")
 
     def objects_of_runs(self, runs: Sequence[Run]) -> "DataFrame":
-        """Give the rows of several runs, with `run` and `at` before them."""
+        """Return the rows of several runs, with `run` and `at` before them."""
         from pyspark.sql import functions as F  # noqa: N812 - heavy; its customary name
 
         known = create_dataframe(
@@ -165,7 +165,7 @@ class Store:
             held.unpersist()
 
     def log_stamps(self, cluster: str) -> frozenset[tuple[str, str]]:
-        """Tell which logs of a cluster were read, and how they were then: source and stamp."""
+        """Return which logs of a cluster were read, and how they were then: source and stamp."""
         from pyspark.sql import functions as F  # noqa: N812
 
         own, columns = F.col("cluster") == cluster, ("source", "stamp")
@@ -195,7 +195,7 @@ class Store:
         self._tables.replace_rows("offsets", rows.withColumn("file", F.md5("source")))
 
     def topic_offsets(self, cluster: str) -> dict[str, int]:
-        """Tell how far the topics of a cluster were read, by partition (`Span.source`)."""
+        """Return how far the topics of a cluster were read, by partition (`Span.source`)."""
         from pyspark.sql import functions as F  # noqa: N812
 
         own, columns = F.col("cluster") == cluster, ("source", "end")
@@ -206,11 +206,11 @@ class Store:
         return {row["source"]: row["end"] for row in rows or ()}
 
     def usage(self) -> "DataFrame":
-        """Give the sums of all logs kept; raises FleetError where there are none."""
+        """Return the sums of all logs kept; raises FleetError where there are none."""
         return usage(enable_codegen(self._logs()))
 
     def malformed_lines(self) -> "DataFrame":
-        """Give the lines of the logs that are none of the authorizer's; raises as `audit`."""
+        """Return the lines of the logs that are none of the authorizer's; raises as `audit`."""
         return malformed_lines(self._logs()).orderBy("cluster", "source", "line")
 
     def _logs(self) -> "DataFrame":
@@ -286,7 +286,7 @@ def _run_from_row(row: "Row") -> Run:
 
 
 def _latest_attempts(attempts: Sequence[Run]) -> tuple[Run, ...]:
-    """Give the last attempt at each run, by age; in: attempts by age."""
+    """Return the last attempt at each run, by age; in: attempts by age."""
     return tuple(sorted({each.run: each for each in attempts}.values(), key=_run_order))
 
 

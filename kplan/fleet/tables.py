@@ -37,7 +37,7 @@ class Tables(Protocol):
         ...
 
     def objects(self, attempts: Sequence[str]) -> "DataFrame":
-        """Give the rows of some attempts, and `attempt`."""
+        """Return the rows of some attempts, and `attempt`."""
         ...
 
     def add_run(self, line: "DataFrame", attempt: str) -> None:
@@ -45,7 +45,7 @@ class Tables(Protocol):
         ...
 
     def runs(self) -> "DataFrame":
-        """Give these lines."""
+        """Return these lines."""
         ...
 
     def replace_rows(self, name: str, rows: "DataFrame") -> None:
@@ -53,7 +53,7 @@ class Tables(Protocol):
         ...
 
     def read(self, name: str, schema: str) -> "DataFrame":
-        """Give what `replace` put there."""
+        """Return what `replace` put there."""
         ...
 
     def remove_attempts(
@@ -300,7 +300,7 @@ def is_delta_supported(spark: str) -> bool:
 
 
 def delta_settings(conf: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """Give the settings of Spark for Delta tables, beside those in `conf`.
+    """Return the settings of Spark for Delta tables, beside those in `conf`.
 
     Whoever names a jar of Delta in `conf` is taken to know which one. Raises FleetError where no
     Delta Lake runs on this Spark.

@@ -106,11 +106,11 @@ class KafkaCluster:
         self._lock = threading.Lock()
 
     def describe(self) -> ClusterDescription:
-        """Tell cluster id, brokers and our principal."""
+        """Return cluster id, brokers and our principal."""
         return self._wire.describe()
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
-        """Tell what we may do on the cluster and on these topics."""
+        """Return what we may do on the cluster and on these topics."""
         return self._wire.rights(topics)
 
     def topics(
@@ -207,7 +207,7 @@ class KafkaCluster:
         return self._wire.alter_configs(specs, validate_only=validate_only)
 
     def versions(self, *, broker: int | None = None) -> NodeVersions:
-        """Tell the APIs and features that a broker offers."""
+        """Return the APIs and features that a broker offers."""
         return self._wire.versions(broker=broker)
 
     def update_features(
@@ -217,7 +217,7 @@ class KafkaCluster:
         return self._wire.update_features(updates, validate_only=validate_only)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Tell what stands in topics and who uses it."""
+        """Return what stands in topics and who uses it."""
         return self._wire.topic_use(names)
 
     def group_names(self) -> frozenset[str]:
@@ -249,7 +249,7 @@ class KafkaCluster:
         return self._wire.reassign(targets)
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
-        """Tell the bytes that each broker holds of each partition; raises Unread."""
+        """Return the bytes that each broker holds of each partition; raises Unread."""
         return self._wire.replica_sizes(topics)
 
     def elect_leaders(
@@ -259,7 +259,7 @@ class KafkaCluster:
         return self._wire.elect_leaders(partitions, election)
 
     def quorum(self) -> Quorum:
-        """Tell who leads the metadata of the cluster; raises Unread."""
+        """Return who leads the metadata of the cluster; raises Unread."""
         return self._wire.quorum()
 
     def unregister_broker(self, broker: int) -> ItemResult:
@@ -291,7 +291,7 @@ class KafkaCluster:
         return self._wire.expire_token(hmac, span_ms)
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
-        """Tell which of these methods the cluster cannot serve."""
+        """Return which of these methods the cluster cannot serve."""
         return self._wire.missing_apis(methods)
 
     def close(self) -> None:
@@ -310,7 +310,7 @@ class KafkaCluster:
             self._writer().prepare_writes()
 
     def _writer(self) -> "ConfluentCluster":
-        """Give the confluent driver, made on first use: loading librdkafka takes its time."""
+        """Return the confluent driver, made on first use: loading librdkafka takes its time."""
         from kplan.kafka.confluent import ConfluentCluster  # noqa: PLC0415 - see above
 
         with self._lock:

@@ -88,7 +88,7 @@ def _parse_document(body: bytes) -> dict[str, object]:
 
 
 def _endpoint_error(client: ClientCredentials, status: int, told: dict[str, object]) -> AuthError:
-    """Tell what an endpoint said (RFC 6749, 5.2)."""
+    """Return what an endpoint said (RFC 6749, 5.2)."""
     words = [str(told[key]) for key in ("error", "error_description") if told.get(key)]
     return AuthError(
         f"{client.token_url} gave the client {client.client_id} no token: "

@@ -42,11 +42,11 @@ class KafkaRecords:
         return f"kplan-state-{self.state_topic.key}"
 
     def peek(self) -> Mapping[str, bytes] | None:
-        """Give what is committed, up to the first transaction that is open."""
+        """Return what is committed, up to the first transaction that is open."""
         return self._own_records(self._table.read(waits=False))
 
     def read(self) -> Mapping[str, bytes] | None:
-        """Give all that was written before the call."""
+        """Return all that was written before the call."""
         return self._own_records(self._table.read(waits=True))
 
     def claim(self) -> Mapping[str, bytes]:

@@ -41,7 +41,7 @@ class TokenCache:
         self._refresh_at_s = 0.0
 
     def get_token(self, timeout_s: float) -> Token:
-        """Give a token with life left in it.
+        """Return a token with life left in it.
 
         Raises:
             AuthError: none is given to us.

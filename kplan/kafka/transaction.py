@@ -113,7 +113,7 @@ class TransactionalWriter:
             self._delivery_errors.append(error)
 
     def _raise_permanent(self, error: KafkaError) -> None:
-        """Tell what no second try can mend."""
+        """Report what no second try can mend."""
         if error.code() in _MISSING_RIGHTS:
             right = _MISSING_RIGHTS[error.code()].format(topic=self._topic, id=self._id)
             raise StateError(

@@ -138,7 +138,7 @@ class ResourceKind(Protocol):
     def find_visible(
         self, cluster: Cluster, broker: int, changes: Sequence[Change]
     ) -> Mapping[Identity, str]:
-        """Tell which of the applied changes this broker serves, with the uid of each object."""
+        """Return which of the applied changes this broker serves, with the uid of each object."""
         ...
 
 
@@ -146,7 +146,7 @@ Config = Mapping[str, str]
 
 
 def merge_config(live: Config, declared: Config, ignored: Collection[Path]) -> Config:
-    """Give the map to be reached: what is declared, but for keys that are ignored."""
+    """Return the map to be reached: what is declared, but for keys that are ignored."""
     if () in ignored or ("config",) in ignored:
         return live
     kept = {path[1] for path in ignored if len(path) > 1 and path[0] == "config"}
@@ -156,7 +156,7 @@ def merge_config(live: Config, declared: Config, ignored: Collection[Path]) -> C
 
 
 def config_changes(before: Config, after: Config) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Give the keys to set and the keys to remove on the way from one map to the other."""
+    """Return the keys to set and the keys to remove on the way from one map to the other."""
     changed = {key: value for key, value in after.items() if before.get(key) != value}
     return changed, tuple(sorted(before.keys() - after.keys()))
 

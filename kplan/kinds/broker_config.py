@@ -188,7 +188,7 @@ class BrokerConfigKind(NamedConfigKind):
         return Identity(resource.name or DEFAULT_BROKER)
 
     def config_resource(self, name: Identity) -> ConfigResource:
-        """Give Kafka's word for an object."""
+        """Return Kafka's word for an object."""
         return ConfigResource(self.scope, "" if name == DEFAULT_BROKER else name)
 
     def live_value(

@@ -173,7 +173,7 @@ class NamedConfigKind:
         return Identity(resource.name)
 
     def config_resource(self, name: Identity) -> ConfigResource:
-        """Give Kafka's word for an object."""
+        """Return Kafka's word for an object."""
         return ConfigResource(self.scope, name)
 
     def live_value(self, resource: ConfigResource, found: Mapping[str, ConfigDetail]) -> Any | None:  # noqa: ANN401
@@ -203,7 +203,7 @@ class NamedConfigKind:
         return KindSnapshot(objects, hidden)
 
     def _check_supported(self, refused: Refusal) -> None:
-        """Tell a cluster that has no such configs from one that hides them (K117-21)."""
+        """Report a cluster that has no such configs from one that hides them (K117-21)."""
         if self.scope is ConfigScope.GROUP and refused.error == "INVALID_REQUEST":
             raise UnsupportedError(
                 "kplan needs DescribeConfigs of groups; the cluster has none for them.",

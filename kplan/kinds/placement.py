@@ -105,7 +105,7 @@ class _Layout:
             self._count(each, 1)
 
     def place_partition(self, number: int) -> None:
-        """Give a partition as many replicas as are wanted, where the strategy wants them."""
+        """Report a partition as many replicas as are wanted, where the strategy wants them."""
         while number >= len(self.rows):
             self.rows.append([])
         row = self.rows[number]
@@ -147,7 +147,7 @@ class _Layout:
             self.rotate_leaders()
 
     def _rack(self, broker: int) -> str:
-        """Tell the rack; brokers without one, and those that are down, are one each."""
+        """Return the rack; brokers without one, and those that are down, are one each."""
         return self.racks.get(broker) or f"\0{broker}"
 
     def _count(self, broker: int, more: int) -> None:
@@ -168,7 +168,7 @@ class _Layout:
         return led
 
     def _ring_distance(self, number: int, broker: int) -> int:
-        """Tell how far in the ring a broker is, which begins one further for each partition."""
+        """Return how far in the ring a broker is, which begins one further for each partition."""
         return (self.places[broker] - number) % len(self.ring)
 
     def _choose_broker(self, number: int, row: list[int]) -> int:

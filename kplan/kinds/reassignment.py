@@ -58,7 +58,7 @@ class ReassignmentSnapshot:
     reassignments: Mapping[TopicPartition, Reassignment]
 
     def replicas(self, key: TopicPartition) -> Replicas:
-        """Tell the replicas of a partition, () where it is not seen."""
+        """Return the replicas of a partition, () where it is not seen."""
         found = self.topics.get(key[0])
         if not isinstance(found, TopicDescription) or key[1] >= len(found.assignment):
             return ()
@@ -68,7 +68,7 @@ class ReassignmentSnapshot:
 def read_reassignments(
     cluster: Cluster, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, Reassignment]:
-    """Tell what of the partitions is moving; nothing where we may not know."""
+    """Return what of the partitions is moving; nothing where we may not know."""
     try:
         return cluster.reassignments(partitions) if partitions else {}
     except UnreadableError:
@@ -272,7 +272,7 @@ def remove_leftover_throttles(cluster: Cluster, topics: Collection[str]) -> tupl
 
 
 def _topic_throttles(cluster: Cluster, topics: Collection[str]) -> Mapping[str, tuple[str, ...]]:
-    """Give the throttles that topics have, without topics that have none."""
+    """Return the throttles that topics have, without topics that have none."""
     found = {
         name: tuple(
             entry.value

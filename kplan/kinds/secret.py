@@ -15,7 +15,7 @@ _MARK_BYTES = 8
 
 
 def secret_mark(secret: str, salt: str) -> str:
-    """Give what tells a secret from another without telling it.
+    """Return what tells a secret from another without telling it.
 
     The state keeps it to see a change. It is slow to compute and too short to be sure of a guess;
     the salt names what the secret is for, so that equal ones look different.

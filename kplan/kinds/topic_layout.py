@@ -56,7 +56,7 @@ def align_topic(live: Topic, desired: Topic, ignored: Collection[Path]) -> tuple
 
 
 def replica_moves(before: Topic, after: Topic) -> Mapping[int, Replicas]:
-    """Tell where replicas of which partitions go, those of new partitions included.
+    """Return where replicas of which partitions go, those of new partitions included.
 
     New partitions are made with as many replicas as the others have; more or less is a move.
     """
@@ -75,7 +75,7 @@ def replica_moves(before: Topic, after: Topic) -> Mapping[int, Replicas]:
 
 
 def new_partitions(before: Topic, after: Topic) -> NewPartitions:
-    """Tell where new partitions go, as far as they can go there at once."""
+    """Return where new partitions go, as far as they can go there at once."""
     target, stands = after.replica_assignment, before.replica_assignment
     new = None
     if target is not None:
@@ -186,13 +186,13 @@ def _has_factor(live: Topic, factor: int | None) -> bool:
 
 
 def _deviating_factor(live: Topic, wanted: int | None) -> int | None:
-    """Give the number of replicas of the partitions that have not as many as they should."""
+    """Return the number of replicas of the partitions that have not as many as they should."""
     sizes = [len(each) for each in live.replica_assignment or ()]
     return next((each for each in sizes if each != wanted), live.replication_factor)
 
 
 def _current_or_target(live: Topic, target: Assignment) -> Assignment | None:
-    """Tell where replicas stand; those on their way elsewhere than wanted count as there."""
+    """Return where replicas stand; those on their way elsewhere than wanted count as there."""
     is_elsewhere = live.moving_to is not None and live.moving_to != target[: len(live.moving_to)]
     return live.moving_to if is_elsewhere else live.replica_assignment
 

@@ -23,7 +23,7 @@ def list_topics(cluster: Cluster) -> Mapping[str, TopicDescription | Refusal]:
 def require_all(
     names: Collection[str], answers: Mapping[str, ResponseT]
 ) -> Mapping[str, ResponseT]:
-    """Give the answers, if there is one for each name: silence is not absence.
+    """Return the answers, if there is one for each name: silence is not absence.
 
     Raises:
         Unread: one is missing.

@@ -48,7 +48,7 @@ def _has(cls: type, name: str) -> bool:
 
 
 def _add(cls: type, methods: Mapping[str, Any]) -> tuple[str, ...]:
-    """Give a class the methods that it does not define itself; tell which."""
+    """Return a class the methods that it does not define itself; tell which."""
     added = tuple(name for name in methods if not _has(cls, name))
     for name in added:
         setattr(cls, name, methods[name])

@@ -57,7 +57,7 @@ class Diagnostic:
 
 
 def has_errors(diagnostics: Iterable[Diagnostic]) -> bool:
-    """Tell whether any of the problems stops the run."""
+    """Return whether any of the problems stops the run."""
     return any(each.is_error for each in diagnostics)
 
 

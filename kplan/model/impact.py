@@ -74,7 +74,7 @@ class AccessDiff:
     unknown: tuple[str, ...] = ()
 
     def with_effect(self, *effects: AccessEffect) -> tuple[AccessChange, ...]:
-        """Give the shifts with one of the effects."""
+        """Return the shifts with one of the effects."""
         return tuple(each for each in self.shifts if each.effect in effects)
 
 

@@ -40,5 +40,5 @@ class InProgress(Refusal):
     total: int = 0
 
     def without_progress(self) -> Refusal:
-        """Give the refusal alone."""
+        """Return the refusal alone."""
         return Refusal(self.error, self.code, self.message, self.throttle_ms, self.origin)

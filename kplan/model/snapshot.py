@@ -58,5 +58,5 @@ class Snapshot:
     version: str = ""
 
     def live_object(self, kind: str, identity: Identity) -> LiveObject | None:
-        """Give the object, or None where a kind that was read in full does not hold it."""
+        """Return the object, or None where a kind that was read in full does not hold it."""
         return self.readings[kind].objects.get(identity)

@@ -77,12 +77,12 @@ class State:
     clusters: Mapping[str, str] = field(default_factory=dict)
 
     def for_provider(self, provider: str) -> Self:
-        """Give the state of the objects on one cluster."""
+        """Return the state of the objects on one cluster."""
         owned = {at: each for at, each in self.owned.items() if each.provider == provider}
         return replace(self, owned=owned)
 
     def cluster_id_of(self, provider: str) -> str:
-        """Give the id of the cluster behind a connection, "" where nothing was applied to it."""
+        """Return the id of the cluster behind a connection, "" where nothing was applied to it."""
         return self.clusters.get(provider, "") if provider else self.cluster_id
 
 
@@ -148,7 +148,7 @@ class ObjectStatus(StrEnum):
 def owned_after(
     owned: Mapping[Address, OwnedObject], settled: Iterable[tuple[Change, Outcome | None]]
 ) -> dict[Address, OwnedObject]:
-    """Give what is owned after changes that all came about, in order of address.
+    """Return what is owned after changes that all came about, in order of address.
 
     A change that needed no request comes without an outcome; whether its object is seen everywhere
     is as it was.

@@ -143,7 +143,7 @@ def _is_selected(request: PlanRequest, change: Change) -> bool:
 
 
 def _select_change(request: PlanRequest, change: Change) -> Change | None:
-    """Give a change that filters let through; of one that also moves at least the move.
+    """Return a change that filters let through; of one that also moves at least the move.
 
     Else the object would stay at an address that no moved block may speak of any more by the time
     it is targeted, and would be deleted from there.

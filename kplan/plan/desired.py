@@ -85,7 +85,7 @@ def plan_resources(kind: ResourceKind, owners: Ownership, reading: KindSnapshot)
 
 
 def problem_diagnostic(resource: Resource, problem: Problem) -> Diagnostic:
-    """Tell a problem of a resource at the attribute that is to blame."""
+    """Return a problem of a resource at the attribute that is to blame."""
     return Diagnostic(
         problem.code,
         Severity.WARNING if problem.is_warning else Severity.ERROR,

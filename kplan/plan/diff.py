@@ -79,7 +79,7 @@ def _value_at(found: Mapping[str, object], path: Path) -> object:
 
 
 def _visible_value(found: Mapping[str, object], path: Path, secret: frozenset[Path]) -> object:
-    """Give what stands at a path; of a secret only that it is there."""
+    """Return what stands at a path; of a secret only that it is there."""
     value = _value_at(found, path)
     return HIDDEN_VALUE if value is not None and path[:1] in secret else value
 

@@ -49,7 +49,7 @@ _MIN_OWNED, _MAX_DELETE_PERCENT, _DEFAULT_MAX_DELETES = 10, 30, 10
 
 
 def _max_deletes(request: PlanRequest) -> int | None:
-    """Give the limit that was asked for, or that of everybody; what was approved has none."""
+    """Return the limit that was asked for, or that of everybody; what was approved has none."""
     owned = len(request.state.owned)
     if request.max_deletes is not None:
         return request.max_deletes

@@ -115,7 +115,7 @@ def _is_ignored(
     patterns: Sequence[IgnorePattern],
     attribute: AttributeChange | None = None,
 ) -> bool:
-    """Tell what the last line that fits says; without an attribute of the object as a whole."""
+    """Return what the last line that fits says; without an attribute of the object as a whole."""
     known = tuple(names)
     for each in reversed(patterns):
         if any(each.object.fullmatch(name) for name in known) and _matches_attribute(

@@ -14,7 +14,7 @@ from kplan.plan.request import PlanRequest, is_targeted
 def apply_moves(
     owned: Iterable[OwnedObject], moves: Mapping[str, str]
 ) -> tuple[dict[Address, OwnedObject], tuple[tuple[OwnedObject, Address], ...]]:
-    """Give owned objects by the address they have from now on, and moves that are blocked.
+    """Return owned objects by the address they have from now on, and moves that are blocked.
 
     A move is blocked by another object at its end; the object then stays where it is.
     """
@@ -33,7 +33,7 @@ def apply_moves(
 
 
 def follow_moves(address: Address, moves: Mapping[str, str]) -> Address:
-    """Give the address that `moved` blocks lead to; each leads on once.
+    """Return the address that `moved` blocks lead to; each leads on once.
 
     A moved block takes its instances along, a moved module all that is in it.
     """

@@ -15,7 +15,7 @@ from kplan.plan.request import PlanRequest
 def object_to_replace(
     resource: Resource, owners: Ownership, reading: KindSnapshot
 ) -> LiveObject | None:
-    """Give the live object that is to be replaced by what is declared; None where none is.
+    """Return the live object that is to be replaced by what is declared; None where none is.
 
     What is not there is created as it would be anyway. So is what was meant in another incarnation:
     then it was replaced already.

@@ -49,7 +49,7 @@ class PlanRequest:
 
 
 def provider_request(request: PlanRequest, provider: str) -> PlanRequest:
-    """Give what is asked of one cluster: what is declared and owned there."""
+    """Return what is asked of one cluster: what is declared and owned there."""
     return replace(
         request,
         resources=tuple(each for each in request.resources if each.provider == provider),

@@ -35,12 +35,12 @@ class AclStages:
 
     @property
     def in_order(self) -> tuple[frozenset[AclBinding], ...]:
-        """Give the three in order."""
+        """Return the three in order."""
         return self.before, self.between, self.after
 
     @property
     def changed_acls(self) -> frozenset[AclBinding]:
-        """Give the ACLs that are not there all the time."""
+        """Return the ACLs that are not there all the time."""
         return (self.before | self.between | self.after) - (self.before & self.between & self.after)
 
 
@@ -256,7 +256,7 @@ def _acls_of_principals(
 
 
 def _region_acls(acls: AclIndex, sort: str, region: Region) -> Iterator[Mapping[str, Bindings]]:
-    """Give the ACLs that hold in a region: those of a prefix are not those of the name alike."""
+    """Return the ACLs that hold in a region: those of a prefix are not those of the name alike."""
     if not region.is_prefix:
         return acls.matching(sort, region.name)
     return acls.matching_prefix(sort, region.name)

@@ -31,14 +31,14 @@ class SortedNames:
         self.sorted: Sequence[str] = sorted(names)
 
     def prefix_range(self, prefix: str) -> tuple[int, int]:
-        """Give where the names with the prefix begin and end."""
+        """Return where the names with the prefix begin and end."""
         return (
             bisect_left(self.sorted, prefix),
             bisect_left(self.sorted, prefix + _MAX_CHARACTER) if prefix else len(self.sorted),
         )
 
     def with_prefix(self, prefix: str) -> Sequence[str]:
-        """Give the names with the prefix."""
+        """Return the names with the prefix."""
         start, end = self.prefix_range(prefix)
         return self.sorted[start:end]
 
@@ -66,7 +66,7 @@ class NamePatterns:
         )
 
     def regions(self, name: str, *, is_prefix: bool) -> Iterator[Region]:
-        """Give the regions that a pattern is made of."""
+        """Return the regions that a pattern is made of."""
         if not is_prefix and name != WILDCARD_RESOURCE:
             yield Region(name)
             return
@@ -79,7 +79,7 @@ class NamePatterns:
             yield Region(each)
 
     def nested_prefixes(self, prefix: str) -> Iterator[str]:
-        """Give the prefixes right below a prefix: what they hold is no part of its region."""
+        """Return the prefixes right below a prefix: what they hold is no part of its region."""
         last = None
         for each in self.prefixes.with_prefix(prefix):
             if each != prefix and (last is None or not each.startswith(last)):

@@ -84,7 +84,7 @@ class ResourceTypeAcls:
     lengths: tuple[int, ...] = ()
 
     def matching(self, name: str) -> Iterator[AclsByPrincipal]:
-        """Give the ACLs of every pattern that fits the name.
+        """Return the ACLs of every pattern that fits the name.
 
         The authorizer takes "*" for no part of a longer name that begins with "*".
         """
@@ -95,7 +95,7 @@ class ResourceTypeAcls:
         yield from self._under(name)
 
     def matching_prefix(self, prefix: str) -> Iterator[AclsByPrincipal]:
-        """Give the ACLs of every pattern that fits all names with the prefix."""
+        """Return the ACLs of every pattern that fits all names with the prefix."""
         if not prefix.startswith(WILDCARD_RESOURCE) and WILDCARD_RESOURCE in self.literal:
             yield self.literal[WILDCARD_RESOURCE]
         yield from self._under(prefix)
@@ -124,7 +124,7 @@ class AclIndex:
             shelf.lengths = tuple(sorted({len(prefix) for prefix in shelf.prefixed}))
 
     def matching(self, resource_type: str, name: str) -> Iterator[AclsByPrincipal]:
-        """Give the ACLs of every pattern that fits the resource."""
+        """Return the ACLs of every pattern that fits the resource."""
         shelf = self._by_type.get(resource_type)
         return iter(()) if shelf is None else shelf.matching(name)
 

@@ -75,7 +75,7 @@ def evaluate_question(
 
 
 def expired_waivers(policies: Iterable[Policy], today: date) -> Iterator[Diagnostic]:
-    """Tell of waivers whose time is over; what they let through is refused again."""
+    """Return of waivers whose time is over; what they let through is refused again."""
     for policy in policies:
         for waiver in policy.header.waivers:
             if waiver.is_expired(today):
@@ -206,7 +206,7 @@ def _code(finding: Finding, standing: ViolationStatus) -> str:
 def _diagnostic(
     question: Question, head: PolicyHeader, finding: Finding, came_of: tuple[ViolationStatus, str]
 ) -> Diagnostic:
-    """Tell a finding at the line of the policy, with the line of the resource beside it."""
+    """Return a finding at the line of the policy, with the line of the resource beside it."""
     standing, reason = came_of
     code = _code(finding, standing)
     place = finding.subject or head.declared_at

@@ -65,7 +65,7 @@ def _sum(parts: Iterable[int | None]) -> int | None:
 
 
 def add_impacts(plan: Plan, found: Mapping[tuple[str, str, str], Impact]) -> Plan:
-    """Give changes their impact, by key, and let it speak in their risk and notes."""
+    """Return changes their impact, by key, and let it speak in their risk and notes."""
     return plan.map_changes(lambda change: _add_impact(change, found.get(change.key)))
 
 

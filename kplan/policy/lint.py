@@ -142,7 +142,7 @@ def _covers_operation(wide: AclBinding, narrow: AclBinding) -> bool:
 
 
 def _overlapping_acls(index: AclIndex, acl: AclBinding) -> Iterator[AclBinding]:
-    """Give the ACLs on all names and hosts of this one that speak of its principal."""
+    """Return the ACLs on all names and hosts of this one that speak of its principal."""
     if acl.pattern_type == "PREFIXED":
         held = index.matching_prefix(acl.resource_type, acl.resource_name)
     else:

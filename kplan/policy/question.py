@@ -23,11 +23,11 @@ class QuestionContext:
     ci: Mapping[str, str] = field(default_factory=dict)
 
     def kind(self, name: str) -> ResourceKind:
-        """Give a kind by its name."""
+        """Return a kind by its name."""
         return next(each for each in self.kinds if each.name == name)
 
     def live(self, kind: str, identity: Identity) -> LiveObject | None:
-        """Give a live object, as far as its kind was read."""
+        """Return a live object, as far as its kind was read."""
         reading = self.snapshot.readings.get(kind)
         return None if reading is None else reading.objects.get(identity)
 
@@ -71,7 +71,7 @@ def records_question(
 
 
 def _live_before(change: Change, setting: QuestionContext) -> object | None:
-    """Give the object as it stands; the plan has left out of it what is not compared."""
+    """Return the object as it stands; the plan has left out of it what is not compared."""
     if change.before is None:
         return None
     live = setting.live(change.kind, setting.kind(change.kind).identify(change.before))

@@ -60,14 +60,14 @@ class ClusterState:
     facts: Mapping[str, object]
 
     def topic_state(self, name: str) -> TopicState | None:
-        """Give a topic as it stands, None where there is none."""
+        """Return a topic as it stands, None where there is none."""
         found = self._topics().get(name)
         return None if found is None else _topic_state(found)
 
     def topics(
         self, *, include_internal: bool = False, include_marked_for_deletion: bool = False
     ) -> frozenset[str]:
-        """Give the names of all topics; Kafka 4 deletes at once, so none is marked."""
+        """Return the names of all topics; Kafka 4 deletes at once, so none is marked."""
         del include_marked_for_deletion
         return frozenset(
             name

@@ -16,7 +16,7 @@ Finding = tuple[Risk, str]
 
 
 def setting_findings(change: Change) -> Iterator[Finding]:
-    """Tell what is risky about a change of a quota."""
+    """Return what is risky about a change of a quota."""
     match change.before if change.action is not Action.CREATE else change.after:
         case Quota() as quota:
             yield from _quota_findings(change, quota)
@@ -106,7 +106,7 @@ _RISK_ORDER = (Risk.SAFE, Risk.UNKNOWN, Risk.REVIEW, Risk.DANGEROUS)
 
 
 def add_risks(plan: Plan) -> Plan:
-    """Give every change of the plan its risk class and the notes that explain it."""
+    """Return every change of the plan its risk class and the notes that explain it."""
     return plan.map_changes(_add_risk)
 
 

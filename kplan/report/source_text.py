@@ -37,7 +37,7 @@ class SourceText:
         return tuple(starts)
 
     def line(self, number: int) -> str | None:
-        """Give a line by its number from 1, None where the text has no such line."""
+        """Return a line by its number from 1, None where the text has no such line."""
         return self.lines[number - 1] if 0 < number <= len(self.lines) else None
 
     def byte(self, number: int, column: int) -> int:

@@ -177,7 +177,7 @@ def history_json(versions: Sequence[StateVersion]) -> str:
 def replacement_text(
     state: State, found: StateDiff, look: TextStyle, *, is_done: bool = True
 ) -> str:
-    """Tell what a state put in the place of another changes in ownership."""
+    """Return what a state put in the place of another changes in ownership."""
     return render_text(replacement_document(state, found, is_done=is_done), look)
 
 

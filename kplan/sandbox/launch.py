@@ -299,7 +299,7 @@ def _contains(log: Path, what: bytes) -> bool:
 
 
 def log_tail(sandbox: Sandbox, number: int) -> str:
-    """Tell the end of a node's log and of its console, where Java itself speaks."""
+    """Return the end of a node's log and of its console, where Java itself speaks."""
     home = node_folder(sandbox.folder, sandbox.node(number))
     told = [
         *last_lines(home / "server.log", LOG_TAIL_LINES),

@@ -82,7 +82,7 @@ def hold_signals() -> Iterator[None]:
 
 
 def process_state(process: Process) -> ProcessState:
-    """Tell what this very process does."""
+    """Return what this very process does."""
     _reap(process.pid)
     found = _read_status(process.pid)
     if found is None or found.began != process.began:
@@ -91,7 +91,7 @@ def process_state(process: Process) -> ProcessState:
 
 
 def is_alive(process: Process) -> bool:
-    """Tell whether this very process still runs or is paused."""
+    """Return whether this very process still runs or is paused."""
     return process_state(process) is not ProcessState.ENDED
 
 

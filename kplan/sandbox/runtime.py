@@ -107,7 +107,7 @@ def _write_properties(file: Path, properties: Mapping[str, str]) -> None:
 
 
 def _logging_properties(folder: Path, verdicts: str) -> Mapping[str, str]:
-    """Give the authorizer's verdicts a file of their own, as Kafka's distribution does.
+    """Return the authorizer's verdicts a file of their own, as Kafka's distribution does.
 
     What it denies it tells at the level `info`, what it allows at `debug`.
     """

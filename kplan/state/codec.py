@@ -59,7 +59,7 @@ def encode_state(state: State, kplan_version: str) -> bytes:
 
 
 def read_heading(state: State) -> StateHeading:
-    """Tell the state from others."""
+    """Return the state from others."""
     return StateHeading(state.lineage, state.serial, state.cluster_id)
 
 
@@ -69,7 +69,7 @@ def encode_moved(to: str, kplan_version: str) -> bytes:
 
 
 def read_moved_to(data: bytes) -> str:
-    """Tell where a state was moved to that stood here, "" where the bytes are no such note."""
+    """Return where a state was moved to that stood here, "" where the bytes are no such note."""
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):

@@ -147,7 +147,7 @@ def mark_moved(path: Path, moved_to_place: str) -> None:
 
 
 def moved_from_path(path: Path) -> str:
-    """Tell where the state was moved to that stood here, "" where it was not."""
+    """Return where the state was moved to that stood here, "" where it was not."""
     return read_moved_to(_read(path) or b"")
 
 

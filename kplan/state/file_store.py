@@ -31,7 +31,7 @@ class FileStore:
         return file.read_state(self.path)
 
     def document(self) -> bytes | None:
-        """Give the file as it is, once it has proved to be whole."""
+        """Return the file as it is, once it has proved to be whole."""
         found = file.read_document(self.path)
         return None if found is None else found[0]
 

@@ -23,7 +23,7 @@ def list_backups(path: Path) -> tuple[Path, ...]:
 
 
 def keep_backup(path: Path, name: str) -> None:
-    """Give the file at `path` a second name among the backups; raises OSError."""
+    """Report the file at `path` a second name among the backups; raises OSError."""
     folder = _folder(path)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     linked = folder / f".{name}.{os.getpid()}.tmp"
@@ -66,7 +66,7 @@ def backup_state(path: Path, serial: int) -> State:
 
 
 def newest_serial(path: Path) -> int:
-    """Give a serial as high as any that the state at `path` and its backups ever had."""
+    """Return a serial as high as any that the state at `path` and its backups ever had."""
     numbers = [int(each.stem) for each in list_backups(path)]
     try:
         current = _read(real_path(path)).serial if path.exists() else 0

@@ -91,12 +91,12 @@ def is_running(holder: Holder) -> bool:
 
 
 def is_holder_alive(holder: Holder) -> Holder:
-    """Give the holder with a heartbeat of now."""
+    """Return the holder with a heartbeat of now."""
     return replace(holder, heartbeat=utc_now())
 
 
 def silence_s(holder: Holder) -> float:
-    """Tell for how long the run has not shown life; 0 where it cannot be told.
+    """Return for how long the run has not shown life; 0 where it cannot be told.
 
     A last sign from the future is as old as it is far away: the clock was moved since.
     """
@@ -126,7 +126,7 @@ def decode_holder(data: bytes) -> Holder | None:
 
 
 def utc_now() -> str:
-    """Tell the time, ISO 8601 in UTC to the second."""
+    """Return the time, ISO 8601 in UTC to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -145,7 +145,7 @@ def _boot_id() -> str:
 
 
 def _process_start(pid: int) -> str | None:
-    """Tell when the process started: None if there is none, "" if the system does not say."""
+    """Return when the process started: None if there is none, "" if the system does not say."""
     if not _PROC.joinpath("self").exists():
         return "" if _is_running(pid) else None
     try:

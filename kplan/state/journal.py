@@ -189,7 +189,7 @@ def discard_journal(path: Path) -> None:
 
 
 def journal_path(path: Path) -> Path:
-    """Give the journal of the state at `path`."""
+    """Return the journal of the state at `path`."""
     return real_path(path).with_suffix(".journal")
 
 

@@ -149,7 +149,7 @@ def check_held(path: Path, holder: Holder) -> None:
 
 
 def lock_status(path: Path) -> LockStatus:
-    """Tell who holds the lock of the state at `path`, without waiting or changing anything."""
+    """Return who holds the lock of the state at `path`, without waiting or changing anything."""
     holder, is_noted = _note(path)
     if not _is_free(lock_path(path)):
         return LockStatus(is_held=True, holder=holder)
@@ -182,7 +182,7 @@ def force_unlock(path: Path, id: str) -> Holder:  # noqa: A002 - the word on the
 
 
 def lock_path(path: Path) -> Path:
-    """Give the file of the flock for the state at `path`."""
+    """Return the file of the flock for the state at `path`."""
     target = real_path(path)
     if target.is_dir():
         raise StateError(f"{path} is to be the state file, and is a folder.")
@@ -190,7 +190,7 @@ def lock_path(path: Path) -> Path:
 
 
 def note_path(path: Path) -> Path:
-    """Give the file that says who holds the lock."""
+    """Return the file that says who holds the lock."""
     return lock_path(path).with_suffix(".lock.json")
 
 

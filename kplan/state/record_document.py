@@ -79,7 +79,7 @@ def retire_records(to: str) -> Changes:
 
 
 def current_serial(view: View) -> Manifest | None:
-    """Give the manifest of the current state, None where none was ever written.
+    """Return the manifest of the current state, None where none was ever written.
 
     Raises:
         StateCorrupt: it is missing, or cannot be read.
@@ -98,7 +98,7 @@ def current_serial(view: View) -> Manifest | None:
 
 
 def read_moved_from(view: View) -> str:
-    """Tell where the state was moved to, "" where it was not."""
+    """Return where the state was moved to, "" where it was not."""
     return read_moved_to(view.get(CURRENT, b""))
 
 
@@ -108,7 +108,7 @@ def stored_serials(view: View) -> list[int]:
 
 
 def read_manifest(view: View, serial: int) -> Manifest:
-    """Give the manifest of a state; raises StateCorrupt."""
+    """Return the manifest of a state; raises StateCorrupt."""
     if _name(serial) not in view:
         raise StateCorruptError(f"The record is missing that describes serial {serial}.")
     return _manifest(view[_name(serial)])

@@ -103,7 +103,7 @@ class RecordLock:
         self._is_written = True
 
     def status(self) -> LockStatus:
-        """Tell who holds it."""
+        """Return who holds it."""
         view = self._desk.glance()
         if view is None or LOCK not in view:
             return LockStatus(is_held=False)
@@ -185,7 +185,7 @@ def _is_over(holder: Holder) -> bool:
 
 
 def _taken(view: View) -> LockTaken | None:
-    """Tell who keeps us from taking the lock; None where it is free, or its run provably over."""
+    """Return who keeps us from taking the lock; None where it is free, or its run provably over."""
     if LOCK not in view:
         return None
     holder = decode_holder(view[LOCK])

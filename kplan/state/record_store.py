@@ -133,7 +133,7 @@ class RecordStore:
         return None if found is None else found[1]
 
     def document(self) -> bytes | None:
-        """Give the document, once it has proved to be whole."""
+        """Return the document, once it has proved to be whole."""
         found = self._read()
         return None if found is None else found[0]
 
@@ -290,7 +290,7 @@ class RecordStore:
 
 
 def _whole(before: Callable[[View], Manifest | None], view: View) -> Manifest | None:
-    """Give the state that is to be replaced; one that is damaged stands in nobody's way."""
+    """Return the state that is to be replaced; one that is damaged stands in nobody's way."""
     try:
         manifest = before(view)
         if manifest is not None:

@@ -27,12 +27,12 @@ class RecordTransaction:
         return str(self._records.state_topic)
 
     def glance(self) -> View | None:
-        """Give what is known to be written; None where there is no place for records yet."""
+        """Return what is known to be written; None where there is no place for records yet."""
         with self._turn:
             return self._records.peek()
 
     def read(self) -> View | None:
-        """Give all that was written before the call; None as `glance`."""
+        """Return all that was written before the call; None as `glance`."""
         with self._turn:
             found = self._records.read()
             if found != self._view:
@@ -77,7 +77,7 @@ class RecordTransaction:
         )
 
     def _current(self) -> tuple[View, bool]:
-        """Give what is there, and whether that was looked up just now."""
+        """Return what is there, and whether that was looked up just now."""
         if self._view is None:
             return self._claimed(), True
         return self._view, False

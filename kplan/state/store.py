@@ -29,7 +29,7 @@ class StateStore(Protocol):
         ...
 
     def document(self) -> bytes | None:
-        """Give the state as it was written, once it has proved to be whole; None as `read`."""
+        """Return the state as it was written, once it has proved to be whole; None as `read`."""
         ...
 
     def write(self, state: State) -> None:
@@ -48,7 +48,7 @@ class StateStore(Protocol):
         ...
 
     def moved_to(self) -> str:
-        """Tell where the state was moved to, "" where it was not."""
+        """Return where the state was moved to, "" where it was not."""
         ...
 
     def held(
@@ -61,7 +61,7 @@ class StateStore(Protocol):
         ...
 
     def lock_status(self) -> LockStatus:
-        """Tell who holds the lock, without waiting or changing anything."""
+        """Return who holds the lock, without waiting or changing anything."""
         ...
 
     def force_unlock(self, id: str) -> Holder:  # noqa: A002 - the word on the command line
@@ -102,5 +102,5 @@ class StateStore(Protocol):
         ...
 
     def newest_serial(self) -> int:
-        """Give a serial as high as any that the state ever had, damaged ones included."""
+        """Return a serial as high as any that the state ever had, damaged ones included."""
         ...

@@ -46,7 +46,7 @@ class AccessContext:
 
 
 def live_acls(snapshot: Snapshot) -> frozenset[AclBinding]:
-    """Give the live ACLs in the words of the protocol, as far as they were read."""
+    """Return the live ACLs in the words of the protocol, as far as they were read."""
     reading = snapshot.readings.get(KIND)
     return (
         frozenset(acl_binding(each.value) for each in reading.objects.values())
@@ -97,7 +97,7 @@ def acl_stages(before: frozenset[AclBinding], batches: Iterable[Batch]) -> AclSt
 
 
 def acls_after_plan(ground: AccessContext, plan: Plan) -> frozenset[AclBinding]:
-    """Give the ACLs as they will be after a plan."""
+    """Return the ACLs as they will be after a plan."""
     batches = (each for each in plan.batches if each.kind == KIND)
     return acl_stages(
         ground.acls, (each for each in batches if each.provider == ground.provider)

@@ -12,7 +12,7 @@ ADD_FIRST, DELETE_FIRST = "add_first", "delete_first"
 
 
 def add_first_connections(configuration: Configuration) -> frozenset[str]:
-    """Give the keys of the connections whose provider block asks for adds before deletes."""
+    """Return the keys of the connections whose provider block asks for adds before deletes."""
     return frozenset(
         each.key for each in configuration.providers if each.arguments.get(ARGUMENT) == ADD_FIRST
     )

@@ -113,7 +113,7 @@ class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
     # The port.
 
     def describe(self) -> ClusterDescription:
-        """Tell cluster id, live brokers and principal."""
+        """Return cluster id, live brokers and principal."""
         _, struck = self._read(Call("describe"))
         if struck.refused:
             raise UnreadableError(f"cluster: {struck.refused['']}")
@@ -122,7 +122,7 @@ class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
         return ClusterDescription(site.cluster_id, live, self._principal, "4.3")
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
-        """Tell what we may do; whoever lacks CREATE on a topic lacks it on the cluster too."""
+        """Return what we may do; whoever lacks CREATE on a topic lacks it on the cluster too."""
         contents, _ = self._read(Call("rights", tuple(sorted(topics))))
         seen = [
             name
@@ -179,7 +179,7 @@ class MemoryCluster(ReassignmentRequests, QuorumRequests, TokenRequests):
         return contents.acls
 
     def preview_topics(self, specs: Sequence[NewTopic]) -> Mapping[str, TopicPreview | Refusal]:
-        """Tell what would come of creating the topics."""
+        """Return what would come of creating the topics."""
         answer = self._create_topics("preview_topics", specs)
         return {
             name: self._preview(answer.contents, name) if verdict is None else verdict

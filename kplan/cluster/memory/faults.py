@@ -83,7 +83,7 @@ class _Fault:
     times: int | None
 
     def targets(self, call: Call) -> tuple[Item, ...]:
-        """Give the items that are struck; a call that names none is struck as ("",)."""
+        """Return the items that are struck; a call that names none is struck as ("",)."""
         if self.times == 0 or self.call not in {None, call.method}:
             return ()
         if self.on is None:

@@ -28,7 +28,7 @@ class MemoryRecords:
         self._meanwhile: list[Callable[[], object]] = []
 
     def connect(self) -> "MemoryRecords":
-        """Give another writer access to the same records."""
+        """Return another writer access to the same records."""
         return MemoryRecords(self.log, self.state_topic)
 
     def lose_next_response(self, *, is_written: bool) -> None:
@@ -40,11 +40,11 @@ class MemoryRecords:
         self._meanwhile.append(action)
 
     def peek(self) -> Mapping[str, bytes] | None:
-        """Give what is written."""
+        """Return what is written."""
         return None if self.log.records is None else dict(self.log.records)
 
     def read(self) -> Mapping[str, bytes] | None:
-        """Give what is written."""
+        """Return what is written."""
         return self.peek()
 
     def claim(self) -> Mapping[str, bytes]:

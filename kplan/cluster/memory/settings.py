@@ -104,7 +104,7 @@ class SettingRequests(MemoryConnection):
         self._commit(third.contents)
 
     def stored_password(self, name: ScramUser) -> str:
-        """Give a password that was set, which no real cluster would."""
+        """Return a password that was set, which no real cluster would."""
         return self._store.contents.scram[name].password
 
     def config_names(self, scope: ConfigScope) -> frozenset[str] | None:
@@ -137,7 +137,7 @@ class SettingRequests(MemoryConnection):
         ).results
 
     def versions(self, *, broker: int | None = None) -> NodeVersions:
-        """Tell the APIs and features that a broker offers."""
+        """Return the APIs and features that a broker offers."""
         contents, _ = self._read(Call("versions", broker=broker))
         finalized = {name: level for name, level in contents.features.items() if level}
         return NodeVersions(_APIS, SUPPORTED_FEATURES, dict(sorted(finalized.items())), "4.3")
@@ -155,7 +155,7 @@ class SettingRequests(MemoryConnection):
         self._lacking[method] = MissingApi(api, needed, None)
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
-        """Tell which of these methods the cluster cannot serve."""
+        """Return which of these methods the cluster cannot serve."""
         return {name: self._lacking[name] for name in sorted(methods) if name in self._lacking}
 
     def _read_list(self, call: Call, what: str) -> Contents:

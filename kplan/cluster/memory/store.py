@@ -135,7 +135,7 @@ class ReadDelay:
             view.pending.append((view.reads + self._late_by, contents))
 
     def read(self, broker: int, contents: Contents) -> Contents:
-        """Give what the broker serves now; a broker without lag serves `contents`."""
+        """Return what the broker serves now; a broker without lag serves `contents`."""
         view = self._views.get(broker)
         return view.read() if view else contents
 

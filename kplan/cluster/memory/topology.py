@@ -74,7 +74,7 @@ class ReassignmentRequests(UsageRequests):
         return self._serve_partitions("reassign", targets, begun)
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
-        """Tell the bytes of each replica: a replica that is to come holds none; raises Unread."""
+        """Return the bytes of each replica: a replica that is to come holds none; raises Unread."""
         call = Call("replica_sizes", tuple(sorted(topics)))
         contents, struck = self._read(call)
         self._require_right(call, struck.refused.get(""), "Sizes of replicas")
@@ -165,7 +165,7 @@ class ReassignmentRequests(UsageRequests):
 
 
 def partition_leader(contents: Contents, key: TopicPartition, fenced: Collection[int]) -> int:
-    """Tell who leads: whoever did, as long as it is in sync, else the first that is."""
+    """Return who leads: whoever did, as long as it is in sync, else the first that is."""
     in_sync = in_sync_replicas(contents, key, fenced)
     led = contents.leaders.get(key, NO_LEADER)
     return led if led in in_sync else next(iter(in_sync), NO_LEADER)
@@ -291,7 +291,7 @@ class QuorumRequests(MemoryConnection):
             self._store.silent_nodes = frozenset(down)
 
     def quorum(self) -> Quorum:
-        """Tell that the first voter leads and every live broker follows; raises Unread."""
+        """Return that the first voter leads and every live broker follows; raises Unread."""
         call = Call("quorum")
         contents, struck = self._read(call)
         if refused := struck.refused.get("") or self._check_right(call, CLUSTER_NAME):

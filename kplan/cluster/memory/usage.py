@@ -66,7 +66,7 @@ class UsageRequests(SettingRequests):
         return apply_faults(found, struck)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Tell what stands in topics and who uses it."""
+        """Return what stands in topics and who uses it."""
         contents, struck = self._read(Call("topic_use", tuple(sorted(names))))
         found: dict[str, TopicUse] = {}
         for name in sorted(names):

@@ -51,7 +51,7 @@ class Declaration:
         return self.origin.range(self.block.start, end)
 
     def value_range(self, name: str) -> SourceRange:
-        """Give the place of the value of an argument that is there."""
+        """Return the place of the value of an argument that is there."""
         value = self.arguments[name].value
         return self.origin.range(value.start, value.end)
 

@@ -30,7 +30,7 @@ class ModuleFolders:
         self._real: dict[str, Path] = {}
 
     def declarations(self, path: str) -> ModuleDeclarations:
-        """Give what a folder declares; its own problems are among it."""
+        """Return what a folder declares; its own problems are among it."""
         found = self._folders.get(path)
         if found is None:
             inner = "" if path == "." else f"{path}/"
@@ -43,11 +43,11 @@ class ModuleFolders:
         return found
 
     def exists(self, path: str) -> bool:
-        """Tell whether there is such a folder."""
+        """Return whether there is such a folder."""
         return (self.root / path).is_dir()
 
     def real_path(self, path: str) -> Path:
-        """Give where a path leads in the end: one place for each folder, whatever the links."""
+        """Return where a path leads in the end: one place for each folder, whatever the links."""
         if path not in self._real:
             self._real[path] = (self.root / path).resolve()
         return self._real[path]

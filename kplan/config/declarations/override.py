@@ -81,7 +81,7 @@ def _override_locals(
 
 
 def _block_key(block: ast.Block) -> _BlockKey:
-    """Tell which block it is: its type and labels, and the alias of a provider."""
+    """Return which block it is: its type and labels, and the alias of a provider."""
     alias = [each.value for each in block.attributes if each.name == "alias"]
     words = [str(each.value) for each in alias if isinstance(each, ast.Literal)]
     return (block.type, *(each.text for each in block.labels), *words)

@@ -13,7 +13,7 @@ from kplan.config.values.value import NUMBER, STRING, TMap, TSet, Value
 
 
 def get_attribute(value: Value, name: str) -> Value:
-    """Give `value.name` of an object or a map.
+    """Return `value.name` of an object or a map.
 
     Raises:
         Misuse: there is none.
@@ -44,7 +44,7 @@ def _missing_attribute_error(
 
 
 def get_element(value: Value, key: Value) -> Value:
-    """Give `value[key]` of a map, object, list or tuple.
+    """Return `value[key]` of a map, object, list or tuple.
 
     Raises:
         Misuse: there is none, or the key is of the wrong type.
@@ -106,7 +106,7 @@ def _element_at_index(value: tuple[Value, ...], key: Value) -> Value:
 
 
 def element_pairs(value: Value) -> tuple[Iterable[tuple[Value, Value]], bool]:
-    """Give key and element for each element of a collection, and whether it is sensitive.
+    """Return key and element for each element of a collection, and whether it is sensitive.
 
     The keys of lists and tuples are places; a set's elements are their own keys.
 
@@ -139,7 +139,7 @@ def _keys_hint(value: dict[str, Value]) -> str:
 
 
 def key_text(key: Value, node: ast.Node, scope: Scope, evaluate: Evaluator) -> tuple[str, bool]:
-    """Give the text of a key, and whether it is sensitive.
+    """Return the text of a key, and whether it is sensitive.
 
     Raises:
         Failure: it is null, or has no text.

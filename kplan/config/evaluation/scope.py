@@ -22,11 +22,11 @@ class Deferred:
     __slots__ = ()
 
     def attribute(self, name: str, subject: Spot) -> "ReferenceValue":
-        """Give one part by name."""
+        """Return one part by name."""
         raise NotImplementedError
 
     def index(self, key: Value, subject: Spot) -> "ReferenceValue":
-        """Give one instance by its key."""
+        """Return one instance by its key."""
         raise NotImplementedError
 
     def value(self, subject: Spot) -> Value:
@@ -41,7 +41,7 @@ class Names(Protocol):
     """The things that references begin with: `var`, `local`, `each`, resource types."""
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Give what `root.name` stands for; raises `Failure`."""
+        """Return what `root.name` stands for; raises `Failure`."""
         ...
 
     def unresolved_error(self, root: str, subject: Spot) -> Exception:
@@ -131,23 +131,23 @@ class ModuleValues(Protocol):
         ...
 
     def variable(self, name: str) -> Value:
-        """Give the value of an input variable."""
+        """Return the value of an input variable."""
         ...
 
     def local(self, name: str) -> Value:
-        """Give the value of a local."""
+        """Return the value of a local."""
         ...
 
     def module_call(self, name: str) -> ReferenceValue:
-        """Give the module that a block calls."""
+        """Return the module that a block calls."""
         ...
 
     def resource(self, kind: str, name: str) -> ReferenceValue:
-        """Give the instances of a resource block."""
+        """Return the instances of a resource block."""
         ...
 
     def data_kind(self, kind: str) -> ReferenceValue:
-        """Give the data sources of a sort."""
+        """Return the data sources of a sort."""
         ...
 
 
@@ -159,7 +159,7 @@ class ModuleNames:
     repetition: Repetition = NO_REPETITION
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Give what `root.name` stands for; what is not declared has been told by the checks."""
+        """Return what `root.name` stands for; what is not declared has been told by the checks."""
         match root:
             case "var":
                 return self.module.variable(name)

@@ -18,7 +18,7 @@ _BEFORE_NEGATION: Final = frozenset(
 
 
 def has_space_between(before: Token | None, left: Token, right: Token) -> bool:
-    """Tell whether `left` and `right` have a space between them; `before` is what precedes both."""
+    """Give whether `left` and `right` have a space between them; `before` is what precedes both."""
     for rule in (
         _tight_operators,
         _commas,

@@ -91,7 +91,7 @@ def _leaves(items: tuple[Value, ...]) -> Iterator[Value]:
 
 
 def _hides_sequence(items: tuple[Value, ...]) -> bool:
-    """Tell whether a sequence inside is marked, which makes the number of leaves a secret."""
+    """Return whether a sequence inside is marked, which makes the number of leaves a secret."""
     for each in items:
         inner, marked = unmark(each)
         if isinstance(inner, tuple) and (marked or _hides_sequence(inner)):

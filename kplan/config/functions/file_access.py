@@ -48,7 +48,7 @@ class FileAccess:
         return found
 
     def is_closed(self, path: Path) -> bool:
-        """Tell whether a file is one of kplan's own."""
+        """Return whether a file is one of kplan's own."""
         real = path.resolve()
         own = [(self.root / name).resolve() for name in OWN_FOLDERS]
         closed = own + [each.resolve() for each in self.closed]

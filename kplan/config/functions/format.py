@@ -49,7 +49,7 @@ class Spec:
     verb: str
 
     def has(self, flag: str) -> bool:
-        """Tell whether the verb has this flag."""
+        """Return whether the verb has this flag."""
         return flag in self.flags
 
     def sign(self, *, negative: bool) -> str:

@@ -162,7 +162,7 @@ def _is_printable(character: str) -> bool:
 
 
 def _fits_block(text: str) -> bool:
-    """Tell whether a block keeps the text: no space at a line's end, nothing that needs escapes."""
+    """Give whether a block keeps the text: no space at a line's end, nothing that needs escapes."""
     plain = all(each == "\n" or (_is_printable(each) and each not in _BREAKS) for each in text)
     return plain and not text.endswith(" ") and " \n" not in text
 

@@ -37,7 +37,7 @@ class Connections:
         return (self.by_alias.get("") or {None: ""})[None]
 
     def connection_key(self, node: ast.Node, scope: Scope) -> str:
-        """Give the key of the connection that is named.
+        """Return the key of the connection that is named.
 
         Raises:
             Failure: there is no such connection.
@@ -74,7 +74,7 @@ class Connections:
         return [f"{PROVIDER}.{alias}" if alias else PROVIDER for alias in self.by_alias]
 
     def for_module_call(self, found: Declaration, scope: Scope) -> "Connections":
-        """Give what a called module can name: the connection without alias, and `providers`.
+        """Return what a called module can name: the connection without alias, and `providers`.
 
         Raises:
             Failure: `providers` names something else.
@@ -153,7 +153,7 @@ class ProviderBlock:
     instances: Instances | None
 
     def key(self, instance: InstanceKey) -> str:
-        """Give the key of the connection of an instance."""
+        """Return the key of the connection of an instance."""
         return f"{self.alias}{instance_key(instance)}"
 
 

@@ -102,7 +102,7 @@ class DataNode(Deferred):
         )
 
     def instance(self, key: InstanceKey) -> dict[str, Value]:
-        """Give what one instance reads; raises `Failure`."""
+        """Return what one instance reads; raises `Failure`."""
         name = (self._module.path, "data", self.kind, self.name, key)
         return self._ledger.get_or_compute(
             name, partial(self._result_name, key), partial(self._instance, key)
@@ -208,7 +208,7 @@ class DataNode(Deferred):
     # ---- as references see it
 
     def attribute(self, name: str, subject: Spot) -> ReferenceValue:
-        """Give an attribute of the only instance."""
+        """Return an attribute of the only instance."""
         if None not in self.instances():
             told = (
                 f"{self._label} has several instances, so one must be chosen before an attribute."
@@ -218,7 +218,7 @@ class DataNode(Deferred):
         return _get_attribute(self.instance(None), name, self.kind, subject)
 
     def index(self, key: Value, subject: Spot) -> ReferenceValue:
-        """Give one instance by its key."""
+        """Return one instance by its key."""
         found = self.instances()
         try:
             return self.instance(find_instance(found, key))
@@ -229,7 +229,7 @@ class DataNode(Deferred):
             ) from None
 
     def value(self, subject: Spot) -> Value:
-        """Give all instances: the one object, an object by key, or a tuple by place."""
+        """Return all instances: the one object, an object by key, or a tuple by place."""
         del subject
         found = self.instances()
         if None in found:
@@ -250,7 +250,7 @@ class DataKindNode(Deferred):
         self._node = node
 
     def attribute(self, name: str, subject: Spot) -> ReferenceValue:
-        """Give the block of that name; that there is none has been told by the checks."""
+        """Return the block of that name; that there is none has been told by the checks."""
         del subject
         return self._node(self._kind, name)
 
@@ -269,7 +269,7 @@ class DataNodeLookup(Protocol):
     """Gives the node of a data block; raises `Failure` where there is none."""
 
     def __call__(self, kind: str, name: str) -> DataNode:
-        """Give it."""
+        """Return it."""
         ...
 
 

@@ -179,7 +179,7 @@ def _decode_argument(argument: Argument, scope: Scope) -> DecodedValue:
 
 
 def _string_map(value: dict[str, Value]) -> dict[str, object] | None:
-    """Give the texts of a map that holds nothing but strings and whole numbers, as most do."""
+    """Return the texts of a map that holds nothing but strings and whole numbers, as most do."""
     found: dict[str, object] = {}
     for key, each in value.items():
         if type(each) is str:

@@ -201,7 +201,7 @@ class Module:
         return root_connections(self.provider_blocks()) if handed_on is None else handed_on
 
     def connection(self, found: Declaration, scope: Scope) -> str:
-        """Give the key of the connection that a block uses; raises `Failure`."""
+        """Return the key of the connection that a block uses; raises `Failure`."""
         chosen = found.arguments.get("provider")
         if chosen is None:
             return (self._place.connections or DEFAULT_CONNECTIONS).default
@@ -284,14 +284,14 @@ class Module:
         return evaluate(found.arguments["value"].value, scope)
 
     def is_sensitive_output(self, name: str) -> bool:
-        """Tell whether an output is marked sensitive; raises `Failure` if that has no value."""
+        """Return whether an output is marked sensitive; raises `Failure` if that has no value."""
         found = self.declarations.outputs[name]
         return evaluate_flag(found.arguments, "sensitive", self.scope(found.origin), default=False)
 
     # ---- resources and module calls
 
     def resource(self, kind: str, name: str) -> ReferenceValue:
-        """Give the instances of a resource block; raises `Failure` if there is none."""
+        """Return the instances of a resource block; raises `Failure` if there is none."""
         found = self.declarations.resources.get((kind, name))
         if found is None or found.is_broken or kind not in self._context.kinds:
             raise EvaluationError
@@ -307,7 +307,7 @@ class Module:
         return ResourceNode(self, self._context.results, plan)
 
     def data_source(self, kind: str, name: str) -> DataNode:
-        """Give a data source; raises `Failure` if there is none."""
+        """Return a data source; raises `Failure` if there is none."""
         found = self.declarations.data.get((kind, name))
         if found is None or found.is_broken or kind not in DATA_SCHEMAS:
             raise EvaluationError
@@ -321,11 +321,11 @@ class Module:
                 yield self.data_source(kind, name)
 
     def data_kind(self, kind: str) -> ReferenceValue:
-        """Give the data sources of a sort, of which one is named next."""
+        """Return the data sources of a sort, of which one is named next."""
         return DataKindNode(kind, self.data_source)
 
     def module_call(self, name: str) -> ReferenceValue:
-        """Give the module that a block calls; raises `Failure` if there is none."""
+        """Return the module that a block calls; raises `Failure` if there is none."""
         found = self.declarations.modules.get(name)
         if found is None or found.is_broken:
             raise EvaluationError

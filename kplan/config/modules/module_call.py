@@ -37,11 +37,11 @@ class ChildModule(EnclosingModule, Protocol):
         ...
 
     def output(self, name: str) -> Value:
-        """Give the value of an output; raises `Failure`."""
+        """Return the value of an output; raises `Failure`."""
         ...
 
     def is_sensitive_output(self, name: str) -> bool:
-        """Tell whether an output is marked sensitive; raises `Failure`."""
+        """Return whether an output is marked sensitive; raises `Failure`."""
         ...
 
 
@@ -104,7 +104,7 @@ class ModuleCallNode(Deferred):
         return self._ledger.get_or_compute(name, partial(self._result_name, key), make)
 
     def attribute(self, name: str, subject: Spot) -> ReferenceValue:
-        """Give an output of the only instance."""
+        """Return an output of the only instance."""
         if None not in self.instances():
             label = f"module.{self._found.name}"
             told = f"{label} has several instances, so one must be chosen before an output."
@@ -117,7 +117,7 @@ class ModuleCallNode(Deferred):
         )
 
     def index(self, key: Value, subject: Spot) -> ReferenceValue:
-        """Give one instance by its key."""
+        """Return one instance by its key."""
         found = self.instances()
         label = f"module.{self._found.name}"
         if None in found:
@@ -132,7 +132,7 @@ class ModuleCallNode(Deferred):
         return _OutputsNode(self.instance(name), f"{label}{instance_key(name)}")
 
     def value(self, subject: Spot) -> Value:
-        """Give all outputs of all instances: one object, an object by key, or a tuple."""
+        """Return all outputs of all instances: one object, an object by key, or a tuple."""
         found = self.instances()
         values = {key: _OutputsNode(self.instance(key), "").value(subject) for key in found}
         if None in values:

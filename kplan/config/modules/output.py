@@ -34,7 +34,7 @@ class Output:
 
 
 def evaluate_outputs(module: Module, ledger: ResultCache) -> tuple[Output, ...]:
-    """Give the outputs that have a value, by name; secrets in one not marked are a problem."""
+    """Return the outputs that have a value, by name; secrets in one not marked are a problem."""
     found: list[Output] = []
     for name in sorted(module.declarations.outputs):
         declaration = module.declarations.outputs[name]

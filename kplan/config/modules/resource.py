@@ -42,7 +42,7 @@ class EnclosingModule(Protocol):
         ...
 
     def connection(self, found: Declaration, scope: Scope) -> str:
-        """Give the key of the connection that a block uses; raises `Failure`."""
+        """Return the key of the connection that a block uses; raises `Failure`."""
         ...
 
 
@@ -112,7 +112,7 @@ class ResourceNode(Deferred):
     # ---- as references see it
 
     def attribute(self, name: str, subject: Spot) -> ReferenceValue:
-        """Give an attribute of the only instance."""
+        """Return an attribute of the only instance."""
         if None not in self.instances():
             label = f"{self.kind}.{self.name}"
             told = f"{label} has several instances, so one must be chosen before an attribute."
@@ -133,7 +133,7 @@ class ResourceNode(Deferred):
         return value[name]
 
     def index(self, key: Value, subject: Spot) -> ReferenceValue:
-        """Give one instance by its key; of the only instance, an attribute by its name."""
+        """Return one instance by its key; of the only instance, an attribute by its name."""
         found = self.instances()
         try:
             return (
@@ -149,7 +149,7 @@ class ResourceNode(Deferred):
         return get_element(self._value(None), key)
 
     def value(self, subject: Spot) -> Value:
-        """Give all instances: the one object, an object by key, or a tuple by place."""
+        """Return all instances: the one object, an object by key, or a tuple by place."""
         del subject
         found = self.instances()
         if None in found:

@@ -177,7 +177,7 @@ def _argument_ranges(origin: Origin, arguments: tuple[Argument, ...]) -> Attribu
 
 @lru_cache(maxsize=1000)
 def _intern_paths(paths: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Give the same for what is equal: thousands of blocks have the same arguments."""
+    """Return the same for what is equal: thousands of blocks have the same arguments."""
     return paths
 
 

@@ -42,11 +42,11 @@ class RootModule:
         return {**self.context.folders.sources, **self._variable_files}
 
     def with_reader(self, reader: DataSourceReader) -> "RootModule":
-        """Give the same, with clusters to read data sources from."""
+        """Return the same, with clusters to read data sources from."""
         return replace(self, context=replace(self.context, reader=reader)).fresh_copy()
 
     def fresh_copy(self, given: Mapping[str, InputValue] | None = None) -> "RootModule":
-        """Give the same with nothing worked out yet; `given` replaces values of the same name."""
+        """Return the same with nothing worked out yet; `given` replaces values of the same name."""
         run = replace(self.context, results=ResultCache(list(self.problems)))
         values = {**self.input_values, **(given or {})}
         module = Module(run, self.module.declarations, ModulePlace(), values)

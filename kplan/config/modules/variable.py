@@ -170,7 +170,7 @@ def got_phrase(value: Value, fault: ConversionError, *, is_secret: bool) -> str:
 
 
 def takes_plain_text(found: Declaration) -> bool:
-    """Tell whether text from the command line or environment is the value as it stands.
+    """Return whether text from the command line or environment is the value as it stands.
 
     As in Terraform: it is for variables without a type and for primitive types; for others the
     text is an expression.

@@ -49,13 +49,13 @@ class FactCache:
     last: tuple[Question, Mapping[str, Value]] | None = None
 
     def facts(self, question: Question) -> Mapping[str, Value]:
-        """Give what has a value of its own."""
+        """Return what has a value of its own."""
         if self.last is None or self.last[0] is not question:
             self.last = (question, fact_values(question))
         return self.last[1]
 
     def value(self, name: str, found: object) -> Value:
-        """Give the value of a member."""
+        """Return the value of a member."""
         held = self.values.get(name)
         if held is None or held[0] is not found:
             held = (found, _to_value(found))
@@ -72,7 +72,7 @@ class FactNames:
     cache: FactCache
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Give what `root.name` stands for."""
+        """Return what `root.name` stands for."""
         if root != CLUSTER:
             return self.module.resolve(root, name, subject)
         try:
@@ -96,7 +96,7 @@ class FactNames:
 
 
 def fact_values(question: Question) -> Mapping[str, Value]:
-    """Give the facts that have a value each; secrets in `requested` are marked."""
+    """Return the facts that have a value each; secrets in `requested` are marked."""
     requested = _to_value(question.requested)
     for path in question.sensitive:
         requested = _mark_path(requested, path)

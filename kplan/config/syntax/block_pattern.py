@@ -145,7 +145,7 @@ class BlockPattern:
         self._caster = TreeBuilder([(each.start, each.end) for each in holes], content)
 
     def cast(self, text: str, start: int) -> tuple[int, Content] | None:
-        """Give the offset behind the item that begins at `start`, and its tree, if it fits."""
+        """Return the offset behind the item that begins at `start`, and its tree, if it fits."""
         match = self._match(text, start)
         if match is None:
             return None
@@ -163,7 +163,7 @@ class BlockPatterns:
         self._seen: set[int] = set()
 
     def cast(self, text: str, start: int) -> tuple[int, Content] | None:
-        """Give the offset behind the item that begins at `start`, and its tree, if one fits."""
+        """Return the offset behind the item that begins at `start`, and its tree, if one fits."""
         for at, mould in enumerate(self._moulds):
             found = mould.cast(text, start)
             if found is not None:

@@ -73,7 +73,7 @@ def parse_text(text: str, draft: ParserText) -> Any:  # noqa: ANN401 - lark's tr
 
 
 def _broken(text: str, draft: ParserText, start: int, expected: Collection[str]) -> SyntaxProblem:
-    """Tell what was found where the parser stopped, and what it could have gone on with."""
+    """Return what was found where the parser stopped, and what it could have gone on with."""
     start += len(text[start:]) - len(text[start:].lstrip(" \t"))
     before = text[:start].rstrip(" \t")
     if before.endswith("\n") or start >= len(text) or text[start] == "\n":

@@ -83,7 +83,7 @@ class _Reader:
         self._text = text
 
     def blank(self, at: int) -> int:
-        """Give the offset behind blanks."""
+        """Return the offset behind blanks."""
         match = _BLANK(self._text, at)
         return match.end() if match else at
 
@@ -306,7 +306,7 @@ _Parse = Callable[[Source], tuple[ast.Attribute | None, tuple[Diagnostic, ...]]]
 
 
 def _records(part: Part) -> Iterator[Record]:
-    """Give the objects that stand for blocks: one, or an array of them."""
+    """Return the objects that stand for blocks: one, or an array of them."""
     if isinstance(part, Array):
         for each in part.items:
             yield from _records(each)
@@ -318,5 +318,5 @@ def _records(part: Part) -> Iterator[Record]:
 
 
 def _members(record: Record) -> Iterator[Member]:
-    """Give the members that mean something; one named // is a comment."""
+    """Return the members that mean something; one named // is a comment."""
     return (each for each in record.members if each.name.value != "//")

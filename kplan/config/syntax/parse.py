@@ -63,7 +63,7 @@ def _parsed(source: Source, moulds: BlockPatterns, *, is_body: bool) -> ParsedFi
 def _contents(
     text: str, moulds: BlockPatterns, *, is_body: bool
 ) -> Iterator[tuple[int, int, Content | SyntaxProblem, Header | None]]:
-    """Give where each item begins and ends, its tree, and the header of what has none."""
+    """Return where each item begins and ends, its tree, and the header of what has none."""
     at = 0
     while (at := _behind_space(text, at)) < len(text):
         start = at
@@ -79,7 +79,7 @@ def _contents(
 
 
 def _problem(start: int, end: int, text: str) -> SyntaxProblem | None:
-    """Give the first problem of the item that begins at an offset."""
+    """Return the first problem of the item that begins at an offset."""
     scanner = Scanner(ParserText(text, start, end))
     try:
         scanner.item()
@@ -144,7 +144,7 @@ def _scanned(
 def _within(
     scanner: Scanner, start: int, limit: int, broken: SyntaxProblem
 ) -> tuple[int, int, Scanner, SyntaxProblem | None]:
-    """Tell the problem of an item within its limit, which the next header gives."""
+    """Return the problem of an item within its limit, which the next header gives."""
     if broken.start < limit and broken.code != "KP104":
         return start, limit, scanner, broken
     again = Scanner(ParserText(scanner.draft.text, start, limit))

@@ -59,5 +59,5 @@ class ParserText:
         self._copied = end
 
     def rewritten(self, end: int) -> str:
-        """Give the parser's text of the item, which ends at `end`."""
+        """Return the parser's text of the item, which ends at `end`."""
         return "".join(self._pieces) + self.text[self._copied : end]

@@ -68,7 +68,7 @@ class Origin:
         return self.source.range(self.base + start, self.base + end)
 
     def text(self, start: int, end: int) -> str:
-        """Give what is written there."""
+        """Return what is written there."""
         return self.source.text[self.base + start : self.base + end]
 
 

@@ -216,7 +216,7 @@ def find_further_problems(
     first: SyntaxProblem,
     problem_of: Callable[[str], SyntaxProblem | None],
 ) -> Iterator[SyntaxProblem]:
-    """Give the problems of the item from start to end that come after the first one.
+    """Return the problems of the item from start to end that come after the first one.
 
     `problem_of` reads the item in a text of the same length.
     """

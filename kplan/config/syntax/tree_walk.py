@@ -7,7 +7,7 @@ from kplan.config.syntax import tree as ast
 
 
 def children(node: ast.Node) -> Iterator[ast.Node]:
-    """Give the nodes directly inside a node."""
+    """Return the nodes directly inside a node."""
     for part in node[2:]:
         if isinstance(part, tuple):
             yield from _nodes(part)
@@ -46,7 +46,7 @@ def _moved_part(each: object, place: Callable[[int], int]) -> object:
 
 
 def part(node: ast.Node, path: tuple[str | int, ...]) -> ast.Node:
-    """Give the node where a part of a value is written, as far as the value is written out."""
+    """Return the node where a part of a value is written, as far as the value is written out."""
     for step in path:
         inner: ast.Node | None = None
         if isinstance(node, ast.Tuple) and isinstance(step, int) and step < len(node.items):

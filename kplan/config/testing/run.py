@@ -124,7 +124,7 @@ class _EarlierNames:
     earlier: Mapping[str, OutputValues]
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Give a variable, or the outputs of a run."""
+        """Return a variable, or the outputs of a run."""
         if root == "run":
             return _earlier_outputs(self.earlier, name, subject)
         return self.module.variable(name)
@@ -144,7 +144,7 @@ class _ResultNames:
     results: RunResults
 
     def resolve(self, root: str, name: str, subject: Spot) -> ReferenceValue:
-        """Give what `root.name` stands for."""
+        """Return what `root.name` stands for."""
         match root:
             case "output":
                 return _output_value(self.module, name)

@@ -272,7 +272,7 @@ def _given(value: Value, wanted: Type) -> Value:
 
 
 def _null(value: Null | None, wanted: Type) -> Value:
-    """Give a null the type, if it may have it; None may have any."""
+    """Return a null the type, if it may have it; None may have any."""
     if value is not None and (reason := mismatch(value.type, wanted)):
         raise _Misfit(reason)
     return null_of(concrete(wanted) if value is None else filled(wanted, value.type))

@@ -24,7 +24,7 @@ SortKey: TypeAlias = tuple[int, bool | int | Fraction | str]
 
 
 def equal(left: Value, right: Value) -> bool:
-    """Tell whether two values are the same, as `==` in the language has it.
+    """Return whether two values are the same, as `==` in the language has it.
 
     Values of different types are different: `1 == "1"` is false, and so is
     `[1] == tolist([1])`. A mark makes no difference; the caller marks the answer.
@@ -108,7 +108,7 @@ class Distinct:
             self.items.append(value)
 
     def __contains__(self, value: Value) -> bool:
-        """Tell whether a value that equals this one is there."""
+        """Return whether a value that equals this one is there."""
         return any(equal(value, each) for each in self._buckets.get(_bucket(value), ()))
 
 

@@ -5,12 +5,12 @@ from kplan.config.values.value import Ephemeral, Null, Sensitive, TList, TMap, T
 
 
 def is_sensitive(value: Value) -> bool:
-    """Tell whether the value itself is marked; its parts may still be."""
+    """Return whether the value itself is marked; its parts may still be."""
     return isinstance(value, Sensitive) and not isinstance(value, Ephemeral)
 
 
 def has_sensitive(value: Value) -> bool:
-    """Tell whether the value or any part of it is marked."""
+    """Return whether the value or any part of it is marked."""
     match value:
         case Sensitive():
             return True

@@ -86,7 +86,7 @@ def filled(wanted: Type, own: Type) -> Type:
 
 
 def has_any(wanted: Type) -> bool:
-    """Tell whether some part of the type is left open."""
+    """Return whether some part of the type is left open."""
     match wanted:
         case ListType() | SetType() | MapType():
             return has_any(wanted.element)

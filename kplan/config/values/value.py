@@ -154,10 +154,10 @@ def null_of(of: Type) -> Null | None:
 
 
 def is_null(value: Value) -> TypeGuard[Null | None]:
-    """Tell whether the value is null, of whatever type."""
+    """Return whether the value is null, of whatever type."""
     return value is None or type(value) is Null
 
 
 def is_number(value: Value) -> TypeGuard[Number]:
-    """Tell whether the value is a number; Python counts True among its integers."""
+    """Return whether the value is a number; Python counts True among its integers."""
     return isinstance(value, int | Fraction) and not isinstance(value, bool)

@@ -132,7 +132,7 @@ def _string(text: str, indent: int) -> str:
 
 
 def _steers_terminal(text: str) -> bool:
-    """Tell whether a text may do more to a terminal than go on in the next line or column."""
+    """Return whether a text may do more to a terminal than go on in the next line or column."""
     plain = text.replace("\r\n", "\n").replace("\n", "").replace("\t", "")
     return any(each < " " or "\x7f" <= each < "\xa0" for each in plain)
 

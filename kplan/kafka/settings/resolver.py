@@ -37,7 +37,7 @@ _MAX_PORT = 65535
 
 
 def resolve_endpoints(found: RawSettings, controllers: str = "") -> tuple[Endpoints, Endpoints]:
-    """Give brokers and controllers, one of which there are; problems are noted.
+    """Return brokers and controllers, one of which there are; problems are noted.
 
     `controllers` are those of the command line: brokers that are given anywhere are then left out.
     """

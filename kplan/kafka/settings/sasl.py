@@ -29,7 +29,7 @@ _LOGIN_MODULES = {
 
 
 def mechanism_name(found: RawSettings) -> str:
-    """Give Kafka's name of the mechanism; that of Terraform's provider has no hyphen in SHA."""
+    """Return Kafka's name of the mechanism; that of Terraform's provider has no hyphen in SHA."""
     given = found.find(Setting.MECHANISM)
     name = given[1].text.upper() if given else ""
     return {

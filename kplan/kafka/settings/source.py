@@ -79,7 +79,7 @@ class RawSettings:
     diagnostics: list[Diagnostic] = field(default_factory=list)
 
     def find(self, *settings: Setting) -> tuple[Setting, RawSetting] | None:
-        """Give the one with the best rank among settings that say the same in other words."""
+        """Return the one with the best rank among settings that say the same in other words."""
         given = [(each, self.settings[each][0]) for each in settings if each in self.settings]
         return min(given, key=lambda pair: pair[1].precedence) if given else None
 

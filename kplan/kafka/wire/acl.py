@@ -95,7 +95,7 @@ def _read_error(code: int, message: str | None, principal: str) -> UnreadableErr
 
 
 def _protocol_word(words: Mapping[int, str], number: int) -> str:
-    """Give Kafka's word; a number of a newer Kafka keeps its identity."""
+    """Return Kafka's word; a number of a newer Kafka keeps its identity."""
     return words.get(number, f"UNKNOWN_{number}")
 
 

@@ -17,7 +17,7 @@ ClusterNodes = tuple[str, tuple[Broker, ...], str]
 
 
 def describe_cluster(gateway: Gateway) -> ClusterNodes:
-    """Tell the live brokers.
+    """Return the live brokers.
 
     Raises:
         Unreachable: no node answers.
@@ -29,7 +29,7 @@ def describe_cluster(gateway: Gateway) -> ClusterNodes:
 
 
 def describe_controllers(gateway: Gateway) -> tuple[ClusterNodes, int | None]:
-    """Tell the registered controllers, and which one is active: None during an election.
+    """Return the registered controllers, and which one is active: None during an election.
 
     Raises:
         Unsupported: the cluster is too old to be asked so (K919-10).

@@ -41,7 +41,7 @@ class Connection:
         self._correlation_id = 0
 
     def version(self, api: Api) -> int:
-        """Give the newest version of the API that both sides speak.
+        """Return the newest version of the API that both sides speak.
 
         Raises:
             Unsupported: there is none.
@@ -236,7 +236,7 @@ def open_connection(
 
 
 def _check_node_type(connection: Connection, *, is_direct: bool) -> None:
-    """Tell brokers and KRaft controllers apart by what only brokers serve (KIP-919)."""
+    """Report brokers and KRaft controllers apart by what only brokers serve (KIP-919)."""
     is_broker = messages.METADATA.key in connection.versions
     if is_broker and is_direct:
         raise WrongEndpointError(

@@ -96,7 +96,7 @@ class ControllerCluster(WireCluster):
     """
 
     def describe(self) -> ClusterDescription:
-        """Tell cluster id, release, principal and controllers; waits while one is elected."""
+        """Return cluster id, release, principal and controllers; waits while one is elected."""
         deadline = Deadline.after(min(ELECTION_TIMEOUT_S, self._settings.timeouts.request_s))
         found, active = cluster.describe_controllers(self._gateway)
         while active is None and deadline.has_time_left:
@@ -115,13 +115,13 @@ class ControllerCluster(WireCluster):
         return ClusterDescription(cluster_id, (), self._settings.principal, release, direct)
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:  # noqa: ARG002 - not told by controllers
-        """Tell what we may do on the cluster."""
+        """Return what we may do on the cluster."""
         return cluster.read_controller_rights(self._gateway)
 
     def topics(
         self, names: Collection[str] | None = None, *, broker: int | None = None
     ) -> Mapping[str, TopicDescription | Refusal]:
-        """Tell which of the named topics are there; their layout is not told."""
+        """Return which of the named topics are there; their layout is not told."""
         if names is None:
             raise NotListableError("A controller does not list topics.", hint=_BROKERS_HINT)
         return {
@@ -161,7 +161,7 @@ class ControllerCluster(WireCluster):
         return self._name_missing_rights("alter_configs", found)
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
-        """Tell which of these methods are not served directly (K919-12)."""
+        """Return which of these methods are not served directly (K919-12)."""
         left_out = {
             name: _broker_only_lack(name)
             for name in sorted(set(methods) - CONTROLLER_CHANGES.keys())

@@ -83,14 +83,14 @@ class WireCluster:
         return self._gateway.principal
 
     def describe(self) -> ClusterDescription:
-        """Tell cluster id, live brokers, release and our principal."""
+        """Return cluster id, live brokers, release and our principal."""
         cluster_id, live, release = cluster.describe_cluster(self._gateway)
         self._addresses = {each.id: Endpoint(each.host, each.port) for each in live}
         self._gateway.add_endpoints(self._addresses.values())
         return ClusterDescription(cluster_id, live, self.principal, release)
 
     def rights(self, topics: Collection[str]) -> AuthorizedOperations:
-        """Tell what we may do on the cluster and on these topics."""
+        """Return what we may do on the cluster and on these topics."""
         return cluster.read_rights(self._gateway, topics)
 
     def topics(
@@ -204,7 +204,7 @@ class WireCluster:
         return self._name_missing_rights("alter_configs", found)
 
     def versions(self, *, broker: int | None = None) -> NodeVersions:
-        """Tell the APIs and features that a broker offers."""
+        """Return the APIs and features that a broker offers."""
         return version.read_versions(self._gateway, self._address(broker))
 
     def update_features(
@@ -215,7 +215,7 @@ class WireCluster:
         return self._name_missing_rights("update_features", found)
 
     def topic_use(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """Tell what stands in topics and who uses it."""
+        """Return what stands in topics and who uses it."""
         from kplan.kafka.wire import usage  # noqa: PLC0415 - few commands ask
 
         return usage.read_topic_use(self._gateway, names) if names else {}
@@ -265,7 +265,7 @@ class WireCluster:
         )
 
     def replica_sizes(self, topics: Collection[str]) -> Mapping[TopicPartition, Mapping[int, int]]:
-        """Tell the bytes that each broker holds of each partition; raises Unread."""
+        """Return the bytes that each broker holds of each partition; raises Unread."""
         from kplan.kafka.wire import reassignment  # noqa: PLC0415 - as above
 
         return reassignment.read_replica_sizes(self._gateway, topics) if topics else {}
@@ -282,7 +282,7 @@ class WireCluster:
         return self._name_missing_rights("elect_leaders", found)
 
     def quorum(self) -> Quorum:
-        """Tell who leads the metadata of the cluster; raises Unread."""
+        """Return who leads the metadata of the cluster; raises Unread."""
         from kplan.kafka.wire import quorum  # noqa: PLC0415 - few commands ask
 
         return quorum.read_quorum(self._gateway)
@@ -334,7 +334,7 @@ class WireCluster:
         return delegation_token.expire_token(self._gateway, hmac, span_ms)
 
     def missing_apis(self, methods: Collection[str]) -> Mapping[str, MissingApi]:
-        """Tell which of these methods the cluster cannot serve."""
+        """Return which of these methods the cluster cannot serve."""
         return version.unsupported_methods(self._gateway, methods) if methods else {}
 
     def close(self) -> None:

@@ -192,7 +192,7 @@ def decode_response(api: Api, version: int, body: memoryview) -> Message:
 
 
 def has_tagged_header(api: Api, version: int) -> bool:
-    """Tell whether the header of the answer carries tagged fields (KIP-482).
+    """Return whether the header of the answer carries tagged fields (KIP-482).
 
     That of ApiVersions never does, as it is read before versions are known (KIP-511).
     """
@@ -200,7 +200,7 @@ def has_tagged_header(api: Api, version: int) -> bool:
 
 
 def api_name(key: int) -> str:
-    """Give Kafka's name of an API."""
+    """Return Kafka's name of an API."""
     from kafka.protocol.api_key import ApiKey
 
     known: dict[int, str] = {each.value: each.name for each in ApiKey}
@@ -208,7 +208,7 @@ def api_name(key: int) -> str:
 
 
 def error_name(code: int) -> str:
-    """Give Kafka's name of an error code, "" where kafka-python knows none."""
+    """Return Kafka's name of an error code, "" where kafka-python knows none."""
     from kafka.errors import for_code
 
     known = for_code(code)

@@ -24,7 +24,7 @@ PARTITIONS_PER_PAGE = 2000
 
 
 def read_topic_pages(node: Connection, deadline: Deadline) -> Iterator[Message]:
-    """Give all topics that we may see, by name; one that spans pages is put together.
+    """Return all topics that we may see, by name; one that spans pages is put together.
 
     Raises:
         Broken: no answer came.
@@ -130,7 +130,7 @@ class PartitionLeaders:
     leaderless: tuple[TopicPartition, ...]
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Tell of which topics something stays unknown for want of a leader, and why."""
+        """Return of which topics something stays unknown for want of a leader, and why."""
         for name, why in self.refusals.items():
             yield name, f"the topic is not shown ({why})"
         for name, number in self.leaderless:

@@ -93,7 +93,7 @@ def may_have_mutation_quota(gateway: Gateway, client_id: str) -> bool:
 def _quota_filters(
     principal: str, client_id: str
 ) -> Iterator[tuple[list[Mapping[str, Any]], bool]]:
-    """Give what is asked for, and whether other entities must have no further part."""
+    """Return what is asked for, and whether other entities must have no further part."""
     user = principal.removeprefix("User:")
     if not user:
         yield [], False

@@ -73,7 +73,7 @@ def committed_batches(
 
 
 def _committed_records(batch: Message, aborted: set[int]) -> list[Record]:
-    """Give the records of a batch; a marker ends the transaction of its producer."""
+    """Return the records of a batch; a marker ends the transaction of its producer."""
     if batch.is_control_batch:
         aborted.discard(batch.producer_id)
         return []
@@ -117,7 +117,7 @@ class TopicTable:
         self._is_created = True
 
     def read(self, *, waits: bool) -> Mapping[bytes, bytes] | None:
-        """Give the table, None where there is no such topic.
+        """Return the table, None where there is no such topic.
 
         With `waits` all that was acknowledged before the call is in it: a transaction that is open
         is waited for, as its end decides what follows it. Without, that is left out.

@@ -64,7 +64,7 @@ class Deadline:
         return time.monotonic() < self.at_s
 
     def remaining_s(self) -> float:
-        """Tell the time left.
+        """Return the time left.
 
         Raises:
             TimedOut: there is none.
@@ -288,7 +288,7 @@ def wrap_tls(
 
 
 def tls_error(endpoint: Endpoint, failure: BaseException | None) -> AuthError | ConnectionLost:
-    """Tell a failure of a handshake in plain words; Broken where it does not look like TLS."""
+    """Return a failure of a handshake in plain words; Broken where it does not look like TLS."""
     if isinstance(failure, ssl.SSLCertVerificationError):
         return _untrusted_error(endpoint, failure)
     reason = (failure.reason or "") if isinstance(failure, ssl.SSLError) else ""

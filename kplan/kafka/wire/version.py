@@ -20,7 +20,7 @@ _UPGRADE_TYPES = {Downgrade.NONE: 1, Downgrade.SAFE: 2, Downgrade.UNSAFE: 3}
 
 
 def read_versions(gateway: Gateway, at: Endpoint | None) -> NodeVersions:
-    """Tell what a node said of itself when the connection was made."""
+    """Return what a node said of itself when the connection was made."""
     return gateway.read(_read_node_versions, at=at)
 
 

@@ -102,7 +102,7 @@ def _cells(change: Change) -> tuple[Line, ...]:
 
 
 def _was(change: Change) -> str:
-    """Tell whom the ACL was for before, where that changes."""
+    """Return whom the ACL was for before, where that changes."""
     before, after = change.before, change.after
     if isinstance(before, Acl) and isinstance(after, Acl):
         return f" (was {before.acl_principal})" * (before.acl_principal != after.acl_principal)

@@ -20,7 +20,7 @@ class Verbatim:
     side: str = ""
 
     def __str__(self) -> str:
-        """Give the words, unquoted."""
+        """Return the words, unquoted."""
         return self.words
 
 
@@ -185,7 +185,7 @@ _INSIDE = 8
 
 
 def mark_of(change: Change) -> Mark:
-    """Give the mark of a change; a replacement tells which of the two comes first."""
+    """Return the mark of a change; a replacement tells which of the two comes first."""
     is_swap = change.action is Action.REPLACE and change.adds_first
     return Mark.SWAP if is_swap else MARKS[change.action]
 

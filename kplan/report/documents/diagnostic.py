@@ -20,7 +20,7 @@ def diagnostics_document(diagnostics: Iterable[Diagnostic], sources: Mapping[str
 def problem_blocks(
     diagnostics: Iterable[Diagnostic], sources: Mapping[str, str]
 ) -> Iterator[Problem]:
-    """Give the problems in order of display, each once."""
+    """Return the problems in order of display, each once."""
     texts = {name: SourceText(text) for name, text in sources.items()}
     for each in sort_diagnostics(diagnostics):
         word, tone = _WORDS[each.severity]

@@ -48,7 +48,7 @@ class Coverage:
 
     @property
     def share(self) -> float | None:
-        """Give the part of the live objects that is managed; None where there are none."""
+        """Return the part of the live objects that is managed; None where there are none."""
         managed = sum(self.managed.values())
         whole = managed + sum(len(each) for each in self.unmanaged.values())
         return managed / whole if whole else None

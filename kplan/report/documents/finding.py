@@ -22,7 +22,7 @@ CONFIGURATION = "configuration"
 
 
 def diagnostic_finding(each: Diagnostic) -> Finding:
-    """Tell a problem."""
+    """Return a problem."""
     return Finding(
         each.code,
         Level.ERROR if each.is_error else Level.WARNING,
@@ -35,7 +35,7 @@ def diagnostic_finding(each: Diagnostic) -> Finding:
 
 
 def risk_findings(change: Change) -> Iterator[Finding]:
-    """Tell every note of a change that has a code."""
+    """Return every note of a change that has a code."""
     for note in change.notes:
         if found := _NOTE.fullmatch(note):
             yield Finding(

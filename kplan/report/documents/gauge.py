@@ -13,7 +13,7 @@ _DRIFTS = ("changed", "deleted", "recreated")
 
 
 def run_gauges(verb: str, at: str, *, is_whole: bool) -> Iterator[Gauge]:
-    """Tell when a run ended, and whether it could tell all there is to tell."""
+    """Return when a run ended, and whether it could tell all there is to tell."""
     labels = {"verb": verb}
     ended = datetime.fromisoformat(at).timestamp()
     yield Gauge("kplan_run_timestamp_seconds", "When the last run ended.", ended, labels)

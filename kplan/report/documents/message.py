@@ -38,7 +38,7 @@ def version_message(at: str) -> Message:
 
 
 def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
-    """Tell drift, every planned change, the counts and the outputs."""
+    """Return drift, every planned change, the counts and the outputs."""
     declared = frozenset(
         each.address.block_address for each in plan.changes if each.after is not None
     )
@@ -62,14 +62,14 @@ def plan_messages(plan: Plan, at: str) -> Iterator[Message]:
 def drift_messages(
     changes: Iterable[Change], at: str, declared: frozenset[str] = frozenset()
 ) -> Iterator[Message]:
-    """Tell every object that drifted; `declared` holds block addresses."""
+    """Return every object that drifted; `declared` holds block addresses."""
     for each in changes:
         said = f"{each.address}: Drift detected ({_WORDS[each.action][0]})"
         yield stream_message("resource_drift", said, at, change=_change(each, declared))
 
 
 def plan_message(plan: Plan, at: str) -> Message:
-    """Tell the whole plan in one message: the keys are those of `show -json`."""
+    """Return the whole plan in one message: the keys are those of `show -json`."""
     return {
         **plan_data(plan),
         **stream_message("plan", "The plan as kplan show -json writes it", at),
@@ -82,14 +82,14 @@ def _word(change: Change) -> str:
 
 
 def start_message(change: Change, at: str) -> Message:
-    """Tell that a change is being sent."""
+    """Return that a change is being sent."""
     action, begun, _ = _WORDS[change.action]
     hook: Data = {"resource": _resource(change), "action": action}
     return stream_message("apply_start", f"{change.address}: {begun}", at, hook=hook)
 
 
 def outcome_messages(outcome: Outcome, at: str) -> Iterator[Message]:
-    """Tell what became of a change: to Terraform's readers, then with Kafka's answer."""
+    """Return what became of a change: to Terraform's readers, then with Kafka's answer."""
     if outcome.status is not OutcomeStatus.SKIPPED:
         yield _ended(outcome, at)
     level = "info" if outcome.status is OutcomeStatus.APPLIED else "error"
@@ -132,7 +132,7 @@ def summary_message(outcomes: Sequence[Outcome], at: str) -> Message:
 
 
 def outcomes_data(outcomes: Sequence[Outcome]) -> Data:
-    """Tell what became of every change in one value."""
+    """Return what became of every change in one value."""
     statuses = [each.status for each in outcomes]
     return {
         "format_version": "1.0",
@@ -143,7 +143,7 @@ def outcomes_data(outcomes: Sequence[Outcome]) -> Data:
 
 
 def diagnostic_message(each: Diagnostic, sources: Mapping[str, str], at: str) -> Message:
-    """Tell a problem."""
+    """Return a problem."""
     level = "error" if each.is_error else "warn"
     (found,) = diagnostics_data([each], sources)
     said = f"{each.severity.value.capitalize()}: {each.summary}"

@@ -141,7 +141,7 @@ def _legend(shown: Sequence[Change]) -> Iterator[Block]:
 
 
 def _items(shown: Sequence[Change], *, group_acls: bool) -> Iterator[Block]:
-    """Give the changes, ACLs together at the place of the most destructive of them."""
+    """Return the changes, ACLs together at the place of the most destructive of them."""
     if not shown:
         return
     is_quiet = all(each.action is Action.NO_OP and not each.reason.is_import for each in shown)

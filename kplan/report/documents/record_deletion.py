@@ -88,7 +88,7 @@ def _total(cuts: Iterable[PartitionDeletion]) -> int | None:
 
 
 def deletion_outcome_document(outcomes: Sequence[PartitionDeletionOutcome]) -> Document:
-    """Tell what became of each partition."""
+    """Return what became of each partition."""
     done = sum(1 for each in outcomes if each.status is OutcomeStatus.APPLIED)
     rows = tuple(row for each in outcomes for row in _outcome_rows(each))
     if done == len(outcomes):

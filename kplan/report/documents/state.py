@@ -212,7 +212,7 @@ def _differences_data(found: StateDiff | None) -> Data:
 
 
 def replacement_document(state: State, found: StateDiff, *, is_done: bool) -> Document:
-    """Tell what a state put in the place of another changes in ownership."""
+    """Return what a state put in the place of another changes in ownership."""
     parts = ((Mark.ADD, found.added), (Mark.CHANGE, found.changed), (Mark.REMOVE, found.removed))
     rows = tuple(Row(line(str(each)), mark) for mark, addresses in parts for each in addresses)
     told = f"serial {state.serial} and {'owns' if is_done else 'would own'} "

@@ -97,7 +97,7 @@ def _word(value: object) -> str:
 
 
 def number_columns(table: FigureTable) -> frozenset[int]:
-    """Give the places of the columns that hold nothing but numbers."""
+    """Return the places of the columns that hold nothing but numbers."""
     places = range(len(table.columns)) if table.rows else ()
     return frozenset(at for at in places if all(_is_number(row[at]) for row in table.rows))
 

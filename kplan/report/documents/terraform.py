@@ -82,7 +82,7 @@ def module_address(steps: tuple[str, ...]) -> str:
 
 
 def action_reason(change: Change, declared: frozenset[str]) -> str:
-    """Give Terraform's code for why, "" where it has none; `declared` holds block addresses."""
+    """Return Terraform's code for why, "" where it has none; `declared` holds block addresses."""
     match change.action, change.reason:
         case Action.REPLACE, Reason.REPLACE_OPTION:
             return "replace_by_request"

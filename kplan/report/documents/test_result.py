@@ -68,7 +68,7 @@ def _many(count: int, word: str) -> str:
 
 
 def file_message(path: str, grade: RunStatus | None, at: str) -> Message:
-    """Tell that a file begins, or what became of it."""
+    """Return that a file begins, or what became of it."""
     told: dict[str, Data] = {"path": path, "progress": "starting"}
     if grade is not None:
         told |= {"progress": "complete", "status": grade.value}
@@ -77,7 +77,7 @@ def file_message(path: str, grade: RunStatus | None, at: str) -> Message:
 
 
 def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list[Message]:
-    """Tell what became of a run, and every problem that it met."""
+    """Return what became of a run, and every problem that it met."""
     place: dict[str, Data] = {"@testfile": result.path, "@testrun": result.name}
     told: Data = {
         "path": result.path,
@@ -93,7 +93,7 @@ def run_messages(result: RunResult, sources: Mapping[str, str], at: str) -> list
 
 
 def plan_message(result: RunResult, at: str) -> Message | None:
-    """Tell what a run planned, in the keys of `show -json`; None where it did not come so far."""
+    """Return what a run planned, in the keys of `show -json`; None where it did not come so far."""
     if result.plan is None:
         return None
     place: dict[str, Data] = {"@testfile": result.path, "@testrun": result.name}
@@ -102,7 +102,7 @@ def plan_message(result: RunResult, at: str) -> Message | None:
 
 
 def summary_message(results: Sequence[RunResult], at: str) -> Message:
-    """Tell the counts."""
+    """Return the counts."""
     told: Data = {"status": overall_status(results).value, **_counts(results)}
     said = f"{_verdict(results)}{_counted(results)}"
     return stream_message("test_summary", said, at, test_summary=told)

@@ -35,5 +35,5 @@ def _is_alarming(row: Row) -> bool:
 
 
 def plain_text(text: Line) -> str:
-    """Give the words of a line."""
+    """Return the words of a line."""
     return "".join([each.text for each in text])

@@ -126,7 +126,7 @@ def _mermaid_inside(cluster: ModuleCluster, names: Mapping[str, str], indent: st
 
 
 def _names(of: Sequence[str]) -> dict[str, str]:
-    """Give everything a name that Mermaid reads; those that would be the same are counted."""
+    """Return everything a name that Mermaid reads; those that would be the same are counted."""
     found: dict[str, str] = {}
     counts: dict[str, int] = {}
     for each in of:

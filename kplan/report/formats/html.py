@@ -224,13 +224,13 @@ def _template() -> "Template":
 
 
 def _room(row: Row) -> str:
-    """Give the blanks before the mark of a row, so that its text starts at its column."""
+    """Return the blanks before the mark of a row, so that its text starts at its column."""
     width = len(row.mark.value) + 1 if row.mark is not Mark.NONE else 0
     return " " * max(0, row.column - width)
 
 
 def _bare(item: Item) -> str:
-    """Give the lines of a change as text alone; the script marks up what comes into sight.
+    """Return the lines of a change as text alone; the script marks up what comes into sight.
 
     "" where a line would be taken for marked that is not.
     """

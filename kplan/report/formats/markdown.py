@@ -104,7 +104,7 @@ def tally_markdown(tally: Tally) -> str:
 
 
 def code_fence(document: Document) -> str:
-    """Give a fence that no line of the document closes by chance."""
+    """Return a fence that no line of the document closes by chance."""
     runs = [_longest_run(each) for block in document.blocks for each in _shaped(block)]
     return "`" * max(3, max(runs, default=0) + 1)
 
@@ -292,7 +292,7 @@ def _sections(blocks: Sequence[Block], fence: str) -> Iterator[_Section]:
 
 
 def _place(block: Block) -> tuple[int, str] | None:
-    """Give order and title of the section a block belongs to; None where it is in the head."""
+    """Return order and title of the section a block belongs to; None where it is in the head."""
     match block:
         case Table(columns=(_, *_)) | Rows(is_legend=False):
             return 0, ""

@@ -85,5 +85,5 @@ def _parts(acl: Acl, varying: Sequence[str]) -> str:
 
 
 def _key(acl: Acl) -> str:
-    """Tell the ACLs of a block apart."""
+    """Return the ACLs of a block apart."""
     return f"{acl.resource_type} {acl.resource_name} {acl.acl_operation}"

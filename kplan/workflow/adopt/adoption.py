@@ -11,7 +11,7 @@ from kplan.model.state import OwnedObject
 
 
 def kind_of_address(address: Address) -> ResourceKind:
-    """Give the kind of an address of the configuration or the state."""
+    """Return the kind of an address of the configuration or the state."""
     return next(each for each in KINDS if each.name == address.kind)
 
 

@@ -136,7 +136,7 @@ def _chosen(found: OpenProject, prefix: str) -> tuple[Snapshot, Chosen, list[Uni
 
 
 def _subject(identity: Identity, live: LiveObject) -> str:
-    """Give the name that a prefix is held against: of an ACL that of what it is about."""
+    """Return the name that a prefix is held against: of an ACL that of what it is about."""
     return live.value.resource_name if isinstance(live.value, Acl) else identity
 
 

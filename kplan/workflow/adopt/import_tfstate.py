@@ -90,7 +90,7 @@ def _document(path: Path, data: bytes) -> Mapping[str, Any]:
 
 
 def _instances(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Give address, type and attributes of every instance that is the current one."""
+    """Return address, type and attributes of every instance that is the current one."""
     for resource in document.get("resources") or ():
         if resource.get("mode") != "managed":
             continue
@@ -115,7 +115,7 @@ def _claim(place: str, kind: ResourceKind, attributes: Mapping[str, Any]) -> Tfs
 
 
 def _fitting(field: SchemaField, held: object) -> object:
-    """Give the value of an attribute; raises TypeError where it is none of its type."""
+    """Return the value of an attribute; raises TypeError where it is none of its type."""
     if not _fits(field.attribute.type, held):
         raise TypeError(repr(field.name))
     return held

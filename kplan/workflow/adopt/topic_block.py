@@ -38,7 +38,7 @@ def render_topic_blocks(
 
 
 def _shape(topic: Topic) -> tuple[int, tuple[tuple[str, str], ...]]:
-    """Give what topics must have in common to share a block: all but name and partitions."""
+    """Return what topics must have in common to share a block: all but name and partitions."""
     return topic.replication_factor or 0, tuple(sorted(topic.config.items()))
 
 
@@ -58,7 +58,7 @@ def _block(kind: ResourceKind, alike: Sequence[Topic], names: BlockNames) -> str
 
 
 def declarable_value(value: object) -> object:
-    """Give what is declared of a live value: where replicas stand is left to the cluster.
+    """Return what is declared of a live value: where replicas stand is left to the cluster.
 
     So are the throttles of a reassignment, which go when it ends.
     """

@@ -62,7 +62,7 @@ def resume_apply(
 
 
 def _meant(approved: Sequence[Change], state: State) -> frozenset[ObjectKey]:
-    """Give what the apply was about: its objects, and those that their addresses held before."""
+    """Return what the apply was about: its objects, and those that their addresses held before."""
     addresses = {each.address for each in approved}
     held = (each for address, each in state.owned.items() if address in addresses)
     return frozenset(each.key for each in approved) | frozenset(each.key for each in held)

@@ -50,7 +50,7 @@ class Checkpoints:
         self._written_at = self._clock.now()
 
     def after(self, outcomes: Sequence[Outcome], outputs: dict[str, OutputValue]) -> State:
-        """Give the state after these outcomes, with a serial that no write has used."""
+        """Return the state after these outcomes, with a serial that no write has used."""
         self.serial += 1
         state = state_after(self._made.state, self._made.plan, outcomes, outputs)
         return replace(state, serial=self.serial)

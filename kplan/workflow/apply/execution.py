@@ -28,22 +28,22 @@ class TeeWatcher:
     second: Watcher
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
-        """Tell both that changes are about to be sent."""
+        """Report both that changes are about to be sent."""
         self.first.on_send(batch, changes)
         self.second.on_send(batch, changes)
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Tell both what became of changes."""
+        """Report both what became of changes."""
         self.first.on_outcomes(outcomes)
         self.second.on_outcomes(outcomes)
 
     def on_visibility(self, waiting: int, total: int) -> None:
-        """Tell both how many changes are not visible yet."""
+        """Report both how many changes are not visible yet."""
         self.first.on_visibility(waiting, total)
         self.second.on_visibility(waiting, total)
 
     def on_reassignment(self, left: int, total: int) -> None:
-        """Tell both how many partitions are to move still."""
+        """Report both how many partitions are to move still."""
         self.first.on_reassignment(left, total)
         self.second.on_reassignment(left, total)
 
@@ -164,7 +164,7 @@ def _sendings(plan: Plan) -> int:
 
 
 def _outputs(made: PlanResult) -> dict[str, OutputValue]:
-    """Give the outputs after the apply: those of the state, with the changes of the plan."""
+    """Return the outputs after the apply: those of the state, with the changes of the plan."""
     outputs, declared = dict(made.state.outputs), output_values(made.configuration)
     for change in made.plan.outputs:
         if change.action is Action.DELETE:

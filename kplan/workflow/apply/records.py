@@ -217,7 +217,7 @@ def _is(answer: int | Refusal, what: Handling) -> bool:
 def _outcome(
     cut: PartitionDeletion, answer: int | Refusal, uses: Mapping[str, TopicUse]
 ) -> PartitionDeletionOutcome:
-    """Tell what became of a cut; where no answer came, its first offset now tells (`uses`)."""
+    """Return what became of a cut; where no answer came, its first offset now tells (`uses`)."""
     if not isinstance(answer, Refusal):
         return PartitionDeletionOutcome(cut, OutcomeStatus.APPLIED, answer)
     if not _is(answer, Handling.IN_DOUBT):
@@ -245,7 +245,7 @@ def _stale(cluster: Cluster, plan: RecordDeletionPlan) -> Mapping[str, Refusal]:
 def _kept(
     plan: RecordDeletionPlan, stale: Mapping[str, Refusal]
 ) -> Iterator[PartitionDeletionOutcome]:
-    """Tell of what is not sent: nothing to go, refused by a policy, or another topic by now."""
+    """Return of what is not sent: nothing to go, refused by a policy, or another topic by now."""
     refused = plan.refusals
     for cut in plan.deletions:
         if cut.topic in refused:

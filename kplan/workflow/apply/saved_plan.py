@@ -179,7 +179,7 @@ def _with_overrides(plan: Plan, options: PolicyOptions) -> PolicyOptions:
 
 
 def _same_state(plan: Plan, state: State, on_stale: OnStale) -> State:
-    """Give the state to go on with: the one of the plan, or with SKIP a later one of it."""
+    """Return the state to go on with: the one of the plan, or with SKIP a later one of it."""
     based_on = plan.based_on
     if state.serial == based_on.serial == 0:
         return replace(state, lineage=based_on.lineage)  # neither has been written yet

@@ -126,7 +126,7 @@ class ConvertedObjects:
 
 
 def quota_limits(part: YamlNode) -> Mapping[str, str]:
-    """Give quotas by Kafka's keys, from keys in camel case."""
+    """Return quotas by Kafka's keys, from keys in camel case."""
     return {
         "".join(f"_{each.lower()}" if each.isupper() else each for each in key): value.text()
         for key, value in part.members().items()

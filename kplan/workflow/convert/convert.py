@@ -90,7 +90,7 @@ def write_new_file(file: Path, text: str) -> None:
 
 
 def _guessed(documents: Sequence[YamlNode], name: str) -> Format:
-    """Tell the format by what only it has; raises Failure."""
+    """Return the format by what only it has; raises Failure."""
     keys = {key for each in documents for key in each.members()}
     versions = set(_versions(documents))
     if any(each.startswith("kafka.strimzi.io/") for each in versions):

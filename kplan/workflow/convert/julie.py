@@ -56,7 +56,7 @@ def _platform(name: str, part: YamlNode, found: ConvertedObjects) -> None:
 
 
 def _instances(part: YamlNode) -> Sequence[YamlNode]:
-    """Give the instances of a platform; older files list them without the word."""
+    """Return the instances of a platform; older files list them without the word."""
     return part.items() if isinstance(part.content, tuple) else part.get("instances").items()
 
 
@@ -138,7 +138,7 @@ def _streams(prefix: str, part: YamlNode, found: ConvertedObjects) -> None:
 
 
 def _connectors(project: YamlNode, found: ConvertedObjects) -> Iterator[YamlNode]:
-    """Give the connectors that ACLs are for; newer files keep them beside the artifacts."""
+    """Return the connectors that ACLs are for; newer files keep them beside the artifacts."""
     connectors = project.get("connectors")
     if isinstance(connectors.content, tuple):
         yield from connectors.content

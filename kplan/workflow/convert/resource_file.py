@@ -75,7 +75,7 @@ def read_strimzi(documents: Sequence[YamlNode], found: ConvertedObjects) -> None
 
 
 def _resources(document: YamlNode) -> Iterator[tuple[str, YamlNode]]:
-    """Give the resources of a document with their kinds; lists hold several."""
+    """Return the resources of a document with their kinds; lists hold several."""
     kind = document.get("kind").text()
     if not kind.endswith("List"):
         yield kind, document

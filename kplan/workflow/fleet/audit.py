@@ -177,7 +177,7 @@ def _spans(
 
 
 def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = None) -> Figures:
-    """Tell who used what last, and which ACLs and topics nobody used.
+    """Return who used what last, and which ACLs and topics nobody used.
 
     With `removed` HCL is written there for review, for each cluster with a configuration: `removed`
     blocks for what kplan owns of them, and for the others resource blocks to own them first.
@@ -198,7 +198,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
 
 
 def read_unused(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":
-    """Give what nobody uses, and the clusters of whose ACLs that cannot be said."""
+    """Return what nobody uses, and the clusters of whose ACLs that cannot be said."""
     return {
         "unused_acls": audit.unused_acls(objects, history),
         "unused_topics": audit.unused_topics(objects, history),

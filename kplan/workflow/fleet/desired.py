@@ -194,7 +194,7 @@ def _declaring(
 
 
 def _project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -> Project:
-    """Give the project that `kplan plan` would find in the folder of the cluster."""
+    """Return the project that `kplan plan` would find in the folder of the cluster."""
     folder = cluster.configuration or Path()
     own = Inputs(environ=inputs.environ, skips_foreign=inputs.skips_foreign)
     remote = None if cluster.has_own_state else cache(lambda: ports.keeping(folder, own))
@@ -250,7 +250,7 @@ class _RunReader:
         )
 
     def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
-        """Give objects by name; None stands for all there are. Raises Unread."""
+        """Return objects by name; None stands for all there are. Raises Unread."""
         snapshot = self._of(provider)
         if kind not in snapshot.readings:
             raise UnreadableError(

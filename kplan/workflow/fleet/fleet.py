@@ -237,7 +237,7 @@ def plan_fleet(options: FleetOptions, ports: FleetPorts, *, is_drift: bool) -> F
 
 
 def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> Figures:
-    """Tell what is different from an earlier run, and since when everything stands as it does."""
+    """Return what is different from an earlier run, and since when everything stands as it does."""
     with open_snapshot(options, ports) as found:
         earlier = found.store.run(since)
         before = filter_clusters(options, found.store.objects(earlier))
@@ -249,7 +249,7 @@ def compare_snapshots(options: FleetOptions, ports: FleetPorts, since: str) -> F
 
 
 def read_history(options: FleetOptions, ports: FleetPorts, what: str) -> Figures:
-    """Tell which values one object had from when to when, and which runs saw them."""
+    """Return which values one object had from when to when, and which runs saw them."""
     with open_snapshot(options, ports) as found:
         every = filter_clusters(options, found.store.objects_of_runs(found.store.runs()))
         meant = (every["identity"] == what) | every["kind"].isin(CLUSTER, UNREAD)

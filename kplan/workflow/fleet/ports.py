@@ -46,7 +46,7 @@ class FleetOptions:
     since: timedelta | None = None
 
     def chosen(self, fleet: FleetConfiguration) -> tuple[FleetCluster, ...]:
-        """Give the clusters that were asked for, in the order of the file."""
+        """Return the clusters that were asked for, in the order of the file."""
         return tuple(each for each in fleet.clusters if not self.only or each.name in self.only)
 
 

@@ -24,7 +24,7 @@ class AclFilter:
     match: str = ""
 
     def chosen(self, acls: frozenset[AclBinding]) -> list[AclBinding]:
-        """Give the ACLs that fit, sorted. Raises UsageError."""
+        """Return the ACLs that fit, sorted. Raises UsageError."""
         found = set(acls)
         if self.match:
             held = AclIndex(acls).matching(*parse_resource(self.match))

@@ -118,7 +118,7 @@ def _topics(cluster: Cluster, broker: int) -> tuple[str, ...]:
 
 
 def raise_refusal(verdict: ItemResult, broker: int) -> None:
-    """Tell a refusal as what stops the run. Raises ClusterError."""
+    """Report a refusal as what stops the run. Raises ClusterError."""
     if verdict is not None:
         raise ClusterError(
             f"Broker {broker} was not taken out: {verdict}",

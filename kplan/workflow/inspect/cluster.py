@@ -121,7 +121,7 @@ _SILENT_MS = 10_000
 
 
 def describe_cluster(cluster: Cluster) -> Figures:
-    """Tell the id, version and live brokers of a cluster, and who we are to it.
+    """Return the id, version and live brokers of a cluster, and who we are to it.
 
     Raises:
         ClusterError: the cluster does not answer, or refuses to.
@@ -142,7 +142,7 @@ def describe_cluster(cluster: Cluster) -> Figures:
 
 
 def list_controllers(cluster: Cluster) -> Figures:
-    """Tell the controllers of a cluster and which one is active (K919-07, K919-09).
+    """Return the controllers of a cluster and which one is active (K919-07, K919-09).
 
     Asked directly, each is asked whether it answers.
 
@@ -174,7 +174,7 @@ def _state(number: int, found: Quorum) -> str:
 
 
 def describe_quorum(cluster: Cluster) -> Figures:
-    """Tell who leads the metadata, and how far voters and observers are behind (K919-21).
+    """Return who leads the metadata, and how far voters and observers are behind (K919-21).
 
     Raises:
         ClusterError: the cluster does not answer, or refuses to.
@@ -223,7 +223,7 @@ def _unheard(found: Quorum) -> Iterator[str]:
 
 
 def list_features(cluster: Cluster) -> Figures:
-    """Tell the level of each feature, and those that every node could run (K919-20, KIP-584).
+    """Return the level of each feature, and those that every node could run (K919-20, KIP-584).
 
     Raises:
         ClusterError: the cluster does not answer, or refuses to.
@@ -247,5 +247,5 @@ def list_features(cluster: Cluster) -> Figures:
 
 
 def _shared(spans: list[tuple[int, int]]) -> tuple[int, int]:
-    """Give the levels that all of them can run."""
+    """Return the levels that all of them can run."""
     return max(low for low, _ in spans), min(high for _, high in spans)

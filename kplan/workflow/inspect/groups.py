@@ -53,7 +53,7 @@ def _listed_row(number: int, group: GroupListing) -> tuple[Cell, ...]:
 
 
 def describe_groups(cluster: Cluster, names: Sequence[str]) -> Figures:
-    """Tell members, offsets and lag of groups.
+    """Return members, offsets and lag of groups.
 
     Raises:
         ClusterError: a group is not there or hidden from us; all such groups are named.
@@ -130,7 +130,7 @@ def _members(groups: Iterable[GroupDescription]) -> FigureTable:
 
 
 def _offsets(groups: Iterable[GroupDescription]) -> FigureTable:
-    """Tell every partition that was read from or is assigned to a member."""
+    """Return every partition that was read from or is assigned to a member."""
     columns = ("group", "topic", "partition", "committed", "end", "lag", "member")
     rows: list[tuple[Cell, ...]] = []
     for group in groups:

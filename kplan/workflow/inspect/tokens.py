@@ -61,7 +61,7 @@ def create_token(cluster: Cluster, order: TokenRequest) -> DelegationToken:
 
 
 def token_details(token: DelegationToken) -> Mapping[str, str | list[str]]:
-    """Tell all of a token that was made, the secret too: the one place where it is told."""
+    """Return all of a token that was made, the secret too: the one place where it is told."""
     return {
         "token": token.id,
         "secret": b64encode(token.hmac).decode("ascii"),

@@ -36,7 +36,7 @@ def list_topics(cluster: Cluster, match: str = "*", *, shows_internal: bool = Fa
 
 
 def describe_topics(cluster: Cluster, names: Sequence[str]) -> Figures:
-    """Tell all about some topics; configs are those that differ from Kafka's defaults.
+    """Return all about some topics; configs are those that differ from Kafka's defaults.
 
     Raises:
         UsageError: a name is none that a topic can have.
@@ -54,7 +54,7 @@ def describe_topics(cluster: Cluster, names: Sequence[str]) -> Figures:
 
 
 def list_offsets(cluster: Cluster, names: Sequence[str]) -> Figures:
-    """Tell the offsets of topics, partition by partition.
+    """Return the offsets of topics, partition by partition.
 
     Raises:
         UsageError: a name is none that a topic can have.

@@ -23,7 +23,7 @@ _MAX_BROKERS = 12
 
 
 def kinds_with_limits(pace: ReassignmentLimits) -> tuple[ResourceKind, ...]:
-    """Give all kinds; that of topics moves replicas at this pace."""
+    """Return all kinds; that of topics moves replicas at this pace."""
     return tuple(TopicKind(pace) if each.name == TopicKind.name else each for each in KINDS)
 
 
@@ -131,7 +131,7 @@ def _summed(
 
 
 def added_replicas(before: object, after: object) -> Mapping[int, Collection[int]]:
-    """Tell which brokers get a copy of which partitions."""
+    """Return which brokers get a copy of which partitions."""
     if not isinstance(before, Topic) or not isinstance(after, Topic):
         return {}
     stands = before.replica_assignment or ()
@@ -153,7 +153,7 @@ UNTOLD = "Nobody who runs can tell how many records are lost."
 def read_new_ends(
     cluster: Cluster, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, int | None]:
-    """Tell the offset from which the new leader of each partition goes on, None if not told."""
+    """Return the offset from which the new leader of each partition goes on, None if not told."""
     uses = cluster.topic_use(sorted({name for name, _ in partitions})) if partitions else {}
     return {
         (name, number): held.end

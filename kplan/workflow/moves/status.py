@@ -51,7 +51,7 @@ def list_moves(cluster: Cluster) -> Figures:
 
 
 def verify_moves(cluster: Cluster, targets: Targets) -> Figures:
-    """Tell how far each partition of an assignment is (K4o-10); raises ClusterError."""
+    """Return how far each partition of an assignment is (K4o-10); raises ClusterError."""
     moving = cluster.reassignments(list(targets))
     topics = cluster.topics(sorted({name for name, _ in targets}))
     left = _left(cluster, moving)
@@ -119,7 +119,7 @@ def _outcome(verdict: ItemResult) -> str:
 def read_live_assignment(
     cluster: Cluster, match: str = "*", *, takes_internal: bool = False
 ) -> dict[TopicPartition, Replicas]:
-    """Give where replicas of topics stand whose names fit a pattern; raises ClusterError."""
+    """Return where replicas of topics stand whose names fit a pattern; raises ClusterError."""
     return {
         (name, number): replicas
         for name, found in sorted(cluster.topics().items())
@@ -217,7 +217,7 @@ def _elected(key: TopicPartition, verdicts: Mapping[TopicPartition, ItemResult])
 def _left(
     cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]
 ) -> Mapping[TopicPartition, int]:
-    """Tell how many bytes are to come; nothing where sizes cannot be read."""
+    """Return how many bytes are to come; nothing where sizes cannot be read."""
     try:
         sizes = cluster.replica_sizes({name for name, _ in moving}) if moving else {}
     except ClusterError:

@@ -60,7 +60,7 @@ def check_with_brokers(
 def _with_rights(
     checked: Plan, missing: Mapping[Right, tuple[Change, ...]], principal: str
 ) -> Plan:
-    """Tell rights that are missing once each, instead of at every change that needs them."""
+    """Return rights that are missing once each, instead of at every change that needs them."""
     if not missing:
         return checked
     lacking = {each.address for changes in missing.values() for each in changes}

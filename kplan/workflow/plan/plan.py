@@ -83,7 +83,7 @@ def plan_open_project(found: OpenProject, options: PlanOptions, ports: Ports) ->
 
 
 def output_values(configuration: Configuration) -> dict[str, OutputValue]:
-    """Give the outputs in the form in which the state keeps them."""
+    """Return the outputs in the form in which the state keeps them."""
     return {
         each.name: OutputValue(
             None if each.sensitive else each.value, each.type, is_sensitive=each.sensitive

@@ -50,7 +50,7 @@ def check_rights(
 def missing_right_diagnostics(
     missing: Mapping[Right, tuple[Change, ...]], principal: str
 ) -> Iterator[Diagnostic]:
-    """Tell each missing right once, with the lines that need it."""
+    """Return each missing right once, with the lines that need it."""
     for (operation, sort), changes in sorted(missing.items()):
         on = (
             sort
@@ -106,7 +106,7 @@ def _lacking(
 
 
 def _prefix(names: Sequence[str]) -> str:
-    """Give what many names begin with, up to a dot or dash."""
+    """Return what many names begin with, up to a dot or dash."""
     first, last = min(names), max(names)
     pairs = enumerate(zip(first, last, strict=False))
     length = next((at for at, pair in pairs if pair[0] != pair[1]), len(first))

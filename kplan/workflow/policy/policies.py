@@ -194,7 +194,7 @@ def _stopped(plan: Plan) -> Diagnostic:
 
 
 def report_refused(plan: Plan, watcher: Watcher) -> tuple[Outcome, ...]:
-    """Tell of every change that a policy kept from being sent."""
+    """Return of every change that a policy kept from being sent."""
     said: dict[ObjectKey, Violation] = {}
     for each in plan.violations:
         if each.standing is ViolationStatus.REFUSED:

@@ -10,16 +10,16 @@ _TYPED = "provider"
 
 
 def json_schema() -> str:
-    """Give the JSON Schema of files in JSON syntax; `$defs` holds one schema for each kind."""
+    """Return the JSON Schema of files in JSON syntax; `$defs` holds one schema for each kind."""
     others = {name: shape for name, shape in BLOCK_SCHEMAS.items() if name != _TYPED}
     return language.json_schema_text(KINDS, PROVIDER_SCHEMA, others)
 
 
 def provider_schema() -> str:
-    """Give the schemas of kinds and provider as `terraform providers schema -json` gives them."""
+    """Return the schemas of kinds and provider as `terraform providers schema -json` gives them."""
     return language.provider_schema_json(KINDS, PROVIDER_SCHEMA)
 
 
 def reference() -> str:
-    """Give the reference of attributes as a Markdown page."""
+    """Return the reference of attributes as a Markdown page."""
     return language.reference_markdown(KINDS, PROVIDER_SCHEMA)

@@ -71,7 +71,7 @@ def rebuild_state(project: Project, ports: Ports, approve: Callable[[Proposal], 
 
 
 def _before(project: Project) -> tuple[State | None, str]:
-    """Give the state to add to, if there is one, or why it cannot be read."""
+    """Return the state to add to, if there is one, or why it cannot be read."""
     try:
         state = read_stored_state(project)
     except StateCorruptError as damaged:

@@ -47,7 +47,7 @@ def forget_objects(
 def move_object(
     project: Project, source: str, target: str, ports: Ports
 ) -> tuple[Address, Address]:
-    """Give an owned object another address.
+    """Return an owned object another address.
 
     Raises:
         UsageError: the source is not owned, the target is taken or of another kind.
@@ -70,7 +70,7 @@ def move_object(
 
 @contextmanager
 def _changing(project: Project, ports: Ports) -> Iterator[State]:
-    """Give the state under its lock; not while an interrupted apply waits to be finished."""
+    """Return the state under its lock; not while an interrupted apply waits to be finished."""
     with lock_state(project, ports):
         check_no_journal(project)
         yield read_or_create_state(project)
@@ -110,7 +110,7 @@ class StateReplacement:
 
 
 def pull_state(project: Project) -> bytes:
-    """Give the state file as it is, once it has proved to be whole.
+    """Return the state file as it is, once it has proved to be whole.
 
     Raises:
         UsageError: nothing has been applied yet.
@@ -148,7 +148,7 @@ def push_state(
 
 
 def preview_restore(project: Project, serial: int) -> StateReplacement:
-    """Tell what `restore` would do."""
+    """Return what `restore` would do."""
     current = _current(project, may_be_damaged=True)
     return _replaced(_following(project, project.store.earlier(serial), current), current)
 

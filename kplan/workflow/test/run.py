@@ -78,7 +78,7 @@ class _Clock:
     seconds: float = 0.0
 
     def now(self) -> float:
-        """Tell the time."""
+        """Return the time."""
         return self.seconds
 
     def sleep(self, seconds: float) -> None:
@@ -142,7 +142,7 @@ class TestFileRun:
         return (*problems, *_refused(self._sent(made.plan), "KP705"))
 
     def _cluster(self, key: str) -> MemoryCluster:
-        """Give the cluster behind a connection; each key has its own."""
+        """Return the cluster behind a connection; each key has its own."""
         if key not in self.clusters:
             name = f"cluster of {connection_name(key)}"
             self.clusters[key] = MemoryCluster(self.brokers, cluster_id=name)
@@ -205,7 +205,7 @@ class TestFileRun:
         course.found += found.check_assertions(facts)
 
     def _objects(self, name: str) -> Json:
-        """Give the live objects of a kind, by identity; `kafka.west/NAME` on other clusters."""
+        """Return the live objects of a kind, by identity; `kafka.west/NAME` on other clusters."""
         for kind in KINDS:
             if kind.name == name:
                 return {
