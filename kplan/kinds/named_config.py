@@ -203,7 +203,7 @@ class NamedConfigKind:
         return KindSnapshot(objects, hidden)
 
     def _check_supported(self, refused: Refusal) -> None:
-        """Report a cluster that has no such configs from one that hides them (K117-21)."""
+        """Distinguish a cluster without such configs from one that hides them (K117-21)."""
         if self.scope is ConfigScope.GROUP and refused.error == "INVALID_REQUEST":
             raise UnsupportedError(
                 "kplan needs DescribeConfigs of groups; the cluster has none for them.",

@@ -105,7 +105,7 @@ class _Layout:
             self._count(each, 1)
 
     def place_partition(self, number: int) -> None:
-        """Report a partition as many replicas as are wanted, where the strategy wants them."""
+        """Give a partition as many replicas as are wanted, where the strategy wants them."""
         while number >= len(self.rows):
             self.rows.append([])
         row = self.rows[number]

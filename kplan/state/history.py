@@ -23,7 +23,7 @@ def list_backups(path: Path) -> tuple[Path, ...]:
 
 
 def keep_backup(path: Path, name: str) -> None:
-    """Report the file at `path` a second name among the backups; raises OSError."""
+    """Give the file at `path` a second name among the backups; raises OSError."""
     folder = _folder(path)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     linked = folder / f".{name}.{os.getpid()}.tmp"

@@ -236,7 +236,7 @@ def open_connection(
 
 
 def _check_node_type(connection: Connection, *, is_direct: bool) -> None:
-    """Report brokers and KRaft controllers apart by what only brokers serve (KIP-919)."""
+    """Distinguish brokers and KRaft controllers by what only brokers serve (KIP-919)."""
     is_broker = messages.METADATA.key in connection.versions
     if is_broker and is_direct:
         raise WrongEndpointError(

@@ -28,22 +28,22 @@ class TeeWatcher:
     second: Watcher
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
-        """Report both that changes are about to be sent."""
+        """Notify both that changes are about to be sent."""
         self.first.on_send(batch, changes)
         self.second.on_send(batch, changes)
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Report both what became of changes."""
+        """Notify both what became of changes."""
         self.first.on_outcomes(outcomes)
         self.second.on_outcomes(outcomes)
 
     def on_visibility(self, waiting: int, total: int) -> None:
-        """Report both how many changes are not visible yet."""
+        """Notify both how many changes are not visible yet."""
         self.first.on_visibility(waiting, total)
         self.second.on_visibility(waiting, total)
 
     def on_reassignment(self, left: int, total: int) -> None:
-        """Report both how many partitions are to move still."""
+        """Notify both how many partitions are to move still."""
         self.first.on_reassignment(left, total)
         self.second.on_reassignment(left, total)
 
