@@ -10,171 +10,243 @@ from kplan.cli.arguments import OptionSpec, OptionSpecs
 from kplan.cli.verb import Verb
 
 VERBS: Mapping[str, tuple[str, str]] = {
-    "init": ("project.init:init", "Begin a project, or check that one is ready to plan."),
+    "init": ("project.init:init", "Write the files of a new project, or check an existing one."),
     "validate": ("project.validate:validate", "Check the configuration without a cluster."),
-    "plan": ("plan.plan:plan", "Show what apply would change."),
-    "apply": ("apply.apply:apply", "Carry out a plan."),
-    "destroy": ("apply.destroy:destroy", "Delete everything that kplan owns here."),
-    "wait": ("apply.wait:wait", "Wait until every broker serves what was applied."),
-    "drift": ("plan.drift:drift", "Tell what was changed outside of kplan."),
-    "show": ("state.show:show", "Show the state, or a saved plan."),
-    "output": ("state.output:output", "Show the outputs as last applied."),
-    "console": ("project.console:console", "Evaluate expressions with the configuration in sight."),
-    "state list": ("state.state:list_", "List the addresses that the state holds."),
-    "state show": ("state.state:show", "Show one resource as last applied."),
-    "state mv": ("state.state:mv", "Give a resource another address."),
-    "state rm": ("state.state:rm", "Forget resources and leave them on the cluster."),
+    "plan": ("plan.plan:plan", "Show the changes that apply would make."),
+    "apply": ("apply.apply:apply", "Make the planned changes to the cluster."),
+    "destroy": ("apply.destroy:destroy", "Delete every object that the state owns."),
+    "wait": ("apply.wait:wait", "Wait until every broker serves the applied changes."),
+    "drift": ("plan.drift:drift", "Detect changes made outside kplan."),
+    "show": ("state.show:show", "Show the state or a saved plan."),
+    "output": ("state.output:output", "Show the outputs of the last apply."),
+    "console": ("project.console:console", "Evaluate expressions of the configuration."),
+    "state list": ("state.state:list_", "List the resources in the state."),
+    "state show": ("state.state:show", "Show one resource in the state."),
+    "state mv": ("state.state:mv", "Move a resource to another address in the state."),
+    "state rm": ("state.state:rm", "Forget resources and leave their objects on the cluster."),
     "state pull": (
         "state.state:pull",
-        "Write the state to stdout, once it has proved to be whole.",
+        "Write the state to stdout.",
     ),
-    "state push": ("state.state:push", "Put a state in the place of the current one."),
+    "state push": ("state.state:push", "Replace the state with a file."),
     "state history": ("state.state:history", "List the state and its backups."),
-    "state restore": ("state.state:restore", "Go back to an earlier state, from its backup."),
+    "state restore": ("state.state:restore", "Restore an earlier state from a backup."),
     "state verify": (
         "state.state:verify",
-        "Compare the state with the cluster, object by object.",
+        "Compare the state with the cluster.",
     ),
-    "state rebuild": ("state.state:rebuild", "Make a state anew from what is declared and live."),
+    "state rebuild": (
+        "state.state:rebuild",
+        "Rebuild the state from the configuration and the cluster.",
+    ),
     "state migrate": (
         "state.migrate:migrate",
-        "Move the state to a topic of the cluster, or back.",
+        "Move the state between a file and a topic of the cluster.",
     ),
-    "import": ("adopt.import_:import_", "Take over objects that exist on the cluster."),
-    "convert": ("convert.convert:convert", "Turn YAML of other Kafka tools into HCL."),
-    "lock status": ("state.lock:status", "Tell who holds the lock of the state."),
-    "force-unlock": ("state.lock:force_unlock", "Remove the lock that a dead run left behind."),
-    "fmt": ("project.fmt:fmt", "Lay out files in one style."),
+    "import": ("adopt.import_:import_", "Import existing objects into the state."),
+    "convert": ("convert.convert:convert", "Convert YAML of other Kafka tools to HCL."),
+    "lock status": ("state.lock:status", "Show whether the state is locked, and by which run."),
+    "force-unlock": ("state.lock:force_unlock", "Remove a lock that a stopped run left behind."),
+    "fmt": ("project.fmt:fmt", "Format configuration files."),
     "test": ("test.test:test", "Test the configuration on a cluster in memory."),
-    "policy list": ("policy.policy:list_", "List the policies that a plan is held against."),
+    "policy list": ("policy.policy:list_", "List the policies that check a plan."),
     "policy test": (
         "policy.policy:test",
-        "Test policies by tables of operations, without a cluster.",
+        "Test policies without a cluster.",
     ),
-    "access who-can": ("inspect.access:who_can", "Tell who may do something."),
-    "access of": ("inspect.access:access_of", "Tell what somebody may do."),
+    "access who-can": (
+        "inspect.access:who_can",
+        "List the principals that can perform an operation.",
+    ),
+    "access of": ("inspect.access:access_of", "List the operations that a principal can perform."),
     "records delete": (
         "apply.records:delete",
-        "Delete records before an offset, after showing what goes.",
+        "Delete the records of partitions before an offset.",
     ),
     "reassign status": (
         "moves.reassign:status",
-        "Tell what moves, or how far the assignment of a file is.",
+        "Show the progress of partition reassignments.",
     ),
     "reassign cancel": (
         "moves.reassign:cancel",
-        "Take moving replicas back, and their throttles away.",
+        "Cancel partition reassignments and remove their throttles.",
     ),
     "reassign export": (
         "moves.reassign:export",
-        "Write where replicas stand, as Kafka's own tool reads it.",
+        "Write the current assignment of replicas as JSON.",
     ),
-    "reassign import": ("moves.reassign:import_", "Move replicas to where a file says."),
-    "elect preferred": ("moves.elect:preferred", "Let the first replica of partitions lead."),
+    "reassign import": ("moves.reassign:import_", "Reassign partitions as a JSON file describes."),
+    "elect preferred": ("moves.elect:preferred", "Elect the preferred leaders of partitions."),
     "elect unclean": (
         "moves.elect:unclean",
-        "Let replicas lead that lack records, where no other is left.",
+        "Elect out-of-sync replicas for partitions without a leader.",
     ),
-    "lint": ("policy.lint:lint", "Find what is odd about ACLs and topics, declared and live."),
-    "graph": ("project.graph:graph", "Draw what refers to what in the configuration."),
-    "schema": ("project.schema:schema", "Describe the blocks and attributes that kplan knows."),
+    "lint": ("policy.lint:lint", "Find mistakes in ACLs and topics, declared and live."),
+    "graph": ("project.graph:graph", "Write a graph of the references in the configuration."),
+    "schema": ("project.schema:schema", "Describe the blocks and attributes of the configuration."),
     "cluster versions": (
         "inspect.cluster:versions",
-        "Tell which APIs and features every broker offers.",
+        "List the APIs and features that each broker supports.",
     ),
-    "cluster describe": ("inspect.cluster:describe", "Tell id, brokers, racks and who we are."),
+    "cluster describe": (
+        "inspect.cluster:describe",
+        "Describe the cluster, its brokers and this connection.",
+    ),
     "cluster controllers": ("inspect.cluster:controllers", "List the controllers of the cluster."),
-    "cluster id": ("inspect.cluster:id_", "Tell the id of the cluster."),
+    "cluster id": ("inspect.cluster:id_", "Show the id of the cluster."),
     "quorum describe": (
         "inspect.quorum:describe",
-        "Tell the leader of the metadata, and who lags.",
+        "Describe the metadata quorum and the lag of its nodes.",
     ),
     "quorum add-voter": (
         "inspect.quorum:add_voter",
-        "Let a controller that follows vote too (KIP-853).",
+        "Add a controller to the voters of the quorum (KIP-853).",
     ),
     "quorum remove-voter": (
         "inspect.quorum:remove_voter",
-        "Take its vote from a controller (KIP-853).",
+        "Remove a controller from the voters (KIP-853).",
     ),
     "features": (
         "inspect.features:features",
-        "Tell the level of each feature, and what it can be.",
+        "List the features of the cluster and their levels.",
     ),
     "broker unregister": (
         "inspect.broker:unregister",
-        "Take a broker that is gone for good out of the cluster.",
+        "Unregister a broker that was shut down permanently.",
     ),
     "topics list": ("inspect.topics:list_", "List the topics of the cluster."),
     "topics describe": (
         "inspect.topics:describe",
-        "Tell id, partitions, replicas and configs of topics.",
+        "Describe topics with partitions, replicas and configs.",
     ),
-    "topics offsets": ("inspect.topics:offsets", "Tell first and last offsets of topics."),
+    "topics offsets": ("inspect.topics:offsets", "List the first and last offsets of topics."),
     "groups list": (
         "inspect.groups:list_",
-        "List the groups of consumers, Connect workers and the like.",
+        "List the groups of the cluster.",
     ),
-    "groups describe": ("inspect.groups:describe", "Tell members, offsets and lag of groups."),
+    "groups describe": (
+        "inspect.groups:describe",
+        "Describe groups with members, offsets and lag.",
+    ),
     "acl list": ("inspect.acl:list_", "List the ACLs of the cluster."),
     "tokens list": ("inspect.tokens:list_", "List the delegation tokens of the cluster."),
     "tokens create": (
         "inspect.tokens:create",
-        "Make a delegation token, and tell its secret once.",
+        "Create a delegation token and print its secret once.",
     ),
-    "tokens renew": ("inspect.tokens:renew", "Let a delegation token be valid for longer."),
-    "tokens expire": ("inspect.tokens:expire", "Let a delegation token end."),
+    "tokens renew": ("inspect.tokens:renew", "Renew a delegation token."),
+    "tokens expire": ("inspect.tokens:expire", "Expire a delegation token."),
     "errors explain": (
         "inspect.errors:explain",
-        "Explain errors of Kafka, and what kplan does about them.",
+        "Explain errors of Kafka and how kplan handles them.",
     ),
     "sandbox start": ("project.sandbox:start", "Start a real Apache Kafka on this machine."),
     "sandbox stop": ("project.sandbox:stop", "Stop the sandbox."),
     "sandbox status": (
         "project.sandbox:status",
-        "Tell whether the sandbox runs, and how to reach it.",
+        "Show whether the sandbox runs and how to connect to it.",
     ),
     "sandbox logs": ("project.sandbox:logs", "Show the end of a node's log."),
-    "fleet snapshot": ("fleet.fleet:snapshot", "Read all clusters of the fleet, and store a run."),
-    "fleet inventory": ("fleet.fleet:inventory", "Tell what is where."),
-    "fleet plan": ("fleet.fleet:plan", "Hold every cluster against its configuration."),
-    "fleet drift": ("fleet.fleet:drift", "Hold every cluster against what kplan last applied."),
-    "fleet history": ("fleet.fleet:history", "Tell how one object changed over the runs."),
-    "fleet access": ("fleet.access:access", "Tell who may do what in every cluster."),
-    "fleet lint": ("fleet.access:lint", "Find ACLs that do nothing, and what policies forbid."),
-    "fleet audit": ("fleet.access:audit", "Keep what authorizer logs say, and tell what was used."),
-    "fleet replay": ("fleet.access:replay", "Tell which real requests plans would have denied."),
-    "fleet report": ("fleet.fleet:report", "Write one page about the fleet."),
-    "fleet vacuum": ("fleet.fleet:vacuum", "Remove old runs."),
-    "demo": ("project.demo:demo", "Watch plan, apply and drift on a sandbox of its own."),
-    "help": ("project.help:help_", "Read about a topic, or a verb."),
-    "explain": ("project.help:explain", "Explain the code of a problem."),
-    "version": ("project.version:version", "Tell the versions of kplan and its libraries."),
+    "fleet snapshot": ("fleet.fleet:snapshot", "Read every cluster of the fleet and store a run."),
+    "fleet inventory": ("fleet.fleet:inventory", "Count the objects of every cluster."),
+    "fleet plan": ("fleet.fleet:plan", "Show the changes that apply would make in every cluster."),
+    "fleet drift": ("fleet.fleet:drift", "Detect changes made outside kplan in every cluster."),
+    "fleet history": ("fleet.fleet:history", "Show how one object changed between runs."),
+    "fleet access": (
+        "fleet.access:access",
+        "List who can perform which operations in every cluster.",
+    ),
+    "fleet lint": ("fleet.access:lint", "Find ACLs without effect and violations of policies."),
+    "fleet audit": ("fleet.access:audit", "Read authorizer logs and report what was used."),
+    "fleet replay": ("fleet.access:replay", "List logged requests that a saved plan would deny."),
+    "fleet report": ("fleet.fleet:report", "Write an HTML report about the fleet."),
+    "fleet vacuum": ("fleet.fleet:vacuum", "Delete old runs and logs."),
+    "demo": ("project.demo:demo", "Run plan, apply and drift on a temporary sandbox."),
+    "help": ("project.help:help_", "Show a help topic or the help of a command."),
+    "explain": ("project.help:explain", "Explain the code of a diagnostic."),
+    "version": ("project.version:version", "Show the versions of kplan and its libraries."),
 }
 GROUPS: Mapping[str, str] = {
-    "state": "Look at what kplan owns, and move or forget it.",
-    "policy": "Rules that a plan is held against.",
-    "access": "Who may do what, weighed as Kafka's authorizer does.",
-    "records": "What stands in partitions.",
-    "reassign": "Where replicas stand, and moving them.",
-    "elect": "Who leads partitions.",
-    "lock": "The lock that lets one run at a time change the state.",
-    "fleet": "Many clusters at once, on Spark.",
-    "cluster": "What the cluster is and can do.",
-    "quorum": "The controllers that keep the metadata of the cluster.",
-    "broker": "The registration of brokers.",
-    "topics": "The topics of the cluster, declared or not.",
-    "groups": "Who reads, and how far they have come.",
-    "acl": "The ACLs of the cluster, declared or not.",
-    "tokens": "Delegation tokens: secrets that stand for users for a while.",
-    "errors": "What errors of Kafka mean.",
-    "sandbox": "A real Apache Kafka here, for trying and for tests.",
+    "state": "Inspect and change the state.",
+    "policy": "List and test policies.",
+    "access": "Query permissions as Kafka's authorizer evaluates them.",
+    "records": "Delete records of topics.",
+    "reassign": "Move replicas between brokers.",
+    "elect": "Elect leaders of partitions.",
+    "lock": "Inspect the lock of the state.",
+    "fleet": "Inspect many clusters at once with Spark.",
+    "cluster": "Describe the cluster.",
+    "quorum": "Describe and change the metadata quorum.",
+    "broker": "Change the registration of brokers.",
+    "topics": "List and describe topics, declared or not.",
+    "groups": "List and describe consumer groups and other groups.",
+    "acl": "List ACLs, declared or not.",
+    "tokens": "List, create, renew and expire delegation tokens.",
+    "errors": "Explain errors of Kafka.",
+    "sandbox": "Run a real Apache Kafka on this machine.",
 }
 HELP = """Plan and apply for Apache Kafka.
 
-kplan compares what *.tf and *.hcl files declare with what a cluster holds, shows every change,
-and carries it out. Options take one dash or two: -out=FILE, -out FILE and --out FILE are the same.
+kplan compares the *.tf and *.hcl files of a folder with a Kafka cluster, shows every change, and
+applies it. Options take one or two dashes: -out=FILE, -out FILE and --out FILE are the same.
 """
+MAIN_SECTION = "Main commands"
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    MAIN_SECTION: ("init", "validate", "plan", "apply", "destroy"),
+    "State": ("drift", "show", "output", "import", "wait", "state", "lock", "force-unlock"),
+    "Cluster": ("cluster", "topics", "groups", "records", "quorum", "broker", "features"),
+    "ACLs and access": ("access", "acl", "lint", "tokens"),
+    "Replicas": ("reassign", "elect"),
+    "Policies and tests": ("policy", "test"),
+    "Fleet": ("fleet",),
+    "Other": (
+        "fmt",
+        "console",
+        "convert",
+        "graph",
+        "schema",
+        "sandbox",
+        "demo",
+        "help",
+        "explain",
+        "errors",
+        "version",
+    ),
+}
+"""The commands of the front page by subject, a group of verbs by its own name."""
+
+TERRAFORM_VERBS: Mapping[str, tuple[str, str]] = {
+    "taint": (
+        "kplan has no taint command: -replace recreates a topic in one plan.",
+        "Run kplan plan -replace=ADDRESS.",
+    ),
+    "untaint": (
+        "kplan has no untaint command because nothing is marked for recreation.",
+        "Run kplan plan without -replace.",
+    ),
+    "refresh": (
+        "kplan has no refresh command: every plan reads the cluster.",
+        "Run kplan drift to see changes made outside kplan.",
+    ),
+    "workspace": (
+        "kplan has no workspaces: each environment has its own variables and state file.",
+        "Run kplan plan -var-file=FILE -state=FILE.",
+    ),
+    "providers": (
+        "kplan has no providers command because it needs no plugins.",
+        "Run kplan schema for all blocks and attributes.",
+    ),
+    "get": (
+        "kplan has no get command: it reads modules from their folders.",
+        "Run kplan validate to check the configuration with its modules.",
+    ),
+    "login": (
+        "kplan has no login command: the environment or a properties file holds credentials.",
+        "Run kplan help environment for all variables.",
+    ),
+}
+"""Commands of Terraform that kplan does not have: why, and what to use instead."""
+
 GLOBAL_OPTIONS: OptionSpecs = {
     "--chdir": OptionSpec(takes_value=True),
     "--no-color": OptionSpec(takes_value=False),
@@ -183,7 +255,7 @@ GLOBAL_OPTIONS: OptionSpecs = {
     "--install-completion": OptionSpec(takes_value=False),
     "--show-completion": OptionSpec(takes_value=False),
 }
-"""The global options: they stand before the verb."""
+"""The global options, which precede the verb."""
 
 _CONTEXT_SETTINGS = {"help_option_names": ["--help", "-h"], "max_content_width": 100}
 
@@ -198,7 +270,7 @@ def load_verb(name: str) -> Verb:
 def build_app(wanted: Callable[[str], bool], names: Iterable[str] = VERBS) -> typer.Typer:
     """Build the typer application with the verbs named.
 
-    Those that are not wanted have a name and a summary only.
+    The others have a name and a summary only.
     """
     app = _typer_group(HELP)
     app.callback()(_global_options)
@@ -209,7 +281,9 @@ def build_app(wanted: Callable[[str], bool], names: Iterable[str] = VERBS) -> ty
         target = groups.get(group, app)
         if wanted(name):
             verb = load_verb(name)
-            target.command(last, epilog=verb.epilog())(verb.callback())
+            target.command(last, epilog=verb.epilog(), context_settings=_CONTEXT_SETTINGS)(
+                verb.callback()
+            )
         else:
             target.command(last, help=summary)(_placeholder)
     for name, members in groups.items():
@@ -233,8 +307,10 @@ def _placeholder() -> None:
 
 def _global_options(
     *,
-    chdir: Annotated[str, typer.Option("--chdir", metavar="DIR", help="Work in this folder.")] = "",
+    chdir: Annotated[
+        str, typer.Option("--chdir", metavar="DIR", help="Change to this folder first.")
+    ] = "",
     no_color: Annotated[bool, typer.Option("--no-color", help="Write without colour.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Tell the version and stop.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
 ) -> None:
-    """Declare what `kplan.cli.run` reads itself, before a verb is carried out."""
+    """Declare the global options, which `kplan.cli.run` reads itself."""

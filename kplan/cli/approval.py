@@ -15,25 +15,26 @@ from kplan.workflow.ports import Ports, Project
 
 APPLY_QUESTION = """
 Do you want to perform these actions?
-  kplan will carry out what is described above.
+  kplan will perform the actions described above.
   Only 'yes' will be accepted to approve.
 
   Enter a value: """
 DESTROY_QUESTION = """
-Do you really want to destroy all of this?
-  Topics are deleted with their records. There is no undo.
+Do you really want to destroy all resources?
+  kplan will delete the objects shown above, topics with all their records.
+  There is no undo.
   Only 'yes' will be accepted to confirm.
 
   Enter a value: """
 DATA_LOSS_QUESTION = """
-{} is to be deleted with all its records, and created anew, empty.
-  There is no undo. Its name is to be typed to confirm that.
+kplan will delete topic {} with all its records and create it again, empty.
+  There is no undo. Type the name of the topic to confirm.
 
   Enter the name: """
 
 
 def check_can_approve(session: Session, *, auto_approve: bool, may_ask: bool) -> None:
-    """Fail before any work where nobody could approve at its end.
+    """Raise UsageError before any work if approval is not possible.
 
     Raises:
         UsageError: without a terminal, or with `-input=false`, and without `-auto-approve`.
@@ -41,40 +42,48 @@ def check_can_approve(session: Session, *, auto_approve: bool, may_ask: bool) ->
     """
     if auto_approve or (may_ask and session.terminal.can_ask):
         return
-    reason = "This is a CI job" if is_ci(session.environ) else "There is nobody to ask"
+    reason = approval_obstacle(session, may_ask=may_ask)
     raise UsageError(
-        f"{reason}, so the plan cannot be approved.",
-        hint="Save a plan with `kplan plan -out=FILE`, review it, and apply FILE; or give "
-        "-auto-approve.",
+        f"{reason}: approval is not possible; use -auto-approve or a saved plan.",
+        hint="Run kplan plan -out=FILE, review the plan, and run kplan apply FILE.",
     )
 
 
+def approval_obstacle(session: Session, *, may_ask: bool) -> str:
+    """Return why kplan cannot ask a person, as the start of a sentence."""
+    if is_ci(session.environ):
+        return "CI job"
+    if not may_ask or session.terminal.stdin.isatty():
+        return "Input is disabled"
+    return "Not a terminal"
+
+
 def ask_approval(session: Session, progress: Progress, question: str) -> bool:
-    """Ask; only `yes` counts."""
+    """Ask for approval and return whether the answer is `yes`."""
     with progress.pause():
         is_approved = session.terminal.ask(question) == "yes"
-        session.terminal.write_stderr("\n" if is_approved else "\nCancelled: nothing was changed.")
+        session.terminal.write_stderr("\n" if is_approved else "\nCancelled. Nothing was changed.")
     return is_approved
 
 
 def ask_names(session: Session, progress: Progress, names: Sequence[str]) -> bool:
-    """Ask for the name of each object whose data is to be lost."""
+    """Ask for the name of each object that loses its data."""
     with progress.pause():
         for name in names:
             if session.terminal.ask(DATA_LOSS_QUESTION.format(name)) != name:
-                session.terminal.write_stderr("\nCancelled: nothing was changed.")
+                session.terminal.write_stderr("\nCancelled. Nothing was changed.")
                 return False
     return True
 
 
 Result = TypeVar("Result")
 Confirm = Callable[[str], bool]
-"""Asks a question; only `yes` counts."""
+"""Asks a question and returns whether the answer is `yes`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterChange:
-    """Who changes something, where, and whether they said yes already."""
+    """A change of one cluster outside a plan, with its session and approval."""
 
     session: Session
     inputs: InputOptions
@@ -82,22 +91,25 @@ class ClusterChange:
     auto_approve: bool
 
     def run(self, verb: str, work: Callable[[Project, Ports, Confirm], Result]) -> Result:
-        """Carry it out under a progress display; neither state nor lock is touched.
+        """Make the change under a progress display, without state and lock.
 
         Raises:
-            UsageError: nobody can be asked, before any work.
+            UsageError: approval is not possible; raised before any work.
 
         """
         if not self.auto_approve:
             if self.query.json:
-                raise UsageError("-json needs -auto-approve: it cannot ask.")
+                raise UsageError("-json requires -auto-approve because kplan cannot ask.")
             if not (self.inputs.input and self.session.terminal.can_ask):
-                raise UsageError("There is nobody to ask.", "-auto-approve says yes at once.")
+                reason = approval_obstacle(self.session, may_ask=self.inputs.input)
+                raise UsageError(
+                    f"{reason}: approval is not possible.", hint="Run it with -auto-approve."
+                )
         states = StateOptions(lock=False)
-        with show_progress(self.session.terminal) as shown:
+        with show_progress(self.session.terminal) as progress:
 
             def say(question: str) -> bool:
-                return self.auto_approve or ask_approval(self.session, shown, question)
+                return self.auto_approve or ask_approval(self.session, progress, question)
 
             project = wiring.build_project(self.session, states, self.inputs)
-            return work(project, wiring.build_ports(self.session, verb, states, shown), say)
+            return work(project, wiring.build_ports(self.session, verb, states, progress), say)

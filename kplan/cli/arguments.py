@@ -70,7 +70,7 @@ def _split_words(name: str, text: str) -> list[str]:
         return shlex.split(text)
     except ValueError:
         raise UsageError(
-            f"{name} holds a quotation that does not end.", hint=f"Correct {name}, or unset it."
+            f"{name} has an unclosed quotation mark.", hint=f"Correct {name} or unset it."
         ) from None
 
 
@@ -120,6 +120,6 @@ def _rewrite_switch(name: str, arg: str, flag: OptionSpec) -> Iterator[str]:
     if not equals or value.lower() in _TRUE:
         yield name
     elif value.lower() not in _FALSE:
-        raise UsageError(f"{name} is either true or false, not {value!r}.")
+        raise UsageError(f"{name[1:]} must be true or false, not {value!r}.")
     elif flag.opposite:
         yield flag.opposite

@@ -1,4 +1,4 @@
-"""The last resort: an exception nobody foresaw is told without a traceback."""
+"""The last resort: an unexpected exception is reported without a traceback."""
 
 import os
 import tempfile
@@ -8,16 +8,17 @@ from kplan.model.version import VERSION
 
 
 def write_crash_report(error: BaseException) -> str:
-    """Write the traceback to a file only its owner may read, and say where it is."""
+    """Write the traceback to a file that only its owner can read, and return the message."""
     try:
         place = f"The traceback is in {_write_traceback(error)}"
     except OSError as failure:
         place = f"The traceback could not be written ({failure.strerror})"
     return (
-        "Error: This is a defect in kplan\n\n"
-        f"{type(error).__name__} came where nothing of the sort may come (kplan {VERSION}). "
-        "What was sent to the cluster before it stands; `kplan plan` tells what is left to do.\n\n"
-        f"{place}; please attach it to a report.\n"
+        "Error: Internal error in kplan\n\n"
+        f"{type(error).__name__} was raised unexpectedly in kplan {VERSION}. "
+        "Requests sent before the error stay in effect; `kplan plan` shows the remaining "
+        "changes.\n\n"
+        f"{place}. Attach it to a bug report.\n"
     )
 
 

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def show_plan(
-    session: Session, made: PlanResult, planning: PlanningOptions, *, is_told: bool = False
+    session: Session, made: PlanResult, planning: PlanningOptions, *, is_reported: bool = False
 ) -> None:
-    """Show a plan as text, and its problems; `is_told` by a report, the text is left out."""
-    if not is_told:
+    """Show a plan as text and its diagnostics; `is_reported` leaves out the text."""
+    if not is_reported:
         session.terminal.write_stdout(plan_text(session, made.plan, group=planning.group))
     found = made.plan.all_diagnostics
     if planning.compact_warnings:
@@ -40,14 +40,14 @@ def show_plan(
 
 
 def plan_text(session: Session, plan: Plan, *, group: bool | None) -> str:
-    """Write a plan; for automation every ACL has a line that tools can find."""
+    """Render a plan; in automation every ACL is a resource of its own, for tools to find."""
     if group is None:
         group = not session.terminal.is_automation and not is_ci(session.environ)
     return views.plan_text(plan, session.terminal.stdout_style, group_acls=group)
 
 
 def stream_plan(session: Session, made: PlanResult, *, whole: bool = False) -> None:
-    """Write a plan and its problems as messages, one a line; `whole` adds the plan itself."""
+    """Write a plan and its diagnostics as one message a line; `whole` adds the plan itself."""
     at = timestamp()
     session.terminal.write_stdout(views.version_line(at) + views.plan_stream(made.plan, at))
     if whole:
@@ -61,24 +61,26 @@ def stream_plan(session: Session, made: PlanResult, *, whole: bool = False) -> N
 
 
 def show_save_hint(session: Session, made: PlanResult) -> None:
-    """Say how the plan can be kept, to whoever has a plan to keep and reads this."""
+    """Write a note that the plan is not saved, unless there is nothing to apply."""
     if made.plan.is_applyable and not session.terminal.is_automation:
         session.terminal.write_stderr(
-            "\nNote: the plan is not saved. To apply just this one: kplan plan -out=FILE"
+            "\nNote: The plan is not saved. To apply exactly this plan, run:\n    kplan plan "
+            "-out=FILE"
         )
 
 
 def save_plan(session: Session, made: PlanResult, path: Path, ports: Ports, ttl: timedelta) -> None:
-    """Save a plan that is good for `ttl`, and say how to go on."""
+    """Save a plan that can be applied for `ttl`, and show the command."""
     plan.save_plan(made, path, ports, show=views.plan_json(made.plan).encode(), ttl=ttl)
     if not session.terminal.is_automation:
         session.terminal.write_stderr(
-            f"\nThe plan is saved in {path}. To carry out just that:\n    kplan apply {path}"
+            f"\nSaved the plan to: {path}\n\nTo perform exactly these actions, run:\n    kplan "
+            f"apply {path}"
         )
 
 
 def show_outcomes(session: Session, done: "ApplyResult", again: str) -> None:
-    """Sum up an apply, and show the outputs of a whole one; `again` goes on where it stopped."""
+    """Show outcomes and, of a complete apply, the outputs; `again` is the command to resume."""
     terminal = session.terminal
     terminal.write_stderr("\n")
     imported = done.planned.plan.import_count
@@ -90,7 +92,7 @@ def show_outcomes(session: Session, done: "ApplyResult", again: str) -> None:
 
 
 def state_text(session: Session, state: State) -> str:
-    """Write what is owned, and the outputs."""
+    """Render the owned objects and the outputs."""
     owned = views.state_show_text(tuple(state.owned.values()), session.terminal.stdout_style)
     return owned + _outputs_text(session, state)
 
@@ -102,7 +104,7 @@ def _outputs_text(session: Session, state: State) -> str:
 
 
 def drift_coverage(found: "DriftResult", *, lists: bool) -> Coverage:
-    """Say how much of the cluster a drift speaks of."""
+    """Return which part of the cluster was compared."""
     applied = found.state.applied_plans
     return Coverage(
         found.managed,

@@ -1,31 +1,31 @@
-"""The environment variables kplan knows, and a word about those it does not."""
+"""The environment variables that kplan reads, and warnings about unknown ones."""
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 VARIABLES: Mapping[str, str] = {
-    "KPLAN_A11Y": "words instead of symbols, and no moving display",
-    "KPLAN_ALLOW_DIRECT": "true: changes are allowed at controllers that are asked directly",
-    "KPLAN_BOOTSTRAP_CONTROLLERS": "controllers to ask in place of brokers, host:port,...",
-    "KPLAN_BOOTSTRAP_SERVERS": "brokers to ask first, host:port,...",
-    "KPLAN_CACHE": "the folder for what the sandbox fetches",
-    "KPLAN_CLI_ARGS": "arguments put before those typed; KPLAN_CLI_ARGS_plan for one verb only",
+    "KPLAN_A11Y": "write words instead of symbols, without animation",
+    "KPLAN_ALLOW_DIRECT": "true: allow changes through a direct connection to controllers",
+    "KPLAN_BOOTSTRAP_CONTROLLERS": "controllers to connect to instead of brokers, host:port,...",
+    "KPLAN_BOOTSTRAP_SERVERS": "brokers to connect to first, host:port,...",
+    "KPLAN_CACHE": "the folder for the downloads of the sandbox",
+    "KPLAN_CLI_ARGS": "arguments for every command; KPLAN_CLI_ARGS_plan for one command",
     "KPLAN_COMMAND_CONFIG": "a Java properties file with connection settings",
-    "KPLAN_DISABLE_CI_DETECTION": "treat a CI job as any other run",
-    "KPLAN_INPUT": "false: never prompt",
-    "KPLAN_IN_AUTOMATION": "leave out hints about what to type next (TF_IN_AUTOMATION counts too)",
-    "KPLAN_LOCK_TIMEOUT": "how long to wait for the state's lock, as in 5m",
-    "KPLAN_LOG": "trace, debug, info, warn or error: log to stderr",
-    "KPLAN_LOG_PATH": "the file to log to instead of stderr",
-    "KPLAN_MAVEN_REPOSITORY": "where the sandbox fetches Kafka from, instead of Maven Central",
-    "KPLAN_NOTIFY": "the webhook that drift is told to, as with -notify",
-    "KPLAN_PARALLELISM": "write requests under way at a time, 2 if not given",
-    "KPLAN_PUSH": "the push gateway that drift's metrics go to, as with -push",
+    "KPLAN_DISABLE_CI_DETECTION": "true: ignore that this is a CI job",
+    "KPLAN_INPUT": "false: never ask for approval",
+    "KPLAN_IN_AUTOMATION": "true: omit hints about the next command (also TF_IN_AUTOMATION)",
+    "KPLAN_LOCK_TIMEOUT": "how long to wait for the lock of the state, for example 5m",
+    "KPLAN_LOG": "log level for stderr: trace, debug, info, warn or error",
+    "KPLAN_LOG_PATH": "log to this file instead of stderr",
+    "KPLAN_MAVEN_REPOSITORY": "the Maven repository for the sandbox, instead of Maven Central",
+    "KPLAN_NOTIFY": "the webhook that receives drift, as with -notify",
+    "KPLAN_PARALLELISM": "write requests in flight at a time, 2 by default",
+    "KPLAN_PUSH": "the push gateway that receives metrics of drift, as with -push",
     "KPLAN_STATE": "the state file",
 }
 PREFIXES: Mapping[str, str] = {
-    "KPLAN_VAR_": "the value of an input variable (TF_VAR_name counts too)",
-    "KPLAN_CLI_ARGS_": "arguments put before those typed, for one verb",
+    "KPLAN_VAR_": "the value of an input variable (also TF_VAR_name)",
+    "KPLAN_CLI_ARGS_": "arguments for one command",
     "KPLAN_SASL_": "SASL settings of the connection",
     "KPLAN_TLS_": "TLS settings of the connection",
 }
@@ -75,19 +75,19 @@ _CI_COMMIT_VARIABLES = (
 
 
 def is_enabled(environ: Mapping[str, str], *names: str) -> bool:
-    """Whether one of the variables is set to something other than a no."""
+    """Whether one of the variables is set to a value other than false."""
     return any(environ.get(name, "").lower() not in _FALSE_VALUES for name in names)
 
 
 def is_ci(environ: Mapping[str, str]) -> bool:
-    """Whether this run is a CI job, as far as its environment tells."""
+    """Whether the environment is that of a CI job."""
     if is_enabled(environ, "KPLAN_DISABLE_CI_DETECTION"):
         return False
     return is_enabled(environ, *CI_VARIABLES)
 
 
 def ci_run_url(environ: Mapping[str, str]) -> str:
-    """Give the address of the CI job, "" where none is known."""
+    """Return the address of the CI job, "" if unknown."""
     if run := environ.get("GITHUB_RUN_ID"):
         server, repository = (
             environ.get(name, "") for name in ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY")
@@ -97,7 +97,7 @@ def ci_run_url(environ: Mapping[str, str]) -> str:
 
 
 def ci_commit(environ: Mapping[str, str]) -> str:
-    """Give the commit that the CI job works on, "" where none is known."""
+    """Return the commit of the CI job, "" if unknown."""
     return next((environ[name] for name in _CI_COMMIT_VARIABLES if name in environ), "")
 
 
@@ -118,7 +118,7 @@ _CI_SERVICES: Mapping[str, str] = {
 
 
 def ci_facts(environ: Mapping[str, str]) -> dict[str, str]:
-    """Give what is known of the CI job, for policies; {} outside of one."""
+    """Return the known facts about the CI job, for policies; {} outside CI."""
     if not is_ci(environ):
         return {}
     found = {
@@ -131,13 +131,13 @@ def ci_facts(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def unknown_variable_warnings(environ: Mapping[str, str]) -> Iterator[str]:
-    """Write one line for each `KPLAN_*` variable that nothing reads."""
+    """Return one sentence for each unknown `KPLAN_*` variable."""
     for name in sorted(environ):
         if name.startswith("KPLAN_") and name not in VARIABLES and not _has_known_prefix(name):
             known = [each.removeprefix("KPLAN_") for each in VARIABLES]
             close = get_close_matches(name.removeprefix("KPLAN_"), known, n=1)
-            meant = f"; did you mean KPLAN_{close[0]}?" if close else "."
-            yield f"kplan does not know the environment variable {name}{meant}"
+            meant = f" Did you mean KPLAN_{close[0]}?" if close else ""
+            yield f"Unknown environment variable {name}.{meant}"
 
 
 def _has_known_prefix(name: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the process answers to its caller: the one table of exit codes."""
+"""The exit codes of every verb."""
 
 from collections.abc import Sequence
 from enum import IntEnum
@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # help must not wait for what only verbs need
 class ExitCode(IntEnum):
     """The codes of every verb. From REFUSED on only with `-detailed-exitcode`, else 1.
 
-    A verb that only asks answers PARTLY where it could not read all (K117-08).
+    A query exits with PARTIAL if it could not read everything (K117-08).
     """
 
     DONE = 0
@@ -31,16 +31,16 @@ class ExitCode(IntEnum):
 GUARD_CODES = frozenset(
     {"KP232", "KP235", "KP240", "KP451", "KP452", "KP329", "KP441", "KP442", "KP443"}
 )
-"""Codes of what a plan must not do: delete what is protected, all, or too much; be refused."""
+"""Diagnostic codes of the guards of a plan: protected objects, too many deletes, refusals."""
 
 
 def error_exit(error: KplanError, *, detailed: bool) -> ExitCode:
-    """Tell why the run stopped, as exactly as was asked for."""
+    """Return the exit code of an error."""
     return ExitCode(error.detailed_exit) if detailed else ExitCode.ERROR
 
 
 def plan_exit(plan: "Plan", *, detailed: bool) -> ExitCode:
-    """Tell whether there is something to do; what could not be read or planned is an error."""
+    """Return the exit code of a plan; objects that could not be read or planned are an error."""
     if plan.has_errors or plan.unread:
         faults = {each.code for each in plan.diagnostics if each.is_error}
         is_refused = detailed and bool(faults) and faults <= GUARD_CODES
@@ -53,10 +53,10 @@ def plan_exit(plan: "Plan", *, detailed: bool) -> ExitCode:
 def outcomes_exit(
     plan: "Plan", outcomes: Sequence["Outcome"], *, detailed: bool, waited: bool = False
 ) -> ExitCode:
-    """Tell the worst that became of a plan; an unknown outcome is worse than a failed one.
+    """Return the exit code of an apply; an unknown outcome is worse than a failed one.
 
-    What could not be read was not done: it counts as failed (K4-51). What was waited for and is
-    not seen on every broker is not known to be there (K4-49, design law 10).
+    Objects that could not be read count as failed (K4-51). With `waited`, changes that not every
+    broker serves count as unknown (K4-49, design law 10).
     """
     from kplan.model.outcome import OutcomeStatus  # noqa: PLC0415 - as above
 
@@ -83,7 +83,7 @@ def outcomes_exit(
 
 
 def refusals_exit(refusals: Sequence["Refusal"]) -> ExitCode:
-    """Tell apart a policy's word and objects that moved since the plan."""
+    """Return STALE for changed objects, REFUSED for policy violations, else ERROR."""
     from kplan.cluster.errors import Handling, handling  # noqa: PLC0415 - as above
 
     if refusals and all(handling(each) is Handling.STALE for each in refusals):
@@ -94,5 +94,5 @@ def refusals_exit(refusals: Sequence["Refusal"]) -> ExitCode:
 
 
 def signal_exit(number: int) -> int:
-    """Give the code shells expect after a signal: 129 SIGHUP, 130 SIGINT, 143 SIGTERM."""
+    """Return the code shells expect after a signal: 129 SIGHUP, 130 SIGINT, 143 SIGTERM."""
     return 128 + number

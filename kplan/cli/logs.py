@@ -18,7 +18,7 @@ _LEVELS: Mapping[str, int] = {
 
 
 def configure_logging(environ: Mapping[str, str]) -> None:
-    """Set up logging as the environment asks for it; without KPLAN_LOG nothing is logged.
+    """Configure logging from the environment; without KPLAN_LOG nothing is logged.
 
     Raises:
         UsageError: an unknown level, or a log file that cannot be written.
@@ -28,7 +28,7 @@ def configure_logging(environ: Mapping[str, str]) -> None:
     level = _LEVELS.get(asked or "off")
     if level is None:
         known = ", ".join(_LEVELS)
-        raise UsageError(f"KPLAN_LOG={asked} is no log level.", hint=f"Use one of {known}.")
+        raise UsageError(f"KPLAN_LOG={asked} is not a log level.", hint=f"Use one of {known}.")
     logging.basicConfig(level=level, handlers=[_log_handler(environ, is_off=not asked)], force=True)
 
 

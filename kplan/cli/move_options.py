@@ -1,4 +1,4 @@
-"""How fast replicas are moved, as it is typed."""
+"""Options for the speed of partition reassignments."""
 
 import re
 from typing import TYPE_CHECKING, Annotated
@@ -17,30 +17,32 @@ _UNITS = {"": 1, "k": 1_000, "M": 1_000_000, "G": 1_000_000_000}
 
 @dataclass(frozen=True, slots=True)
 class MoveOptions:
-    """What moves of replicas may take of the brokers."""
+    """Limits of partition reassignments."""
 
     throttle: Annotated[
         str,
         typer.Option(
             "--throttle",
             metavar="RATE",
-            help="What each broker may copy a second while replicas move, as 50M; 0 is no limit.",
+            help="Limit the bytes per second that each broker copies, for example 50M; 0 is no "
+            "limit.",
         ),
     ] = "120M"
     move_batch: Annotated[
         int,
         typer.Option(
-            "--move-batch", metavar="N", min=1, help="Partitions that move at the same time."
+            "--move-batch", metavar="N", min=1, help="Reassign up to N partitions at a time."
         ),
     ] = 50
 
     def move_limits(self) -> "ReassignmentLimits":
-        """Give the pace. Raises UsageError."""
+        """Return the limits. Raises UsageError."""
         from kplan.kinds.reassignment import ReassignmentLimits  # noqa: PLC0415 - help needs it not
 
         found = _RATE.fullmatch(self.throttle.strip())
         if found is None:
             raise UsageError(
-                f"-throttle={self.throttle} is no rate.", hint="Bytes a second: 50M, 800k, 0."
+                f"-throttle={self.throttle} is not a rate.",
+                hint="Write bytes per second as 50M, 800k or 0.",
             )
         return ReassignmentLimits(int(found[1]) * _UNITS[found[2]], self.move_batch)

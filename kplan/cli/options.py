@@ -14,28 +14,30 @@ from kplan.model.errors import UsageError
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON for machines to stdout.")]
 AutoApprove = Annotated[
-    bool, typer.Option("--auto-approve", help="Carry the plan out without asking.")
+    bool, typer.Option("--auto-approve", help="Apply the plan without asking for approval.")
 ]
 Deadline = Annotated[
     str,
     typer.Option(
         "--deadline",
         metavar="SPAN",
-        help="After this time, as in 10m, nothing more is sent; without it after 1h.",
+        help="Send no more requests after this time, for example 10m; the default is 1h.",
     ),
 ]
 
 SkipForeign = Annotated[
     bool,
-    typer.Option("--skip-foreign", help="Leave out resources of other providers, and count them."),
+    typer.Option(
+        "--skip-foreign", help="Skip resources of other providers and report their number."
+    ),
 ]
 
 Group = Annotated[
     bool | None,
     typer.Option(
         "--group/--no-group",
-        help="Show ACLs in a table per principal, or each by itself for tools to find.",
-        show_default="a table, but not in CI and automation",
+        help="Show ACLs as one table per principal, or each ACL as a resource.",
+        show_default="a table, except in CI and automation",
     ),
 ]
 
@@ -45,7 +47,7 @@ Report = Annotated[
         "--report",
         metavar="FORMAT=FILE",
         help="Write a report (repeatable): markdown (md), html, junit, sarif, gitlab, github, "
-        "azure, prometheus, slack, json, ndjson or text; - as FILE is stdout, instead of the text.",
+        "azure, prometheus, slack, json, ndjson or text. FILE - is stdout and replaces the text.",
     ),
 ]
 
@@ -54,26 +56,29 @@ BootstrapController = Annotated[
     typer.Option(
         "--bootstrap-controller",
         metavar="HOST:PORT,...",
-        help="Ask these controllers and no broker, whatever is configured (KIP-919).",
+        help="Connect to these controllers instead of brokers; overrides the configuration "
+        "(KIP-919).",
     ),
 ]
 
 Provider = Annotated[
     str,
     typer.Option(
-        "--provider", metavar="ALIAS", help="The cluster of this provider block, where several are."
+        "--provider", metavar="ALIAS", help="Use the cluster of the provider block with this alias."
     ),
 ]
 Match = Annotated[
-    str, typer.Option("--match", metavar="GLOB", help="Only names that fit, with * and ?.")
+    str,
+    typer.Option(
+        "--match", metavar="GLOB", help="Include only names that match this pattern with * and ?."
+    ),
 ]
 Policies = Annotated[
     list[str],
     typer.Option(
         "--policy",
         metavar="PATH",
-        help="Ask these policies too: a folder, a Python file, or the name under which a package "
-        "offers one (repeatable).",
+        help="Check the policies of this folder, Python file or entry point too (repeatable).",
     ),
 ]
 Overrides = Annotated[
@@ -81,7 +86,7 @@ Overrides = Annotated[
     typer.Option(
         "--override",
         metavar="POLICY=REASON",
-        help="Let through what a soft policy refuses; the reason is recorded (repeatable).",
+        help="Override a refusal of a soft policy; kplan records the reason (repeatable).",
     ),
 ]
 
@@ -92,22 +97,22 @@ _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 @dataclass(frozen=True, slots=True)
 class OutputOptions:
-    """How the result is told to machines."""
+    """The format of the output and of the exit code."""
 
     json: Json = False
     detailed_exitcode: Annotated[
         bool,
         typer.Option(
             "--detailed-exitcode",
-            help="Exit with 2 for changes, and tell errors apart: 3 refused, 4 partly applied, 5 "
-            "outcome unknown, 6 locked or stale, 7 unreachable.",
+            help="Exit with 2 for changes and with one code for each error: 3 refused, 4 "
+            "partly applied, 5 outcome unknown, 6 locked or stale, 7 unreachable.",
         ),
     ] = False
 
 
 @dataclass(frozen=True, slots=True)
 class ReportOptions(OutputOptions):
-    """How the result is told to machines, and what is written for others to read."""
+    """The format of the output and of the exit code, and the reports to write."""
 
     report: Report = field(default_factory=list)
 
@@ -119,9 +124,9 @@ class ReportOptions(OutputOptions):
 
 @dataclass(frozen=True, slots=True)
 class InputOptions:
-    """Where the values of input variables come from, and what of the files is read.
+    """The values of input variables, and which resources of the files to read.
 
-    `-var` and `-var-file` count in the order in which they stand: see `Session.args`.
+    `-var` and `-var-file` count in the order in which they are typed: see `Session.args`.
     """
 
     var: Annotated[
@@ -130,49 +135,50 @@ class InputOptions:
     ] = field(default_factory=list)
     var_file: Annotated[
         list[str],
-        typer.Option("--var-file", metavar="FILE", help="Read input variables (repeatable)."),
+        typer.Option(
+            "--var-file", metavar="FILE", help="Read input variables from a file (repeatable)."
+        ),
     ] = field(default_factory=list)
     skip_foreign: SkipForeign = False
     input: Annotated[
         bool,
-        typer.Option(
-            "--input/--no-input", help="Whether kplan may ask; it asks for approval only."
-        ),
+        typer.Option("--input/--no-input", help="Ask for approval; kplan asks for nothing else."),
     ] = True
 
 
 @dataclass(frozen=True, slots=True)
 class StateOptions:
-    """Which state, and how to lock it; "" stands for what the environment says."""
+    """The state file and its lock; "" means the value from the environment."""
 
     state: Annotated[
         str,
         typer.Option(
             "--state",
             metavar="FILE",
-            help="The state file, whatever a state block says; KPLAN_STATE names another default.",
+            help="Use this state file and ignore a state block; KPLAN_STATE sets the default.",
             show_default=DEFAULT_STATE_PATH,
         ),
     ] = ""
     lock: Annotated[
-        bool, typer.Option("--lock/--no-lock", help="Lock the state against other runs.")
+        bool, typer.Option("--lock/--no-lock", help="Lock the state during the run.")
     ] = True
     lock_timeout: Annotated[
         str,
         typer.Option(
             "--lock-timeout",
             metavar="SPAN",
-            help="How long to wait for another run, as in 30s or 5m; or KPLAN_LOCK_TIMEOUT.",
+            help="Wait this long for the lock, for example 5m; KPLAN_LOCK_TIMEOUT sets the "
+            "default.",
             show_default="0s",
         ),
     ] = ""
 
     def path(self, environ: Mapping[str, str]) -> Path:
-        """Give the state file."""
+        """Return the path of the state file."""
         return Path(self.state or environ.get("KPLAN_STATE") or DEFAULT_STATE_PATH)
 
     def lock_timeout_s(self, environ: Mapping[str, str]) -> float:
-        """Give how long to wait for the lock, in seconds. Raises UsageError."""
+        """Return how long to wait for the lock, in seconds. Raises UsageError."""
         if self.lock_timeout:
             return duration_s("-lock-timeout", self.lock_timeout)
         return duration_s("KPLAN_LOCK_TIMEOUT", environ.get("KPLAN_LOCK_TIMEOUT") or "0s")
@@ -180,14 +186,14 @@ class StateOptions:
 
 @dataclass(frozen=True, slots=True)
 class PlanningOptions:
-    """What narrows or bends a plan."""
+    """Options that limit or change a plan."""
 
     target: Annotated[
         list[str],
         typer.Option(
             "--target",
             metavar="ADDRESS",
-            help="Plan only this resource, or all of a block (repeatable).",
+            help="Plan only this resource, block, module or pattern with * (repeatable).",
         ),
     ] = field(default_factory=list)
     replace: Annotated[
@@ -195,7 +201,7 @@ class PlanningOptions:
         typer.Option(
             "--replace",
             metavar="ADDRESS",
-            help="Delete this topic with its records and create it anew (repeatable).",
+            help="Delete this topic with its records and create it again (repeatable).",
         ),
     ] = field(default_factory=list)
     acknowledge_data_loss: Annotated[
@@ -203,19 +209,20 @@ class PlanningOptions:
         typer.Option(
             "--acknowledge-data-loss",
             metavar="ADDRESS",
-            help="The records that -replace deletes here may go; a terminal asks for the name "
-            "instead (repeatable).",
+            help="Accept that -replace deletes the records of this topic (repeatable).",
         ),
     ] = field(default_factory=list)
     refresh: Annotated[
         bool,
-        typer.Option("--refresh/--no-refresh", help="kplan always reads the cluster; keep it on."),
+        typer.Option(
+            "--refresh/--no-refresh", help="Accepted for Terraform; kplan always reads the cluster."
+        ),
     ] = True
     broker_validate: Annotated[
         bool,
         typer.Option(
             "--broker-validate/--no-broker-validate",
-            help="Ask the brokers whether they would carry the plan out.",
+            help="Validate the plan on the brokers.",
         ),
     ] = True
     parallelism: Annotated[
@@ -223,8 +230,8 @@ class PlanningOptions:
         typer.Option(
             "--parallelism",
             metavar="N",
-            help="Write requests under way at a time, where their order is free. They are large, "
-            "and the controller takes them one by one: more than 2 gain little.",
+            help="Send up to N write requests at a time. The controller handles them one by "
+            "one, so more than 2 save little time.",
             show_default="KPLAN_PARALLELISM, or 2",
         ),
     ] = None
@@ -234,8 +241,8 @@ class PlanningOptions:
             "--max-deletes",
             metavar="N",
             min=0,
-            help="Refuse a plan that deletes more objects; replaced ACLs do not count.",
-            show_default="of 10 objects and more 30 %, and 10 at most",
+            help="Refuse a plan that deletes more than N objects; replaced ACLs do not count.",
+            show_default="30 % of 10 or more objects, at most 10",
         ),
     ] = None
     policy: Policies = field(default_factory=list)
@@ -244,9 +251,9 @@ class PlanningOptions:
         typer.Option(
             "--policy-mode",
             metavar="MODE",
-            help="item: what is refused is left out, and the rest goes on; all: nothing is done "
-            "unless all may be.",
-            show_default="item, or what the policies block says",
+            help="item skips refused changes and applies the rest; all applies nothing if a "
+            "change is refused.",
+            show_default="item, or the mode of the policies block",
         ),
     ] = ""
     override: Overrides = field(default_factory=list)
@@ -255,14 +262,17 @@ class PlanningOptions:
         typer.Option(
             "--as",
             metavar="PRINCIPAL",
-            help="Whom policies take the change to be from, as in User:ci.",
+            help="Evaluate policies for this principal, for example User:ci.",
             show_default="the principal of the connection",
         ),
     ] = ""
     max_dangerous: Annotated[
         int | None,
         typer.Option(
-            "--max-dangerous", metavar="N", min=0, help="Refuse a plan with more such changes."
+            "--max-dangerous",
+            metavar="N",
+            min=0,
+            help="Refuse a plan with more than N dangerous changes.",
         ),
     ] = None
     max_change_pct: Annotated[
@@ -272,7 +282,7 @@ class PlanningOptions:
             metavar="P",
             min=0,
             max=100,
-            help="Refuse a plan that touches more than P percent of what is owned.",
+            help="Refuse a plan that changes more than P percent of the owned objects.",
         ),
     ] = None
     accept: Annotated[
@@ -280,25 +290,25 @@ class PlanningOptions:
         typer.Option(
             "--accept",
             metavar="CODE",
-            help="Let the plan through where this guard of access refuses it (repeatable).",
+            help="Accept the finding with this code of the access analysis (repeatable).",
         ),
     ] = field(default_factory=list)
     compact_warnings: Annotated[
         bool,
-        typer.Option("--compact-warnings", help="Show warnings as their summaries only."),
+        typer.Option("--compact-warnings", help="Show only the summaries of warnings."),
     ] = False
     group: Group = None
     bootstrap_controller: BootstrapController = ""
 
     def check(self) -> None:
-        """Refuse what kplan cannot do. Raises UsageError."""
+        """Raise UsageError for options that kplan does not support."""
         if not self.refresh:
             raise UsageError(
                 "kplan cannot plan without reading the cluster.",
-                hint="Leave -refresh=false out; a read takes a handful of requests.",
+                hint="Remove -refresh=false; reading the cluster takes a few requests.",
             )
         if self.parallelism is not None and self.parallelism < 1:
-            raise UsageError(f"-parallelism is 1 or more, not {self.parallelism}.")
+            raise UsageError(f"-parallelism must be 1 or more, not {self.parallelism}.")
         for each in self.target:
             _check_target(each)
         for option, addresses in (
@@ -308,17 +318,19 @@ class PlanningOptions:
             for each in addresses:
                 _check_address(option, each)
         if self.policy_mode not in _POLICY_MODES:
-            raise UsageError(f'-policy-mode={self.policy_mode} is neither "item" nor "all".')
+            raise UsageError(f'-policy-mode={self.policy_mode} is not "item" or "all".')
         if self.as_principal and ":" not in self.as_principal:
-            raise UsageError(f"-as={self.as_principal} is no principal.", hint="As in -as=User:ci.")
+            raise UsageError(
+                f"-as={self.as_principal} is not a principal.", hint="Write it as -as=User:ci."
+            )
 
     def parallel_requests(self, environ: Mapping[str, str]) -> int | None:
-        """How many requests may be under way; None leaves it to kplan. Raises UsageError."""
+        """Return the limit of requests in flight; None for the default. Raises UsageError."""
         asked = environ.get("KPLAN_PARALLELISM", "")
         if self.parallelism is not None or not asked:
             return self.parallelism
         if not asked.isascii() or not asked.isdecimal() or int(asked) < 1:
-            raise UsageError(f"KPLAN_PARALLELISM={asked} is no number of 1 or more.")
+            raise UsageError(f"KPLAN_PARALLELISM={asked} is not a number of 1 or more.")
         return int(asked)
 
     @property
@@ -329,8 +341,8 @@ class PlanningOptions:
             name, _, reason = each.partition("=")
             if not name.strip() or not reason.strip():
                 raise UsageError(
-                    f"-override={each} gives no reason.",
-                    hint="Say why, for the record: -override 'NAME=REASON'",
+                    f"-override={each} has no reason.",
+                    hint="Write it as -override 'NAME=REASON'.",
                 )
             found[name.strip()] = reason.strip()
         return found
@@ -344,20 +356,20 @@ def _check_address(option: str, address: str) -> None:
         Address.parse(address)
     except ValueError:
         raise UsageError(
-            f"{option}={address} is no resource address.",
-            hint="Write it as kafka_topic.NAME, or 'kafka_topic.NAME[\"KEY\"]' in quotes for the "
-            "shell.",
+            f"{option}={address} is not a resource address.",
+            hint="Write it as kafka_topic.NAME or, quoted for the shell, "
+            "'kafka_topic.NAME[\"KEY\"]'.",
         ) from None
 
 
 def _check_target(target: str) -> None:
-    """Refuse what can fit nothing; most often a shell has taken the quotes of a key."""
+    """Raise UsageError for a target that matches nothing; often a key lost its quotes."""
     if {"*", "?"}.isdisjoint(target):
         try:
             Address.parse(target)
         except ValueError:
             raise UsageError(
-                f"-target={target} is no resource address.", hint=_TARGET_HINT
+                f"-target={target} is not a resource address.", hint=_TARGET_HINT
             ) from None
 
 
@@ -371,18 +383,18 @@ _MAX_DURATION_S = 100 * 366 * 86_400.0
 
 
 def duration_s(option: str, text: str) -> float:
-    """Read a span of time as Go writes it (`90s`, `1m30s`), in seconds.
+    """Parse a duration in Go's notation (`90s`, `1m30s`) and return seconds.
 
     Raises:
-        UsageError: the text is no span of time.
+        UsageError: the text is not a duration.
 
     """
     found = _DURATION.findall(text)
     if text == "0":
         return 0.0
     if not found or "".join(number + unit for number, unit in found) != text:
-        raise UsageError(f"{option}={text} is no span of time.", hint="Write it as 30s, 5m or 1h.")
+        raise UsageError(f"{option}={text} is not a duration.", hint="Write it as 30s, 5m or 1h.")
     total = sum(float(number) * _SECONDS[unit] for number, unit in found)
     if total > _MAX_DURATION_S:
-        raise UsageError(f"{option}={text} is longer than a hundred years.")
+        raise UsageError(f"{option}={text} is longer than 100 years.")
     return total

@@ -1,4 +1,4 @@
-"""Showing how far long work is: a bar on a terminal, few plain lines elsewhere."""
+"""Progress of long work: a bar on a terminal, a few plain lines elsewhere."""
 
 import logging
 import threading
@@ -14,7 +14,7 @@ _LOG = logging.getLogger("kplan")
 
 
 class Progress(Protocol):
-    """What workflow and sandbox tell of their work; `hidden` keeps the display off the screen."""
+    """The progress display that workflow and sandbox report to."""
 
     def stage(self, name: str, total: int | None = None) -> None:
         """Begin a stage, of `total` items where their number is known."""
@@ -25,21 +25,21 @@ class Progress(Protocol):
         ...
 
     def tasks(self, done: int, total: int) -> None:
-        """Say how far the stage is: `done` of `total`, or nothing where there are 0."""
+        """Set the progress of the stage: `done` of `total`; 0 shows no count."""
         ...
 
     def note(self, text: str) -> None:
-        """Say one line."""
+        """Write one line."""
         ...
 
     def pause(self) -> AbstractContextManager[None]:
-        """Take the display away while something else is written or asked."""
+        """Hide the display while other text is written or a question is asked."""
         ...
 
 
 @contextmanager
 def show_progress(terminal: Terminal) -> Iterator[Progress]:
-    """Show progress on stderr as fits the terminal, and leave no trace of it."""
+    """Show progress on stderr in the style of the terminal, and clear it at the end."""
     if terminal.can_animate:
         from kplan.cli.progress_bar import BarProgress  # noqa: PLC0415 - rich is slow to load
 
@@ -51,7 +51,7 @@ def show_progress(terminal: Terminal) -> Iterator[Progress]:
 
 
 class LineProgress:
-    """Notes as they come, and a sign of life every ten seconds."""
+    """Notes as they come, and a heartbeat every ten seconds."""
 
     def __init__(self, terminal: Terminal, heartbeat_s: float = HEARTBEAT_S) -> None:
         self._terminal = terminal
@@ -61,7 +61,7 @@ class LineProgress:
 
     @contextmanager
     def show(self) -> Iterator["LineProgress"]:
-        """Give signs of life as long as this lasts."""
+        """Write heartbeats until the end of the block."""
         thread = threading.Thread(target=self._report_periodically, name="progress", daemon=True)
         thread.start()
         try:
@@ -71,7 +71,7 @@ class LineProgress:
             thread.join()
 
     def stage(self, name: str, total: int | None = None) -> None:
-        """Begin a stage; only a slow one is ever told."""
+        """Begin a stage; only a slow one is ever shown."""
         _LOG.info("%s", name)
         self._name, self._total, self._done, self._began = name, total or 0, 0, time.monotonic()
 
@@ -80,7 +80,7 @@ class LineProgress:
         self._done += done
 
     def tasks(self, done: int, total: int) -> None:
-        """Keep how far the stage is for the next sign of life."""
+        """Set the progress of the stage for the next heartbeat."""
         self._done, self._total = done, total
 
     def note(self, text: str) -> None:
@@ -89,7 +89,7 @@ class LineProgress:
 
     @contextmanager
     def pause(self) -> Iterator[None]:
-        """Give no signs of life while somebody thinks about an answer."""
+        """Write no heartbeats while a question is open."""
         name, self._name = self._name, ""
         try:
             yield
@@ -99,12 +99,12 @@ class LineProgress:
     def _report_periodically(self) -> None:
         while not self._ended.wait(self._heartbeat_s):
             if self._name:
-                counted = f", {self._done} of {self._total}" if self._total else ""
+                counted = f", {self._done:,} of {self._total:,}" if self._total else ""
                 took = elapsed_text(time.monotonic() - self._began)
                 self._terminal.write_stderr(f"{self._name}... [{took} elapsed{counted}]")
 
 
 def elapsed_text(seconds: float) -> str:
-    """Write a span of time as Terraform does: `01m05s`."""
+    """Format a duration as Terraform does: `01m05s`."""
     minutes, rest = divmod(int(seconds), 60)
     return f"{minutes:02}m{rest:02}s"

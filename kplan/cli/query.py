@@ -1,4 +1,4 @@
-"""Ask one cluster something, without state or lock, and show the tables."""
+"""Query one cluster without state and lock, and show the tables."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -18,7 +18,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, slots=True)
 class QueryOptions:
-    """Which cluster is asked, and how its answer is told."""
+    """The cluster to query, and the format of the answer."""
 
     provider: Provider = ""
     json: Json = False
@@ -28,15 +28,15 @@ class QueryOptions:
 def query_cluster(
     session: Session, inputs: InputOptions, provider: str, question: "Callable[[Cluster], Answer]"
 ) -> Answer:
-    """Ask a cluster under a progress display; neither state nor lock is touched."""
+    """Query a cluster under a progress display, without state and lock."""
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.inspect.query import query_cluster  # noqa: PLC0415
 
     states = StateOptions(lock=False)
     project = wiring.build_project(session, states, inputs)
-    with show_progress(session.terminal) as shown:
+    with show_progress(session.terminal) as progress:
         return query_cluster(
-            project, wiring.build_ports(session, "", states, shown), provider, question
+            project, wiring.build_ports(session, "", states, progress), provider, question
         )
 
 
@@ -46,7 +46,7 @@ def show_query(
     ask: QueryOptions,
     question: "Callable[[Cluster], Figures]",
 ) -> int:
-    """Ask a cluster for tables, and show them; what could not be read makes the exit code 4."""
+    """Query a cluster for tables and show them; unreadable parts make the exit code 4."""
     from kplan.report import views  # noqa: PLC0415 - see above
 
     found = query_cluster(session, inputs, ask.provider, question)

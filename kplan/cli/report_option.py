@@ -24,7 +24,7 @@ _STDOUT = "-"
 
 @dataclass(frozen=True, slots=True)
 class RunReports:
-    """Writes reports to where they were asked for; all that can be checked was checked before."""
+    """Writes the requested reports; their targets were checked before."""
 
     session: Session
     verb: str
@@ -37,12 +37,12 @@ class RunReports:
 
     @property
     def is_requested(self) -> bool:
-        """Whether anybody asked for a report: a file, or the CI service of this job."""
+        """Whether a report is written: to a file, or for the CI service of this job."""
         return bool(self.targets) or is_ci(self.session.environ)
 
     @contextmanager
     def report_errors(self) -> Iterator[None]:
-        """Report why there is nothing else to report, and let the error go on."""
+        """Write an error into the reports and raise it again."""
         from kplan.report.reports import problems_report  # noqa: PLC0415 - help needs it not
 
         try:
@@ -56,9 +56,9 @@ class RunReports:
             raise
 
     def write(self, report: "Report", code: int) -> int:
-        """Write a report everywhere, and give the exit code.
+        """Write a report to every target and return the exit code.
 
-        That is `code`, unless all went well but the writing.
+        That is `code`, or 1 if only the writing failed.
         """
         if not self.is_requested:
             return code
@@ -78,11 +78,11 @@ def prepare_reports(
     is_json: bool = False,
     formats: "Collection[Format] | None" = None,
 ) -> RunReports:
-    """Say where reports go, before any work; `formats` are those that make sense here, or all.
+    """Parse and check the targets of reports before any work; `formats` are those supported.
 
     Raises:
-        UsageError: a format nobody knows, or that says nothing here; a file that cannot be written;
-            one place named twice.
+        UsageError: an unknown or unsupported format; a file that cannot be written; a target
+            named twice.
 
     """
     targets = tuple(_parse_target(each) for each in asked)
@@ -93,34 +93,34 @@ def prepare_reports(
     if twice is not places:
         raise UsageError(f"-report names {twice or 'stdout'} twice.")
     if is_json and None in places:
-        raise UsageError("-json writes to stdout: name a file for the report.")
+        raise UsageError("-json writes to stdout, so the report requires a file.")
     return RunReports(session, verb, targets)
 
 
 def format_name(option: str, name: str) -> str:
-    """Give the whole name of a format. Raises UsageError."""
+    """Return the full name of a format. Raises UsageError."""
     from kplan.report.format import Format  # noqa: PLC0415 - help needs it not
 
     found = FORMAT_ALIASES.get(name, name)
     if found not in list(Format):
         known = ", ".join(Format)
-        raise UsageError(f"{option} knows no format {name!r}.", f"There are {known}.")
+        raise UsageError(f"{option} has no format {name!r}.", f"Use one of {known}.")
     return found
 
 
 def check_format(
     option: str, name: str, subject: str, formats: "Collection[Format] | None"
 ) -> None:
-    """Refuse a format in which a subject cannot be told. Raises UsageError."""
+    """Raise UsageError for a format that does not support the subject."""
     if formats is not None and name not in formats:
         known = ", ".join(sorted(formats))
-        raise UsageError(f"{option} has nothing to tell of {subject}.", f"There are {known}.")
+        raise UsageError(f"{option} does not support {subject}.", f"Use one of {known}.")
 
 
 def _parse_target(asked: str) -> ReportTarget:
     name, equals, file = asked.partition("=")
     if not equals or not file:
-        raise UsageError(f"-report={asked} is not of the form FORMAT=FILE; - as FILE is stdout.")
+        raise UsageError(f"-report={asked} is not of the form FORMAT=FILE. FILE - is stdout.")
     format_ = format_name("-report", name)
     if file == _STDOUT:
         return ReportTarget(format_, None)
@@ -129,10 +129,10 @@ def _parse_target(asked: str) -> ReportTarget:
 
 
 def check_writable(asked: str, path: Path) -> None:
-    """Refuse a file that cannot be written before any work is done for it. Raises UsageError."""
+    """Raise UsageError for a file that cannot be written, before any work."""
     if not path.parent.is_dir():
-        raise UsageError(f"{asked}: there is no folder {path.parent}.")
+        raise UsageError(f"{asked}: folder {path.parent} does not exist.")
     if path.is_dir():
-        raise UsageError(f"{asked}: that is a folder.")
+        raise UsageError(f"{asked}: {path} is a folder.")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise UsageError(f"{asked}: the file may not be written.")
+        raise UsageError(f"{asked}: no permission to write the file.")

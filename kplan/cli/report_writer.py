@@ -31,7 +31,7 @@ _COMMENT_SERVICES: Mapping[str, str] = {
 
 
 def comment_limit(environ: Mapping[str, str]) -> int:
-    """Give how many bytes a comment may take; without a known service as many as on GitHub."""
+    """Return the byte limit of comments; for unknown services that of GitHub."""
     found = next(
         (name for key, name in _COMMENT_SERVICES.items() if is_enabled(environ, key)), "github"
     )
@@ -68,7 +68,7 @@ _FILE_MODE = 0o666
 
 
 def write_report(session: Session, targets: Sequence[ReportTarget], report: Report) -> bool:
-    """Write a report everywhere; tell whether all of it could be written."""
+    """Write a report to every target and return whether all writes succeeded."""
     found = report_setting(session)
     is_written = True
     for each in targets:
@@ -78,7 +78,7 @@ def write_report(session: Session, targets: Sequence[ReportTarget], report: Repo
 
 
 def report_setting(session: Session) -> FormatOptions:
-    """Say what formats need to know of this run."""
+    """Return the settings that formats need."""
     environ = session.environ
     return FormatOptions(
         limit=comment_limit(environ), folder=repository_prefix(environ, Path.cwd())
@@ -105,7 +105,7 @@ def _write_target(
 
 
 def _replace_file(path: Path, text: str) -> None:
-    """Replace a file as a whole, with the rights that the umask leaves; write to a pipe as it is.
+    """Replace a file as a whole, with the mode of the umask; write to a pipe as it is.
 
     Raises:
         OSError: the disk is full, the folder is gone, and so on.

@@ -1,4 +1,4 @@
-"""One run of the command: find the verb, carry it out, tell what went wrong."""
+"""One run of the command: find the verb, run it, and show errors."""
 
 import logging
 import os
@@ -10,7 +10,7 @@ import typer
 from typer.main import get_command
 
 from kplan.cli import exit_code, logs
-from kplan.cli.app import GLOBAL_OPTIONS, GROUPS, VERBS, build_app
+from kplan.cli.app import GLOBAL_OPTIONS, GROUPS, TERRAFORM_VERBS, VERBS, build_app
 from kplan.cli.arguments import (
     OptionSpec,
     OptionSpecs,
@@ -21,6 +21,7 @@ from kplan.cli.arguments import (
 from kplan.cli.diagnostics import show_diagnostics
 from kplan.cli.environment import unknown_variable_warnings
 from kplan.cli.exit_code import ExitCode
+from kplan.cli.help_text import closest, style_help, with_one_dash
 from kplan.cli.session import Session
 from kplan.cli.signals import SignalInterrupt, Signals
 from kplan.cli.terminal import Terminal, discard_output
@@ -39,7 +40,7 @@ _EARLY_OPTIONS = ("--chdir=", "--no-color")
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """A command line as typer reads it, with typer's command to carry it out.
+    """A command line as typer reads it, with typer's command to run it.
 
     `args` is all of it. The command takes `own` of them: a verb what is typed behind it, for to
     read what stands before it typer would load a library that takes longer than all else.
@@ -50,6 +51,7 @@ class CommandLine:
     args: tuple[str, ...]
     command_args: tuple[str, ...]
     program: str
+    options: OptionSpecs
 
     @property
     def name(self) -> str:
@@ -79,7 +81,7 @@ class CommandLine:
 
 
 def run(args: Sequence[str], environ: Mapping[str, str]) -> int:
-    """Carry out a command line and give the exit code. No exception leaves."""
+    """Run a command line and return the exit code. Raises nothing."""
     terminal = Terminal(environ)
     with Signals().install() as signals:
         try:
@@ -114,19 +116,19 @@ def command_line(args: Sequence[str], environ: Mapping[str, str]) -> CommandLine
     """
     before, path, rest = split_at_verb(args, GLOBAL_OPTIONS, frozenset(GROUPS))
     name = " ".join(path)
-    root = skip_conversion(get_command(build_app(name.__eq__, _nearby_verbs(path))))
+    root = style_help(skip_conversion(get_command(build_app(name.__eq__, _nearby_verbs(path)))))
     ahead = rewrite_arguments(before, GLOBAL_OPTIONS)
-    given = rewrite_arguments(
-        [*environment_arguments(environ, path), *rest], _option_specs(root, path)
-    )
+    options = _option_specs(root, path)
+    given = rewrite_arguments([*environment_arguments(environ, path), *rest], options)
     every = (*ahead, *path, *given)
     if name in VERBS and all(each.startswith(_EARLY_OPTIONS) for each in ahead):
-        return CommandLine(_subcommand(root, path), path, every, tuple(given), f"kplan {name}")
-    return CommandLine(root, path, every, every, "kplan")
+        command = _subcommand(root, path)
+        return CommandLine(command, path, every, tuple(given), f"kplan {name}", options)
+    return CommandLine(root, path, every, every, "kplan", {**options, **GLOBAL_OPTIONS})
 
 
 def run_line(args: Sequence[str], session: Session) -> int:
-    """Carry out a command line in a session, and tell what went wrong.
+    """Run a command line in a session, and show errors.
 
     Raises:
         UsageError: the command line cannot be taken apart.
@@ -159,14 +161,15 @@ def _execute(line: CommandLine, session: Session) -> int:
     if line.has_option("--version") and not line.path:
         session.terminal.write_stdout(f"kplan {VERSION}")
         return ExitCode.DONE
+    if line.path and line.name not in VERBS and line.name not in GROUPS:
+        raise _unknown_verb(line)
     if line.is_bare:
         _invoke(line, (*line.command_args, "--help"), session)
         return ExitCode.ERROR
     try:
         return _invoke(line, line.command_args, session)
     except typer.TyperException as error:
-        told = error.format_message().replace("Value error, ", "")  # pydantic's own words
-        raise UsageError(told, hint=f"See `{line.known_path} -help`.") from None
+        raise _usage_error(error, line) from None
 
 
 def _invoke(line: CommandLine, args: Sequence[str], session: Session) -> int:
@@ -176,6 +179,42 @@ def _invoke(line: CommandLine, args: Sequence[str], session: Session) -> int:
             return code
     except typer.Exit as done:
         return done.exit_code
+
+
+def _unknown_verb(line: CommandLine) -> UsageError:
+    if line.path[0] in TERRAFORM_VERBS:
+        return UsageError(*TERRAFORM_VERBS[line.path[0]])
+    *group, name = line.path
+    prefix = " ".join(group)
+    names = [
+        each.removeprefix(f"{prefix} ") if prefix else each.partition(" ")[0]
+        for each in VERBS
+        if each.startswith(prefix)
+    ]
+    meant = closest(name, names)
+    suggestion = f" Did you mean {' '.join(('kplan', *group, meant))}?" if meant else ""
+    return UsageError(
+        f'{" ".join(("kplan", *group))} has no command "{name}".{suggestion}',
+        hint=f"Run {' '.join(('kplan', *group))} -help for all commands.",
+    )
+
+
+def _usage_error(error: Any, line: CommandLine) -> UsageError:  # noqa: ANN401 - as in CommandLine
+    """Put an error of typer in kplan's words."""
+    hint = f"Run {line.known_path} -help for all options."
+    option = getattr(error, "option_name", "") if type(error).__name__ == "NoSuchOption" else ""
+    if option == "--refresh-only" and line.name in {"plan", "apply", "destroy"}:
+        return UsageError(
+            "kplan has no option -refresh-only: every plan reads the cluster.",
+            hint="Run kplan drift to see changes made outside kplan.",
+        )
+    if option.startswith("--"):
+        meant = closest(option, list(line.options))
+        suggestion = f" Did you mean {with_one_dash(meant)}?" if meant else ""
+        shown = with_one_dash(option)
+        return UsageError(f"{line.known_path} has no option {shown}.{suggestion}", hint=hint)
+    text = error.format_message().replace("Value error, ", "")  # pydantic's own words
+    return UsageError(with_one_dash(text), hint=hint)
 
 
 def _change_folder(folder: str) -> None:

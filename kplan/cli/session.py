@@ -9,10 +9,9 @@ from kplan.model.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a verb needs besides its options: environment, terminal and signals.
+    """The environment, terminal and signals of a run.
 
-    `args` is the command line as typer reads it: it tells the order of options, which typer
-    does not.
+    `args` is the command line as typer reads it: unlike typer it keeps the order of options.
     """
 
     environ: Mapping[str, str]

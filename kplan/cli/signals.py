@@ -9,13 +9,11 @@ from types import FrameType
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 STDERR_FD = 2
-_STOP_NOTICE = (
-    b"\nStopping as soon as what is in flight is settled; a second signal stops at once.\n"
-)
+_STOP_NOTICE = b"\nStopping after the requests in flight; send the signal again to stop at once.\n"
 
 
 class SignalInterrupt(KeyboardInterrupt):
-    """A signal ended the run. It is no `Exception`, so that nobody takes it for a fault."""
+    """A signal ended the run. Not an `Exception`, so that no handler takes it for a failure."""
 
     def __init__(self, number: int) -> None:
         super().__init__()
@@ -23,10 +21,10 @@ class SignalInterrupt(KeyboardInterrupt):
 
 
 class Signals:
-    """SIGINT, SIGTERM and SIGHUP, all told alike.
+    """Handlers of SIGINT, SIGTERM and SIGHUP.
 
-    A signal raises `Stopped` where the main thread stands. After `defer()` the first one only sets
-    `stop`, for the run to end at a safe point, and the second one raises.
+    A signal raises `SignalInterrupt` in the main thread. After `defer()` the first one only sets
+    `stop_event`, for the run to end at a safe point, and the second one raises.
     """
 
     def __init__(self) -> None:
@@ -36,7 +34,7 @@ class Signals:
 
     @contextmanager
     def install(self) -> Iterator["Signals"]:
-        """Listen for signals; the former listeners come back at the end."""
+        """Install the handlers; the former ones are restored at the end."""
         former = {number: signal.signal(number, self._receive) for number in STOP_SIGNALS}
         try:
             yield self
@@ -45,11 +43,11 @@ class Signals:
                 signal.signal(number, listener)
 
     def defer(self) -> None:
-        """Let the first signal from now on ask only."""
+        """Make the first signal only request a stop."""
         self.is_deferred = True
 
     def stop_deferring(self) -> None:
-        """Let every signal from now on stop the run at once again."""
+        """Make every signal stop the run at once again."""
         self.is_deferred = False
 
     def _receive(self, number: int, _: FrameType | None) -> None:

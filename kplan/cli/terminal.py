@@ -30,7 +30,7 @@ def text_style(environ: Mapping[str, str], stream: TextIO, *, no_color: bool = F
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """stdout takes data, stderr takes talk; stdin is asked only if somebody sits there."""
+    """stdout for data, stderr for messages; stdin is read for answers only on a terminal."""
 
     environ: Mapping[str, str]
     no_color: bool = False

@@ -21,9 +21,9 @@ MAX_CHANGE_LINES = 200
 
 
 class ApplyWatcher:
-    """Tells of every change of a small batch, and of failures only in a large one.
+    """Shows every change of a small batch, and only failures of a large one.
 
-    From the first request on a signal is no longer obeyed at once: what is in flight is settled.
+    After the first request a signal no longer stops the run at once: requests in flight finish.
     """
 
     def __init__(self, progress: Progress, signals: Signals, look: TextStyle) -> None:
@@ -36,17 +36,17 @@ class ApplyWatcher:
         self._left: int | None = None
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
-        """Hear of changes that are about to be sent."""
+        """Show the changes that are about to be sent."""
         self._signals.defer()
         self._is_large = len(batch.changes) > MAX_CHANGE_LINES or (
             self._is_large and batch.step.name == self._step  # the last and smaller one of many
         )
         self._step = batch.step.name
         if self._is_large:
-            self._progress.note(f"Sending {len(changes)} changes: {batch.kind} {batch.step.name}")
+            self._progress.note(f"Sending {len(changes):,} changes: {batch.kind} {batch.step.name}")
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Hear what became of changes."""
+        """Show the outcomes of changes."""
         sent = [each for each in outcomes if each.status is not OutcomeStatus.SKIPPED]
         self._progress.advance(len(sent))
         for each in sent:
@@ -54,7 +54,7 @@ class ApplyWatcher:
                 self._progress.note(outcome_line(each, self._look))
 
     def on_visibility(self, waiting: int, total: int) -> None:
-        """Hear how many applied changes are not served by every broker yet."""
+        """Show how many applied changes are not served by every broker yet."""
         if self._settled is None:
             self._progress.stage("Waiting until every broker serves the changes", total)
             self._settled = 0
@@ -62,7 +62,7 @@ class ApplyWatcher:
         self._settled = total - waiting
 
     def on_reassignment(self, left: int, total: int) -> None:
-        """Hear how many partitions are not where they are to be yet."""
+        """Show how many partitions are still being reassigned."""
         if self._left is None:
             self._progress.stage("Moving replicas", total)
             self._left = total
@@ -71,42 +71,42 @@ class ApplyWatcher:
 
 
 class StreamWatcher(ApplyWatcher):
-    """Tells every change as messages on stdout, one a line."""
+    """Writes every change as one message a line to stdout."""
 
     def __init__(self, progress: Progress, signals: Signals, terminal: Terminal) -> None:
         super().__init__(progress, signals, PLAIN)
         self._terminal = terminal
 
     def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
-        """Hear of changes that are about to be sent."""
+        """Write the changes that are about to be sent."""
         super().on_send(batch, changes)
         at = timestamp()
         self._terminal.write_stdout("".join(start_line(each, at) for each in changes))
 
     def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
-        """Hear what became of changes."""
+        """Write the outcomes of changes."""
         self._progress.advance(len(outcomes))
         at = timestamp()
         self._terminal.write_stdout("".join(outcome_stream(each, at) for each in outcomes))
 
 
 _SANDBOX_STAGES: Mapping[str, str] = {
-    "fetch": "Fetching Apache Kafka, once",
-    "warm": "Recording its classes, once",
+    "fetch": "Downloading Apache Kafka (first start)",
+    "warm": "Recording Java classes (first start)",
     "format": "Formatting storage",
     "start": "Starting Kafka",
 }
 
 
 class SandboxWatcher:
-    """Hears how far the start of a sandbox is."""
+    """Shows the progress of starting a sandbox."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._stage, self._total, self._done = "", 0, 0
 
     def __call__(self, step: "ProgressStep") -> None:
-        """Hear of one step."""
+        """Show one step."""
         if (step.stage.value, step.total) != (self._stage, self._total):
             self._stage, self._total, self._done = step.stage.value, step.total, 0
             self._progress.stage(_SANDBOX_STAGES[self._stage], step.total or None)

@@ -63,9 +63,9 @@ def _open_record_store(
         raise ConfigError(resolved.diagnostics, sources)
     if resolved.settings.is_direct:
         raise StateError(
-            "The state is kept on the cluster, which takes a broker, and bootstrap_controllers "
-            "leaves the brokers out.",
-            "Work with a copy in a file: -state=FILE",
+            "The state is in a topic of the cluster, which requires brokers, and "
+            "bootstrap_controllers connects to controllers only.",
+            "Use a copy of the state in a file with -state=FILE.",
         )
     return RecordStore(KafkaRecords(resolved.settings, shelf))
 
@@ -143,11 +143,13 @@ def build_plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOp
     """Say what narrows the plan. Raises UsageError."""
     planning.check()
     if is_destroy and planning.replace:
-        raise UsageError("-replace creates anew what it deletes: it does not go with destroy.")
+        raise UsageError(
+            "-replace cannot be combined with destroy because it creates the topic again."
+        )
     if unknown := sorted(set(planning.accept) - ACCEPTABLE_CODES):
         raise UsageError(
-            f"-accept={unknown[0]} is no guard that can be let through.",
-            hint=f"Those are {', '.join(sorted(ACCEPTABLE_CODES))}.",
+            f"-accept={unknown[0]} is not a code that can be accepted.",
+            hint=f"Use one of {', '.join(sorted(ACCEPTABLE_CODES))}.",
         )
     return PlanOptions(
         targets=tuple(planning.target),
@@ -196,11 +198,11 @@ def _controllers_option(args: Iterable[str], found: Configuration) -> str:
     options = (each.partition("=") for each in takewhile(lambda each: each != "--", args))
     given = [value for name, _, value in options if name == "--bootstrap-controller"]
     if given and not given[-1].strip():  # as from a shell variable that is not set
-        raise UsageError("-bootstrap-controller names no controller.", hint="As in c1:9093,c2:9093")
+        raise UsageError("-bootstrap-controller is empty.", hint="Write it as c1:9093,c2:9093.")
     if given and len({each.key for each in found.providers}) > 1:
         raise UsageError(
-            "-bootstrap-controller stands for one connection, and several are declared.",
-            hint="Set bootstrap_controllers in the provider block it is about.",
+            "-bootstrap-controller sets one connection, and the configuration declares several.",
+            hint="Set bootstrap_controllers in one of the provider blocks.",
         )
     return given[-1] if given else ""
 

@@ -75,7 +75,7 @@ def test_topics_are_listed_and_read(desk: MemoryCommand) -> None:
         assert desk.run("help", name).startswith("#"), name
     assert "Usage: kplan plan" in desk.run("help", "plan")
     assert "Usage: kplan state mv" in desk.run("help", "state", "mv")
-    assert "There is no topic 'nonsense'" in desk.run_failing("help", "nonsense")
+    assert "There is no help topic 'nonsense'" in desk.run_failing("help", "nonsense")
 
 
 def shown(capture: pytest.CaptureFixture[str], columns: int, *typed: str) -> str:

@@ -192,7 +192,7 @@ def test_a_signal_during_apply_settles_what_is_in_flight_and_says_what_is_left(
                 break
         _, err = process.communicate(timeout=120)
     assert process.returncode == 130, err
-    assert "a second signal stops at once" in err
+    assert "send the signal again to stop at once" in err
     owned = place.run("state", "list").splitlines()
     with closing(place.cluster()) as cluster:
         live = [name for name in cluster.topics() if name.startswith(f"{place.prefix}.")]
@@ -223,5 +223,5 @@ def test_the_demo_shows_every_step_and_succeeds(tmp_path: Path) -> None:
     assert "Apply complete! Resources: 8 added, 0 changed, 0 destroyed." in ran.out
     assert "No changes. Your infrastructure matches the configuration." in ran.out
     assert '"604800000" -> "3600000"' in ran.out
-    assert "Every step came out as it should." in ran.err
+    assert "Every step had the expected result." in ran.err
     assert list(tmp_path.iterdir()) == []

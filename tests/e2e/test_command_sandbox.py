@@ -35,7 +35,7 @@ def test_a_sandbox_starts_once_tells_how_to_connect_and_stops(folder: Path) -> N
     assert other.code == 1
     assert "another shape" in other.err
 
-    assert kplan(folder, "sandbox", "stop", "-folder=s").out == "The sandbox is stopped.\n"
+    assert kplan(folder, "sandbox", "stop", "-folder=s").out == "Stopped the sandbox.\n"
     assert json.loads(kplan(folder, "sandbox", "stop", "-folder=s", "-json").out) == {
         "stopped": False
     }

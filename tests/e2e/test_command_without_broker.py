@@ -117,7 +117,7 @@ def test_apply_without_a_terminal_fails_before_any_work(folder: Path) -> None:
     for env in ({}, {"CI": "true"}, {"KPLAN_INPUT": "false"}):
         ran = kplan(folder, "apply", env=env, typed="yes\n")
         assert ran.code == 1
-        assert "cannot be approved" in ran.err
+        assert "approval is not possible" in ran.err
         assert "-auto-approve" in ran.err
     assert not (folder / "state").exists()
 
@@ -125,7 +125,7 @@ def test_apply_without_a_terminal_fails_before_any_work(folder: Path) -> None:
 def test_apply_as_json_cannot_ask(folder: Path) -> None:
     ran = kplan(folder, "apply", "-json")
     assert ran.code == 1
-    assert "it cannot ask" in json.loads(ran.out)["diagnostic"]["detail"]
+    assert "because kplan cannot ask" in json.loads(ran.out)["diagnostic"]["detail"]
 
 
 def test_no_escape_sequence_goes_into_a_pipe_unless_forced(folder: Path) -> None:

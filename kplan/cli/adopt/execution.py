@@ -21,7 +21,7 @@ _MAX_REASONS = 20
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """What is to be taken over. An empty text stands for what was not given."""
+    """What to import. "" means not given."""
 
     address: str = ""
     identity: str = ""
@@ -31,42 +31,46 @@ class ImportOptions:
     from_tfstate: str = ""
 
     def check(self) -> None:
-        """Refuse what says too much or too little. Raises UsageError."""
+        """Raise UsageError for options that contradict each other."""
         ways = (bool(self.address or self.identity), self.all, bool(self.from_tfstate))
         if sum(ways) != 1:
             raise UsageError(
-                "Say what to take over: ADDRESS and ID, -all, or -from-tfstate=FILE.",
-                "See the examples of `kplan import -help`.",
+                "kplan import requires ADDRESS and ID, -all, or -from-tfstate=FILE.",
+                "Run kplan import -help for examples.",
             )
         if ways[0] and not (self.address and self.identity):
-            raise UsageError("An import takes an ADDRESS and the ID of an object.")
+            raise UsageError("kplan import requires both ADDRESS and ID.")
         if self.all != bool(self.generate_config):
-            raise UsageError("-all and -generate-config=FILE go together.")
+            raise UsageError("-all and -generate-config=FILE require each other.")
         if self.prefix and not self.all:
-            raise UsageError("-prefix goes with -all.")
+            raise UsageError("-prefix requires -all.")
 
 
 def run_import(
-    session: Session, wish: ImportOptions, inputs: InputOptions, states: StateOptions
+    session: Session, options: ImportOptions, inputs: InputOptions, states: StateOptions
 ) -> int:
-    """Take over what is wished for, say what became of it, and give the exit code."""
-    wish.check()
+    """Import objects, show the result, and return the exit code."""
+    options.check()
     project = wiring.build_project(session, states, inputs)
-    with show_progress(session.terminal) as shown:
-        ports = wiring.build_ports(session, "import", states, shown)
-        if wish.all:
-            file = Path(wish.generate_config)
-            every = import_all(project, file, wish.prefix, ports)
+    with show_progress(session.terminal) as progress:
+        ports = wiring.build_ports(session, "import", states, progress)
+        if options.all:
+            file = Path(options.generate_config)
+            every = import_all(project, file, options.prefix, ports)
             owned, why = every.owned, [f"{each.identity}: {each.reason}" for each in every.left_out]
             why += [f"all {kind}: {reason}" for kind, reason in sorted(every.unread.items())]
-            ending = [f"Their configuration is in {file}; the next plan is empty."] if owned else []
-        elif wish.from_tfstate:
-            file = Path(wish.from_tfstate)
+            ending = (
+                [f"Wrote their configuration to {file}. The next plan has no changes."]
+                if owned
+                else []
+            )
+        elif options.from_tfstate:
+            file = Path(options.from_tfstate)
             taken = import_tfstate(project, file, _read_file(file), ports)
             owned, why = taken.owned, [f"{each.address}: {each.reason}" for each in taken.left_out]
-            ending = ["Terraform must not apply this folder any more."] if owned else []
+            ending = ["Do not apply this folder with Terraform any more."] if owned else []
         else:
-            one = import_object(project, wish.address, wish.identity, ports)
+            one = import_object(project, options.address, options.identity, ports)
             session.terminal.write_stdout(
                 f"Import successful: {one.address} now owns {one.identity}."
             )

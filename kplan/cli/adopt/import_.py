@@ -12,61 +12,72 @@ from kplan.model.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ImportArguments:
-    """What to take over."""
+    """What to import."""
 
-    address: Annotated[str, typer.Argument(metavar="ADDRESS", help="A resource declared here.")] = (
-        ""
-    )
-    identity: Annotated[str, typer.Argument(metavar="ID", help="The object's name there.")] = ""
-    all: Annotated[bool, typer.Option("--all", help="Take all that is not declared yet.")] = False
+    address: Annotated[
+        str, typer.Argument(metavar="ADDRESS", help="The address of a declared resource.")
+    ] = ""
+    identity: Annotated[
+        str, typer.Argument(metavar="ID", help="The name of the object on the cluster.")
+    ] = ""
+    all: Annotated[
+        bool, typer.Option("--all", help="Import every object that is not declared.")
+    ] = False
     prefix: Annotated[
-        str, typer.Option("--prefix", metavar="P", help="With -all: only names that begin so.")
+        str,
+        typer.Option(
+            "--prefix", metavar="P", help="With -all: import only names with this prefix."
+        ),
     ] = ""
     generate_config: Annotated[
         str,
         typer.Option(
-            "--generate-config", metavar="FILE", help="With -all: write what is taken to this file."
+            "--generate-config",
+            metavar="FILE",
+            help="With -all: write the configuration to this file.",
         ),
     ] = ""
     from_tfstate: Annotated[
         str,
-        typer.Option("--from-tfstate", metavar="FILE", help="Take what a state of Terraform owns."),
+        typer.Option(
+            "--from-tfstate", metavar="FILE", help="Import the objects of a Terraform state."
+        ),
     ] = ""
 
 
 @verb(
-    ("kplan import 'kafka_topic.events[\"orders\"]' dev.shop.orders", "A topic by its name."),
+    ("kplan import 'kafka_topic.events[\"orders\"]' dev.shop.orders", "Import a topic by name."),
     (
         "kplan import kafka_acl.a 'User:checkout|*|Write|Allow|Topic|dev.shop.orders|Literal'",
-        "An ACL by principal, host, operation, permission, resource type, name and pattern.",
+        "Import an ACL: principal, host, operation, permission, resource type, name and pattern.",
     ),
     (
         "kplan import -all -generate-config=cluster.tf",
-        "A whole cluster: its configuration is written, and the next plan is empty.",
+        "Import a whole cluster and write its configuration.",
     ),
     (
         "kplan import -all -prefix=dev.shop. -generate-config=shop.tf",
-        "Only topics whose names begin so, and ACLs on such names.",
+        "Import only topics with a prefix, and ACLs on them.",
     ),
     (
         "kplan import -from-tfstate=terraform.tfstate",
-        "All that Terraform's Kafka provider owned in this folder, at the same addresses.",
+        "Import what Terraform's Kafka provider owned, at the same addresses.",
     ),
 )
 def import_(
     session: Session, what: ImportArguments, inputs: InputOptions, states: StateOptions
 ) -> int:
-    """Take over objects that exist on the cluster.
+    """Import existing objects into the state.
 
-    They are written into the state and not touched. The next plan tells how they differ from what
-    is declared. Internal topics are never taken, and secrets are never copied.
+    kplan records the objects in the state and does not change them. The next plan shows how they
+    differ from the configuration. Internal topics and secrets are never imported.
     """
     from kplan.cli.adopt.execution import (  # noqa: PLC0415 - help needs none of this
         ImportOptions,
         run_import,
     )
 
-    wish = ImportOptions(
+    options = ImportOptions(
         what.address,
         what.identity,
         what.all,
@@ -74,4 +85,4 @@ def import_(
         what.generate_config,
         what.from_tfstate,
     )
-    return run_import(session, wish, inputs, states)
+    return run_import(session, options, inputs, states)

@@ -21,24 +21,24 @@ from kplan.model.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ApplyArguments(MoveOptions):
-    """What to carry out, and who approves it."""
+    """What to apply, and how it is approved."""
 
     planfile: Annotated[
-        str, typer.Argument(metavar="PLANFILE", help="A plan saved by `kplan plan -out`.")
+        str, typer.Argument(metavar="PLANFILE", help="A plan saved with kplan plan -out.")
     ] = ""
     auto_approve: AutoApprove = False
-    destroy: Annotated[bool, typer.Option("--destroy", help="The same as `kplan destroy`.")] = False
+    destroy: Annotated[bool, typer.Option("--destroy", help="Same as kplan destroy.")] = False
     resume: Annotated[
         bool,
-        typer.Option("--resume", help="Finish an interrupted apply, without asking again."),
+        typer.Option("--resume", help="Finish an interrupted apply without asking again."),
     ] = False
     on_stale: Annotated[
         str,
         typer.Option(
             "--on-stale",
-            metavar="WAY",
-            help="When something moved since the plan was saved: abort; skip what does not fit "
-            "any more and do the rest; or replan, and ask if the actions are others.",
+            metavar="MODE",
+            help="If objects changed since the plan was saved: abort, skip those changes, or "
+            "replan and ask if the actions differ.",
         ),
     ] = "abort"
     expect_checksum: Annotated[
@@ -46,26 +46,34 @@ class ApplyArguments(MoveOptions):
         typer.Option(
             "--expect-checksum",
             metavar="SUM",
-            help="Plan, and carry the plan out, without asking, only if it has this checksum.",
+            help="Plan, and apply the plan without asking only if it has this checksum.",
         ),
     ] = None
     wait: Annotated[
         bool,
-        typer.Option("--wait/--no-wait", help="Wait until every broker serves what was applied."),
+        typer.Option(
+            "--wait/--no-wait", help="Wait until every broker serves the applied changes."
+        ),
     ] = True
     deadline: Deadline = ""
 
 
 @verb(
-    ("kplan apply", "Plan, ask for a yes, and carry the plan out."),
-    ("kplan apply release.kplan", "Carry out exactly the plan that was saved and reviewed."),
-    ("kplan apply -auto-approve -input=false", "In a pipeline where the change was reviewed."),
-    ("kplan apply -expect-checksum=5c2e-91ab-07fe-1d3c", "Exactly the plan of that review."),
-    ("kplan apply -on-stale=skip release.kplan", "All of it that nobody changed meanwhile."),
-    ("kplan apply -throttle=20M", "Move replicas, if any, at 20 MB a second and broker."),
-    ("kplan apply -replace=kafka_topic.orders", "That topic anew and empty; asks for its name."),
-    ("kplan apply -deadline=10m", "Send nothing after ten minutes; the rest is resumed."),
-    ("kplan apply -resume", "Do the rest of an apply that was interrupted or killed."),
+    ("kplan apply", "Plan, ask for approval, and apply."),
+    ("kplan apply release.kplan", "Apply exactly the saved plan."),
+    ("kplan apply -auto-approve -input=false", "Apply in a pipeline after a review."),
+    (
+        "kplan apply -expect-checksum=5c2e-91ab-07fe-1d3c",
+        "Apply only the plan with the reviewed checksum.",
+    ),
+    (
+        "kplan apply -on-stale=skip release.kplan",
+        "Apply a saved plan without objects that changed since.",
+    ),
+    ("kplan apply -throttle=20M", "Copy replicas at no more than 20 MB/s per broker."),
+    ("kplan apply -replace=kafka_topic.orders", "Delete and create a topic; asks for its name."),
+    ("kplan apply -deadline=10m", "Send no requests after ten minutes."),
+    ("kplan apply -resume", "Finish an apply that was interrupted or killed."),
 )
 def apply(
     session: Session,
@@ -75,17 +83,17 @@ def apply(
     planning: PlanningOptions,
     answer: ReportOptions,
 ) -> int:
-    """Carry out a plan.
+    """Make the planned changes to the cluster.
 
-    One refused item never stops its neighbours: what became of each is told at the end, and the
-    state records it. The first Ctrl-C lets what is in flight settle, the second one stops at once.
+    A refused change does not stop the others: kplan shows the outcome of each one and records it in
+    the state. The first Ctrl-C finishes the requests in flight, the second one stops at once.
     """
     from kplan.cli.apply.execution import (  # noqa: PLC0415 - help needs none of these
         ApplyOptions,
         run_apply,
     )
 
-    wish = ApplyOptions(
+    options = ApplyOptions(
         inputs,
         states,
         planning,
@@ -100,4 +108,4 @@ def apply(
         move_limits=what.move_limits(),
         deadline=what.deadline,
     )
-    return run_apply(session, wish)
+    return run_apply(session, options)

@@ -15,15 +15,15 @@ from kplan.model.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class DestroyArguments:
-    """Who approves it, and how long it may take."""
+    """How the deletion is approved, and its deadline."""
 
     auto_approve: AutoApprove = False
     deadline: Deadline = ""
 
 
 @verb(
-    ("kplan destroy", "Show what would be deleted, ask for a yes, and delete it."),
-    ("kplan destroy -target=kafka_topic.customers", "One resource only."),
+    ("kplan destroy", "Show the plan, ask for approval, and delete."),
+    ("kplan destroy -target=kafka_topic.customers", "Delete one resource."),
 )
 def destroy(
     session: Session,
@@ -33,17 +33,16 @@ def destroy(
     planning: PlanningOptions,
     answer: ReportOptions,
 ) -> int:
-    """Delete everything that kplan owns here.
+    """Delete every object that the state owns.
 
-    Only what the state of this folder owns is deleted, and nothing that is protected by
-    prevent_destroy.
+    Objects that the state does not own, and those with prevent_destroy, are never deleted.
     """
     from kplan.cli.apply.execution import (  # noqa: PLC0415 - help needs none of these
         ApplyOptions,
         run_apply,
     )
 
-    wish = ApplyOptions(
+    options = ApplyOptions(
         inputs,
         states,
         planning,
@@ -52,4 +51,4 @@ def destroy(
         is_destroy=True,
         deadline=how.deadline,
     )
-    return run_apply(session, wish)
+    return run_apply(session, options)

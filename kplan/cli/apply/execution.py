@@ -38,13 +38,13 @@ ON_STALE_VALUES = ("abort", "skip", "replan")
 
 @dataclass(frozen=True, slots=True)
 class ApplyOptions:
-    """What is to be carried out, and how it is approved and told.
+    """What to apply, how it is approved, and the output.
 
-    `saved` is a plan file, and `on_stale` what to do when something moved since it was made.
-    `is_resume` asks for the rest of an apply that was interrupted, and approved before.
-    `expected_checksum` approves just the plan that has it. Without `waits` nobody looks whether
-    the brokers serve what was applied. Replicas move at `move_pace`, None is the usual one.
-    `deadline` is a span, after which nothing more is sent.
+    `plan_file` is a saved plan, `on_stale` the mode for objects that changed since. `is_resume`
+    finishes an interrupted apply, which was approved before. `expected_checksum`
+    approves only the plan with this checksum. Without `waits` kplan does not wait for the brokers
+    to serve the changes. `move_limits` of None are the defaults. `deadline` is a duration, after
+    which no request is sent.
     """
 
     inputs: InputOptions = field(default_factory=InputOptions)
@@ -63,17 +63,17 @@ class ApplyOptions:
 
     @property
     def deadline_s(self) -> float | None:
-        """How long requests may be sent, in seconds; None is as long as always."""
+        """Return how long requests may be sent, in seconds; None is the default."""
         return duration_s("-deadline", self.deadline) if self.deadline else None
 
     @property
     def needs_approval(self) -> bool:
-        """Whether somebody has to say yes to what is planned now."""
+        """Whether a person has to approve the plan."""
         is_expected = self.expected_checksum is not None
         return not (self.is_resume or self.plan_file or self.auto_approve or is_expected)
 
     def check(self) -> None:
-        """Refuse what contradicts itself. Raises UsageError."""
+        """Raise UsageError for options that contradict each other."""
         narrows = (
             self.is_destroy
             or bool(self.planning.target or self.planning.replace)
@@ -81,35 +81,37 @@ class ApplyOptions:
         )
         if self.is_resume and (self.plan_file or narrows):
             raise UsageError(
-                "-resume does what was approved: leave the plan, -destroy, -target, -replace and "
-                "-expect-checksum out."
+                "-resume finishes an approved plan and cannot be combined with PLANFILE, "
+                "-destroy, -target, -replace or -expect-checksum."
             )
         if self.plan_file and narrows:
             raise UsageError(
-                "A saved plan is carried out as it is: leave -destroy, -target, -replace and "
-                "-expect-checksum out."
+                "A saved plan cannot be combined with -destroy, -target, -replace or "
+                "-expect-checksum."
             )
         self._check_values()
         if self.on_stale != ON_STALE_VALUES[0] and not self.plan_file:
-            raise UsageError("-on-stale goes with a saved plan; without one kplan plans anew.")
+            raise UsageError("-on-stale requires a saved plan.")
         if (self.output.json or self.output.has_report_on_stdout) and self.needs_approval:
             option = "-json" if self.output.json else "A report on stdout"
-            raise UsageError(f"{option} needs a saved plan or -auto-approve: it cannot ask.")
+            raise UsageError(
+                f"{option} requires a saved plan or -auto-approve because kplan cannot ask."
+            )
 
     def _check_values(self) -> None:
         if self.expected_checksum is not None and not _CHECKSUM.fullmatch(self.expected_checksum):
             raise UsageError(
-                f"-expect-checksum={self.expected_checksum} is no checksum of a plan.",
-                "It stands in the last line of the plan, as 5c2e-91ab-07fe-1d3c.",
+                f"-expect-checksum={self.expected_checksum} is not the checksum of a plan.",
+                "Use the checksum in the last line of the plan, for example 5c2e-91ab-07fe-1d3c.",
             )
         if self.deadline_s is not None and self.deadline_s <= 0:
             raise UsageError("-deadline must be greater than 0.")
         if self.on_stale not in ON_STALE_VALUES:
             known = ", ".join(ON_STALE_VALUES)
-            raise UsageError(f"-on-stale={self.on_stale} is none of {known}.")
+            raise UsageError(f"-on-stale={self.on_stale} is not one of {known}.")
 
     def resume_command(self, *, is_resumable: bool) -> str:
-        """Write the command that goes on; values of variables may be secret and are left out."""
+        """Return the command that resumes; values of variables may be secret and are left out."""
         verb = ["destroy"] if self.is_destroy else ["apply"]
         return shlex.join(
             [
@@ -122,143 +124,150 @@ class ApplyOptions:
         )
 
 
-def run_apply(session: Session, wish: ApplyOptions) -> int:
-    """Plan, ask and apply under one lock, or apply a saved plan; give the exit code.
+def run_apply(session: Session, options: ApplyOptions) -> int:
+    """Plan, ask and apply under one lock, or apply a saved plan; return the exit code.
 
     Raises:
-        UsageError: nobody can be asked, before any work.
+        UsageError: approval is not possible; raised before any work.
 
     """
-    _check_options(session, wish)
-    verb = "destroy" if wish.is_destroy else "apply"
-    reports = prepare_reports(session, verb, wish.output.report, is_json=wish.output.json)
+    _check_options(session, options)
+    verb = "destroy" if options.is_destroy else "apply"
+    reports = prepare_reports(session, verb, options.output.report, is_json=options.output.json)
     with (
         reports.report_errors(),
-        _show_resume_hint(session, wish),
-        show_progress(session.terminal) as shown,
+        _show_resume_hint(session, options),
+        show_progress(session.terminal) as progress,
     ):
-        done = _apply_plan(session, wish, shown)
+        done = _apply_plan(session, options, progress)
     session.signals.stop_deferring()
-    code = _show_result(session, wish, done)
-    return reports.write(_build_report(wish, done), code)
+    code = _show_result(session, options, done)
+    return reports.write(_build_report(options, done), code)
 
 
 @contextmanager
-def _show_resume_hint(session: Session, wish: ApplyOptions) -> Iterator[None]:
-    """Name the way on when a second signal ends an apply in the middle of a request."""
+def _show_resume_hint(session: Session, options: ApplyOptions) -> Iterator[None]:
+    """Show the command that resumes when a second signal interrupts a request."""
     try:
         yield
     except SignalInterrupt:
         if session.signals.is_deferred:
             session.terminal.write_stderr(
-                "\nStopped at once. What was in flight is looked up, and the rest is done, by:\n"
-                f"    {wish.resume_command(is_resumable=True)}"
+                "\nStopped. To check the requests in flight and finish the plan, run:\n"
+                f"    {options.resume_command(is_resumable=True)}"
             )
         raise
 
 
-def _check_options(session: Session, wish: ApplyOptions) -> None:
-    wish.check()
-    if wish.needs_approval:
-        approval.check_can_approve(session, auto_approve=False, may_ask=wish.inputs.input)
+def _check_options(session: Session, options: ApplyOptions) -> None:
+    options.check()
+    if options.needs_approval:
+        approval.check_can_approve(session, auto_approve=False, may_ask=options.inputs.input)
 
 
-def _apply_plan(session: Session, wish: ApplyOptions, shown: Progress) -> ApplyResult:
-    project = wiring.build_project(session, wish.states, wish.inputs)
-    options = wiring.build_plan_options(wish.planning, is_destroy=wish.is_destroy)
-    in_flight = wish.planning.parallel_requests(session.environ) or MAX_IN_FLIGHT
+def _apply_plan(session: Session, options: ApplyOptions, progress: Progress) -> ApplyResult:
+    project = wiring.build_project(session, options.states, options.inputs)
+    plan_options = wiring.build_plan_options(options.planning, is_destroy=options.is_destroy)
+    in_flight = options.planning.parallel_requests(session.environ) or MAX_IN_FLIGHT
     pace = replace(
-        options.pace,
+        plan_options.pace,
         in_flight=in_flight,
-        waits_for_visibility=wish.waits,
-        total_s=wish.deadline_s or options.pace.total_s,
+        waits_for_visibility=options.waits,
+        total_s=options.deadline_s or plan_options.pace.total_s,
     )
-    options = replace(options, pace=pace, move_pace=wish.move_limits or options.move_pace)
-    if wish.needs_approval:  # who is asked is asked for the names of what is lost
-        options = replace(options, acknowledged=frozenset(options.replaced))
-    verb = "destroy" if wish.is_destroy else "apply"
-    ports = wiring.build_ports(session, verb, wish.states, shown)
+    plan_options = replace(
+        plan_options, pace=pace, move_pace=options.move_limits or plan_options.move_pace
+    )
+    if options.needs_approval:  # the question names the topics that lose their records
+        plan_options = replace(plan_options, acknowledged=frozenset(plan_options.replaced))
+    verb = "destroy" if options.is_destroy else "apply"
+    ports = wiring.build_ports(session, verb, options.states, progress)
     hands = ApplyHandlers(
-        partial(_approve_plan, session, wish, shown), _build_watcher(session, wish, shown)
+        partial(_approve_plan, session, options, progress),
+        _build_watcher(session, options, progress),
     )
-    if wish.is_resume:
-        return resume_apply(project, options, ports, hands)
-    if wish.plan_file is not None:
-        on_stale = OnStale(wish.on_stale)
-        return apply_saved(project, wish.plan_file, options, (ports, hands), on_stale)
-    return apply(project, options, ports, hands)
+    if options.is_resume:
+        return resume_apply(project, plan_options, ports, hands)
+    if options.plan_file is not None:
+        on_stale = OnStale(options.on_stale)
+        return apply_saved(project, options.plan_file, plan_options, (ports, hands), on_stale)
+    return apply(project, plan_options, ports, hands)
 
 
-def _approve_plan(session: Session, wish: ApplyOptions, shown: Progress, made: PlanResult) -> bool:
-    """Show a plan, and let it be approved by a yes, by an option or by its checksum.
+def _approve_plan(
+    session: Session, options: ApplyOptions, progress: Progress, made: PlanResult
+) -> bool:
+    """Show a plan and return whether it is approved: by a yes, an option or its checksum.
 
     Raises:
-        StalePlan: it is not the plan that was approved, and there is nobody to approve it.
+        StalePlanError: the plan differs from the approved one, and kplan cannot ask.
 
     """
-    with shown.pause():
-        _show_plan(session, wish, made)
-    if wish.expected_checksum not in {None, made.plan.checksum}:
+    with progress.pause():
+        _show_plan(session, options, made)
+    if options.expected_checksum not in {None, made.plan.checksum}:
         raise StalePlanError(
-            f"The plan has the checksum {made.plan.checksum}, and {wish.expected_checksum} "
-            "was expected: something changed since that plan was reviewed.",
-            "Review the plan above, and expect its checksum.",
+            f"The plan has the checksum {made.plan.checksum}, and {options.expected_checksum} "
+            "was expected. The configuration or the cluster changed since the review.",
+            "Review the plan above and use its checksum.",
         )
-    if wish.expected_checksum is not None or wish.auto_approve:
+    if options.expected_checksum is not None or options.auto_approve:
         return True
-    if wish.plan_file and not (wish.inputs.input and session.terminal.can_ask):
+    if options.plan_file and not (options.inputs.input and session.terminal.can_ask):
         raise StalePlanError(
-            "The plan made anew is another one, and there is nobody to approve it.",
-            "Review the plan above, and save it; or give -auto-approve.",
+            "The new plan differs from the saved one: approval is not possible.",
+            "Review and save the new plan, or use -auto-approve.",
         )
-    given = wish.planning.acknowledge_data_loss
+    given = options.planning.acknowledge_data_loss
     lost = [each for each in made.plan.allowed_changes if each.is_recreated]
     names = [str(each.identity) for each in lost if str(each.address) not in given]
-    question = approval.DESTROY_QUESTION if wish.is_destroy else approval.APPLY_QUESTION
-    return approval.ask_names(session, shown, names) and approval.ask_approval(
-        session, shown, question
+    question = approval.DESTROY_QUESTION if options.is_destroy else approval.APPLY_QUESTION
+    return approval.ask_names(session, progress, names) and approval.ask_approval(
+        session, progress, question
     )
 
 
-def _build_watcher(session: Session, wish: ApplyOptions, shown: Progress) -> Watcher:
-    if wish.output.json:
-        return StreamWatcher(shown, session.signals, session.terminal)
-    return ApplyWatcher(shown, session.signals, session.terminal.stderr_style)
+def _build_watcher(session: Session, options: ApplyOptions, progress: Progress) -> Watcher:
+    if options.output.json:
+        return StreamWatcher(progress, session.signals, session.terminal)
+    return ApplyWatcher(progress, session.signals, session.terminal.stderr_style)
 
 
-def _show_plan(session: Session, wish: ApplyOptions, made: PlanResult) -> None:
-    if wish.output.json:
+def _show_plan(session: Session, options: ApplyOptions, made: PlanResult) -> None:
+    if options.output.json:
         display.stream_plan(session, made)
     else:
-        display.show_plan(session, made, wish.planning, is_told=wish.output.has_report_on_stdout)
+        display.show_plan(
+            session, made, options.planning, is_reported=options.output.has_report_on_stdout
+        )
 
 
-def _build_report(wish: ApplyOptions, done: ApplyResult) -> Report:
-    """Report what was done, or what was planned where nobody approved it."""
+def _build_report(options: ApplyOptions, done: ApplyResult) -> Report:
+    """Return a report about the outcomes, or about the plan if it was not approved."""
     plan, sources, at = done.planned.plan, done.planned.configuration.sources, timestamp()
     if done.is_approved or not (plan.has_changes or plan.has_errors):
-        again = wish.resume_command(is_resumable=done.is_resumable)
+        again = options.resume_command(is_resumable=done.is_resumable)
         return apply_report(plan, done.outcomes, sources, at, again)
     return plan_report(plan, sources, at)
 
 
-def _show_result(session: Session, wish: ApplyOptions, done: ApplyResult) -> int:
-    made, detailed = done.planned, wish.output.detailed_exitcode
+def _show_result(session: Session, options: ApplyOptions, done: ApplyResult) -> int:
+    made, detailed = done.planned, options.output.detailed_exitcode
     if done.is_approved:
-        if wish.output.json:
+        if options.output.json:
             session.terminal.write_stdout(views.summary_line(done.outcomes, timestamp()))
-        elif not wish.output.has_report_on_stdout:
+        elif not options.output.has_report_on_stdout:
             display.show_outcomes(
-                session, done, wish.resume_command(is_resumable=done.is_resumable)
+                session, done, options.resume_command(is_resumable=done.is_resumable)
             )
         if session.signals.number:
             return exit_code.signal_exit(session.signals.number)
         return exit_code.outcomes_exit(
-            made.plan, done.outcomes, detailed=detailed, waited=wish.waits
+            made.plan, done.outcomes, detailed=detailed, waited=options.waits
         )
     if made.plan.is_applyable:
-        return ExitCode.ERROR  # somebody looked at it and did not say yes
-    _show_plan(session, wish, made)
+        return ExitCode.ERROR  # the plan was not approved
+    _show_plan(session, options, made)
     if made.plan.has_errors:
         return exit_code.plan_exit(made.plan, detailed=detailed)
     return exit_code.outcomes_exit(made.plan, (), detailed=detailed)

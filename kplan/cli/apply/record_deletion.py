@@ -22,7 +22,7 @@ from kplan.workflow.apply.records import RecordDeletionRequest, RecordDeletionRe
 
 QUESTION = """
 Do you really want to delete these records?
-  They are gone for every consumer. There is no undo.
+  No consumer can read them again. There is no undo.
   Only 'yes' will be accepted to confirm.
 
   Enter a value: """
@@ -30,7 +30,7 @@ Do you really want to delete these records?
 
 @dataclass(frozen=True, slots=True)
 class RecordDeletionOptions:
-    """What is to be deleted, and how that is approved and told; with `dry_run` only shown."""
+    """What to delete, how it is approved, and the output; `dry_run` only shows the plan."""
 
     request: RecordDeletionRequest
     inputs: InputOptions
@@ -41,20 +41,20 @@ class RecordDeletionOptions:
 
     @property
     def needs_approval(self) -> bool:
-        """Whether somebody has to say yes."""
+        """Whether a person has to approve."""
         return not (self.auto_approve or self.dry_run)
 
 
 def run_record_deletion(session: Session, wish: RecordDeletionOptions) -> int:
-    """Plan, ask and delete; give the exit code.
+    """Plan, ask and delete; return the exit code.
 
     Raises:
-        UsageError: nobody can be asked, before any work.
+        UsageError: approval is not possible; raised before any work.
 
     """
     if wish.needs_approval:
         if wish.output.json:
-            raise UsageError("-json needs -auto-approve or -dry-run: it cannot ask.")
+            raise UsageError("-json requires -auto-approve or -dry-run because kplan cannot ask.")
         approval.check_can_approve(session, auto_approve=False, may_ask=wish.inputs.input)
     with show_progress(session.terminal) as shown:
 
@@ -89,7 +89,7 @@ def _exit_code(wish: RecordDeletionOptions, done: RecordDeletionResult) -> ExitC
     if done.is_approved:
         return _outcomes_exit(done.outcomes, detailed=detailed)
     if not wish.dry_run:
-        return ExitCode.ERROR  # somebody looked at it and did not say yes
+        return ExitCode.ERROR  # the plan was not approved
     if done.plan.refusals:
         return ExitCode.REFUSED if detailed else ExitCode.ERROR
     return ExitCode.CHANGES if detailed and done.plan.allowed else ExitCode.DONE

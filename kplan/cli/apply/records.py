@@ -23,13 +23,13 @@ from kplan.model.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RecordOptions:
-    """Which records are to go, and who approves it."""
+    """Which records to delete, and how it is approved."""
 
     records: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="TOPIC[:PARTITION][=OFFSET]",
-            help="A topic or partition, with an offset of its own where -before is not meant.",
+            help="A topic or partition, with an offset if -before is not given.",
         ),
     ] = None
     before: Annotated[
@@ -37,7 +37,7 @@ class RecordOptions:
         typer.Option(
             "--before",
             metavar="OFFSET",
-            help="The first offset that stays; end for all that is there now.",
+            help="Delete the records before this offset; end deletes all current records.",
         ),
     ] = ""
     offset_json_file: Annotated[
@@ -45,16 +45,16 @@ class RecordOptions:
         typer.Option(
             "--offset-json-file",
             metavar="FILE",
-            help="Read partitions and offsets from a file as kafka-delete-records.sh takes it.",
+            help="Read partitions and offsets from a file of kafka-delete-records.sh.",
         ),
     ] = ""
     auto_approve: AutoApprove = False
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would go.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False
 
 
 @dataclass(frozen=True, slots=True)
 class RecordPolicyOptions:
-    """Which cluster, and which policies are asked."""
+    """The cluster, and the policies to check."""
 
     provider: Provider = ""
     policy: Policies = field(default_factory=list)
@@ -62,10 +62,19 @@ class RecordPolicyOptions:
 
 
 @verb(
-    ("kplan records delete orders -before=end -dry-run", "What would go if all of it went."),
-    ("kplan records delete orders:0=100 orders:1=250", "Up to an offset of each partition."),
-    ("kplan records delete orders -before=end -auto-approve", "In a pipeline, without a yes."),
-    ("kplan records delete -offset-json-file=offsets.json", "As kafka-delete-records.sh reads it."),
+    (
+        "kplan records delete orders -before=end -dry-run",
+        "Show what deleting all records would remove.",
+    ),
+    ("kplan records delete orders:0=100 orders:1=250", "Set an offset for each partition."),
+    (
+        "kplan records delete orders -before=end -auto-approve",
+        "Delete without asking, in a pipeline.",
+    ),
+    (
+        "kplan records delete -offset-json-file=offsets.json",
+        "Use a file of kafka-delete-records.sh.",
+    ),
 )
 def delete(
     session: Session,
@@ -75,10 +84,10 @@ def delete(
     states: StateOptions,
     answer: OutputOptions,
 ) -> int:
-    """Delete records before an offset, after showing what goes.
+    """Delete the records of partitions before an offset.
 
-    Policies that decide `delete_records` are asked first. Records that are written after the plan
-    stay. The first offset of each partition moves; Kafka frees the disk in its own time.
+    kplan shows the records and asks for approval. Policies with `delete_records` are checked first.
+    Records written after the plan stay. Kafka frees the disk space later.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.apply import record_deletion  # noqa: PLC0415 - help needs none of these

@@ -1,4 +1,4 @@
-"""Wait until every broker serves what was applied, and show what is pending."""
+"""Wait until every broker serves the applied changes, and show pending ones."""
 
 import json
 
@@ -21,7 +21,7 @@ def wait_for_visibility(
     answer: OutputOptions,
     timeout: str,
 ) -> int:
-    """Wait, say what is served and what is not, and give the exit code. Raises UsageError."""
+    """Wait, show the served and pending objects, and return the exit code. Raises UsageError."""
     seconds = duration_s("-timeout", timeout)
     if seconds <= 0:
         raise UsageError("-timeout must be greater than 0.")
@@ -38,8 +38,8 @@ def wait_for_visibility(
 
 def _text(found: WaitResult) -> str:
     if not (found.served or found.pending):
-        return "Nothing is waited for: every broker serves what was applied."
-    lines = [f"Not served by every broker yet: {each.address}" for each in found.pending]
+        return "No pending changes. Every broker serves the applied changes."
+    lines = [f"Pending: {each.address} is not served by every broker." for each in found.pending]
     both = count_text(len(found.served) + len(found.pending), "object")
     return "\n".join([*lines, f"Every broker serves {len(found.served):,} of {both}."])
 

@@ -10,8 +10,8 @@ from kplan.cli.verb import verb
 
 
 @verb(
-    ("kplan wait", "After `kplan apply -no-wait`, or one that ran out of patience."),
-    ("kplan wait -timeout=10m", "Longer than the two minutes that it waits otherwise."),
+    ("kplan wait", "Wait after kplan apply -no-wait or a timed-out wait."),
+    ("kplan wait -timeout=10m", "Wait longer than the default of two minutes."),
 )
 def wait(
     session: Session,
@@ -20,14 +20,16 @@ def wait(
     answer: OutputOptions,
     *,
     timeout: Annotated[
-        str, typer.Option("--timeout", metavar="SPAN", help="How long, as in 30s or 5m.")
+        str,
+        typer.Option(
+            "--timeout", metavar="SPAN", help="Wait up to this long, for example 30s or 5m."
+        ),
     ] = "2m",
 ) -> int:
-    """Wait until every broker serves what was applied.
+    """Wait until every broker serves the applied changes.
 
-    Objects that were applied and not yet seen everywhere are marked in the state; the mark is
-    taken off those that are served now. Exits with 1 (5 with -detailed-exitcode) when some are
-    not.
+    The state marks applied objects that some brokers do not serve yet; kplan removes the mark when
+    all brokers do. Exits with 1 (5 with -detailed-exitcode) if some are still pending.
     """
     from kplan.cli.apply.visibility import wait_for_visibility  # noqa: PLC0415 - help needs none of this
 

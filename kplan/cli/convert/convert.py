@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # help needs it not
 
 
 class SourceTool(StrEnum):
-    """Whose files are read."""
+    """Tools whose files kplan can read."""
 
     JIKKOU = "jikkou"
     GITOPS = "kafka-gitops"
@@ -24,25 +24,26 @@ class SourceTool(StrEnum):
 
 
 @verb(
-    ("kplan convert -out=kafka.tf topics.yaml users.yaml", "A new file of blocks for this folder."),
-    ("kplan convert -from=strimzi all.yaml", "To stdout, from files of Strimzi for sure."),
+    ("kplan convert -out=kafka.tf topics.yaml users.yaml", "Convert two files to a new HCL file."),
+    ("kplan convert -from=strimzi all.yaml", "Convert files of Strimzi to stdout."),
 )
 def convert(
     session: Session,
-    files: Annotated[list[str], typer.Argument(metavar="FILE", help="YAML of another tool.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILE", help="YAML files to convert.")],
     from_: Annotated[
-        SourceTool | None, typer.Option("--from", help="Whose files they are; else each tells.")
+        SourceTool | None,
+        typer.Option("--from", help="The tool that the files belong to; detected by default."),
     ] = None,
     out: Annotated[
-        str, typer.Option("--out", metavar="FILE", help="A new file for the blocks, not stdout.")
+        str, typer.Option("--out", metavar="FILE", help="Write to this new file instead of stdout.")
     ] = "",
 ) -> int:
-    """Turn YAML of other Kafka tools into HCL.
+    """Convert YAML of other Kafka tools to HCL.
 
-    Topics, ACLs and quotas of Jikkou, kafka-gitops, julie and Strimzi are carried over, with roles
-    and services unfolded to the ACLs that the tool makes of them. What is left out is told on
-    stderr, with its place and the reason. No file is written over, no cluster is asked; a file
-    with a mistake stops it all.
+    kplan converts topics, ACLs and quotas of Jikkou, kafka-gitops, julie and Strimzi. Roles and
+    services become the ACLs that the tool creates for them. Parts that cannot be converted are
+    listed on stderr with place and reason. Existing files are not overwritten, and no cluster is
+    needed. An error in one file stops the conversion.
     """
     from kplan.workflow.convert import convert as workflow  # noqa: PLC0415 - help needs it not
 
@@ -59,7 +60,7 @@ def _summary(found: "Conversion") -> str:
     from kplan.report.documents.notation import count_text  # noqa: PLC0415 - as above
 
     objects = ", ".join(count_text(count, noun) for noun, count in found.counts.items())
-    left_out = f"{len(found.left_out):,} left out" if found.left_out else "nothing left out"
+    left_out = f"{len(found.left_out):,} left out" if found.left_out else "0 left out"
     lines = [f"{each.at}: {each.what}: {each.reason.rstrip('.')}" for each in found.left_out]
-    told = [f"Left out: {each}." for each in lines]
-    return "\n".join([*told, f"Converted: {objects or 'nothing'}; {left_out}."])
+    notes = [f"Left out: {each}." for each in lines]
+    return "\n".join([*notes, f"Converted {objects or '0 objects'}; {left_out}."])

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 class AccessQuestion(StrEnum):
-    """What can be asked about access."""
+    """Queries of access."""
 
     WHO_CAN = "who-can"
     OF = "of"
 
 
 class AuditWork(StrEnum):
-    """What can be done with authorizer logs."""
+    """Commands for authorizer logs."""
 
     INGEST = "ingest"
     USAGE = "usage"
@@ -36,20 +36,25 @@ class AuditWork(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UsageOptions:
-    """Of what time use is told, and what becomes of what nobody used."""
+    """The period of usage, and where to write HCL for unused objects."""
 
     removed: Annotated[
         str,
         typer.Option(
-            "--removed", metavar="DIR", help="Write HCL to remove unused objects, per cluster."
+            "--removed",
+            metavar="DIR",
+            help="Write HCL that removes unused objects, one file per cluster.",
         ),
     ] = ""
     since: command.Since = ""
 
 
 @verb(
-    ("kplan fleet access who-can READ TOPIC:orders", "Who may read the topic, in any cluster."),
-    ("kplan fleet access of User:billing", "What the principal may do, in every cluster."),
+    (
+        "kplan fleet access who-can READ TOPIC:orders",
+        "List the readers of a topic in every cluster.",
+    ),
+    ("kplan fleet access of User:billing", "List the permissions of a principal in every cluster."),
 )
 def access(
     session: Session,
@@ -57,18 +62,15 @@ def access(
     run: RunOptions,
     inputs: InputOptions,
     *,
-    question: Annotated[
-        AccessQuestion, typer.Argument(metavar="who-can|of", help="What is asked.")
-    ],
+    question: Annotated[AccessQuestion, typer.Argument(metavar="who-can|of", help="The query.")],
     words: Annotated[
         list[str], typer.Argument(metavar="WORDS", help="OPERATION and RESOURCE, or PRINCIPAL.")
     ],
 ) -> int:
-    """Tell who may do what in every cluster.
+    """List who can perform which operations in every cluster.
 
-    The answer is that of Kafka's authorizer, from the ACLs of a run.
-
-    A resource is TYPE:NAME in Kafka's words, or the name of a topic.
+    kplan evaluates the ACLs of a run as Kafka's authorizer does. A resource is TYPE:NAME or the
+    name of a topic.
     """
     from kplan.workflow.fleet.access import (  # noqa: PLC0415 - help needs none of these
         access_of,
@@ -83,19 +85,19 @@ def access(
     wanted = 2 if question is AccessQuestion.WHO_CAN else 1
     if len(words) != wanted:
         usage = "who-can OPERATION RESOURCE" if wanted > 1 else "of PRINCIPAL"
-        raise UsageError(f"It is: kplan fleet access {usage}.")
+        raise UsageError(f"The usage is kplan fleet access {usage}.")
     if question is AccessQuestion.OF and ":" not in words[0]:
-        raise UsageError(f'"{words[0]}" is no principal.', f"Write it as User:{words[0]}.")
+        raise UsageError(f'"{words[0]}" is not a principal.', f"Write it as User:{words[0]}.")
     return command.completeness_exit(command.run_command(session, (spark, run, inputs), asked))
 
 
-@verb(("kplan fleet lint", "ACLs that do nothing, and what policies would not let in."))
+@verb(("kplan fleet lint", "Find ACLs without effect and violations of policies."))
 def lint(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions) -> int:
-    """Find ACLs that do nothing, and what policies forbid.
+    """Find ACLs without effect and violations of policies.
 
-    An ACL does nothing when another one covers it, or when no topic fits it. Of each cluster with a
-    configuration all that is live is put to its policy blocks, as if it were to be created. Exits
-    with 2 when there is anything, waivers left aside.
+    An ACL has no effect if another one covers it or if it matches no topic. For each cluster with a
+    configuration kplan checks its policy blocks against all live objects. Exits with 2 if there are
+    findings without a waiver.
     """
     from kplan.workflow.fleet.access import lint_fleet  # noqa: PLC0415 - as above
 
@@ -106,10 +108,10 @@ def lint(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOp
 
 
 @verb(
-    ("kplan fleet audit ingest", "Read the logs that fleet.hcl names, and keep their sums."),
-    ("kplan fleet audit usage", "Who used what last; which ACLs and topics nobody used."),
-    ("kplan fleet audit usage -since=2160h", "The same, of the last ninety days."),
-    ("kplan fleet audit usage -removed=DIR", "And removed blocks for unused ones, for review."),
+    ("kplan fleet audit ingest", "Read the logs of fleet.hcl and store their usage."),
+    ("kplan fleet audit usage", "Show usage, and unused ACLs and topics."),
+    ("kplan fleet audit usage -since=2160h", "Show the usage of the last 90 days."),
+    ("kplan fleet audit usage -removed=DIR", "Write removed blocks for unused objects."),
 )
 def audit(
     session: Session,
@@ -117,20 +119,20 @@ def audit(
     run: RunOptions,
     inputs: InputOptions,
     *,
-    work: Annotated[AuditWork, typer.Argument(metavar="ingest|usage", help="What to do.")],
+    work: Annotated[AuditWork, typer.Argument(metavar="ingest|usage", help="The command.")],
     of_usage: UsageOptions,
 ) -> int:
-    """Keep what authorizer logs say, and tell what was used.
+    """Read authorizer logs and report what was used.
 
-    Logs are files, or kafka://TOPIC of the same cluster; what was read before is not read again.
-    Lines that are none of the authorizer's are kept and shown.
+    Logs are files or kafka://TOPIC of the same cluster. Lines that were read before are skipped.
+    Lines that are not from the authorizer are stored and shown.
     """
     from kplan.workflow.fleet.audit import ingest_logs, read_usage  # noqa: PLC0415 - as above
 
     removed, since = of_usage.removed, of_usage.since
     if work is AuditWork.INGEST and (removed or since):
-        told = "-removed and -since go with usage."
-        raise UsageError("What nobody used is not told by ingest.", told)
+        hint = "Use them with kplan fleet audit usage."
+        raise UsageError("kplan fleet audit ingest does not support -removed and -since.", hint)
 
     def asked(options: "FleetOptions", ports: "FleetPorts") -> "Figures":
         if work is AuditWork.INGEST:
@@ -142,8 +144,11 @@ def audit(
 
 
 @verb(
-    ("kplan fleet replay plan.kplan", "What the plan would have denied. Exits with 3 if anything."),
-    ("kplan fleet replay -since=720h plan.kplan", "Of the requests of the last thirty days."),
+    (
+        "kplan fleet replay plan.kplan",
+        "List requests that the plan would deny; exit with 3 if any.",
+    ),
+    ("kplan fleet replay -since=720h plan.kplan", "Check the requests of the last 30 days."),
 )
 def replay(
     session: Session,
@@ -154,13 +159,12 @@ def replay(
     plans: Annotated[list[Path], typer.Argument(metavar="PLAN", help="Saved plans.")],
     since: command.Since = "",
 ) -> int:
-    """Tell which real requests plans would have denied.
+    """List logged requests that a saved plan would deny.
 
-    The requests of the kept logs are weighed with the ACLs as saved plans would leave them.
-
-    Every principal, operation and resource that would newly be denied or allowed is told, with how
-    often it was asked and when last. A guard for pipelines: exits with 3 when something that was
-    allowed would be denied, and with 1 when nothing is known of what was allowed.
+    kplan evaluates the logged requests with the ACLs that the saved plans would leave. It lists
+    each principal, operation and resource that would become denied or allowed, with the number of
+    requests and the last time. Exits with 3 if an allowed request would be denied, and with 1 if no
+    allowed requests are known.
     """
     from kplan.workflow.fleet.access import replay_audit  # noqa: PLC0415 - as above
 

@@ -28,46 +28,52 @@ if TYPE_CHECKING:  # help needs none of these
 
 @dataclass(frozen=True, slots=True)
 class SparkOptions:
-    """Which Spark works, and on which clusters of the fleet."""
+    """The Spark to use, and the clusters of the fleet."""
 
     cluster: Annotated[
         list[str],
-        typer.Option("--cluster", metavar="NAME", help="Only this cluster (repeatable)."),
+        typer.Option("--cluster", metavar="NAME", help="Include only this cluster (repeatable)."),
     ] = field(default_factory=list)
     master: Annotated[
         str,
         typer.Option(
             "--master",
             metavar="URL",
-            help="Spark's master, as for spark-submit.",
-            show_default="that of fleet.hcl, else this machine",
+            help="The master URL of Spark, as for spark-submit.",
+            show_default="the master of fleet.hcl, or this machine",
         ),
     ] = ""
     remote: Annotated[
         str,
-        typer.Option("--remote", metavar="URL", help="A Spark Connect server, sc://HOST:PORT."),
+        typer.Option(
+            "--remote", metavar="URL", help="The URL of a Spark Connect server, sc://HOST:PORT."
+        ),
     ] = ""
     conf: Annotated[
         list[str],
-        typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark (repeatable)."),
+        typer.Option("--conf", metavar="KEY=VALUE", help="Set a property of Spark (repeatable)."),
     ] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """Which stored run is asked, and how the answer is given."""
+    """The stored run to query, and the format of the answer."""
 
     run: Annotated[
         str,
-        typer.Option("--run", metavar="NAME", help="A stored run.", show_default="the latest"),
+        typer.Option(
+            "--run", metavar="NAME", help="The stored run to query.", show_default="the latest"
+        ),
     ] = ""
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", min=1, help="Rows to show of each table.")
+        int, typer.Option("--limit", metavar="N", min=1, help="Show up to N rows of each table.")
     ] = 1_000
     output: Annotated[
         str,
         typer.Option(
-            "--output", metavar="PATH", help="Write all rows too: a folder, .parquet, .csv, .json."
+            "--output",
+            metavar="PATH",
+            help="Also write all rows to a folder or a .parquet, .csv or .json file.",
         ),
     ] = ""
     json: Json = False
@@ -77,32 +83,34 @@ class RunOptions:
 Since = Annotated[
     str,
     typer.Option(
-        "--since", metavar="SPAN", help="Only requests of this time until now, as 720h, by days."
+        "--since",
+        metavar="SPAN",
+        help="Include only requests of this period until now, for example 720h, in whole days.",
     ),
 ]
 
 CommandOptions = tuple[SparkOptions, RunOptions, InputOptions]
-"""What most fleet verbs are given."""
+"""The options of most fleet verbs."""
 
 
 def build_options(
     session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions
 ) -> "FleetOptions":
-    """Gather what a fleet command works on. Raises UsageError and FleetError."""
+    """Build the options of a fleet command. Raises UsageError and FleetError."""
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.fleet.jvm import parse_settings  # noqa: PLC0415
     from kplan.fleet.session import SparkSettings  # noqa: PLC0415
     from kplan.workflow.fleet.ports import FleetOptions  # noqa: PLC0415
 
     if spark.master and spark.remote:
-        raise UsageError("-master and -remote name two Sparks.", "Give one of them.")
+        raise UsageError("-master cannot be combined with -remote.", "Use one of them.")
     engine = SparkSettings(spark.master, spark.remote, parse_settings(spark.conf))
     given = wiring.build_project(session, StateOptions(), inputs).inputs
     chosen = tuple(spark.cluster)
     return FleetOptions(Path(), given, chosen, run.run, run.limit, run.output, engine)
 
 
-def build_ports(session: Session, shown: Progress) -> "FleetPorts":
+def build_ports(session: Session, progress: Progress) -> "FleetPorts":
     """Connect a fleet command to clusters, clock and terminal."""
     from kplan.cli.wiring import remote_state_store  # noqa: PLC0415 - see above
     from kplan.workflow.fleet.ports import FleetPorts  # noqa: PLC0415
@@ -111,7 +119,7 @@ def build_ports(session: Session, shown: Progress) -> "FleetPorts":
         partial(_cluster_connector, session),
         lambda folder, inputs: remote_state_store(folder, inputs, session.environ),
         partial(_java_client_settings, session),
-        shown,
+        progress,
         lambda: datetime.now(UTC),
     )
 
@@ -139,12 +147,12 @@ def _java_client_settings(session: Session, cluster: "FleetCluster") -> Mapping[
 
 
 def parse_duration(option: str, text: str) -> timedelta | None:
-    """Read a span of time; None where none is given. Raises UsageError."""
+    """Parse a duration; None for "". Raises UsageError."""
     return timedelta(seconds=duration_s(option, text)) if text else None
 
 
 def completeness_exit(found: "Figures") -> int:
-    """Tell whether all that was asked could be read."""
+    """Return ERROR if parts could not be read, else DONE."""
     return ExitCode.ERROR if found.notes else ExitCode.DONE
 
 
@@ -155,7 +163,7 @@ def run_command(
     places: Mapping[str, str] | None = None,
     since: str = "",
 ) -> "Figures":
-    """Work under a progress display, and show what came of it.
+    """Run a command under a progress display and show the result.
 
     `places` maps options to the folders that they name, `since` is the option. Raises KplanError.
     """
@@ -170,8 +178,8 @@ def run_command(
         build_options(session, spark, run, inputs), since=parse_duration("-since", since)
     )
     _check_paths(run.output, places or {})
-    with reports.report_errors(), show_progress(session.terminal) as shown:
-        found = work(chosen, build_ports(session, shown))
+    with reports.report_errors(), show_progress(session.terminal) as progress:
+        found = work(chosen, build_ports(session, progress))
     look = session.terminal.stdout_style
     if not reports.takes_stdout:
         session.terminal.write_stdout(
@@ -183,7 +191,7 @@ def run_command(
 
 
 def _check_paths(output: str, folders: Mapping[str, str]) -> None:
-    """Tell before any work what of all that is asked for cannot be written."""
+    """Raise ConfigError before any work for outputs that cannot be written."""
     from kplan.fleet.output import check_output  # noqa: PLC0415 - see above
 
     problems: list[Diagnostic] = []
@@ -199,15 +207,15 @@ def _check_paths(output: str, folders: Mapping[str, str]) -> None:
 
 
 def check_folder(option: str, folder: str) -> None:
-    """Refuse a folder that neither is one that can be written to nor can be made.
+    """Raise UsageError for a folder that cannot be written or created.
 
     Raises:
-        UsageError: it tells why.
+        UsageError: with the reason.
 
     """
     place = Path(folder).absolute()
     held = next(each for each in (place, *place.parents) if each.exists())
     if not held.is_dir():
-        raise UsageError(f"{option}={folder}: {held} is no folder.")
+        raise UsageError(f"{option}={folder}: {held} is not a folder.")
     if not os.access(held, os.W_OK):
-        raise UsageError(f"{option}={folder}: there is no writing to {held}.")
+        raise UsageError(f"{option}={folder}: no permission to write to {held}.")

@@ -15,8 +15,8 @@ from kplan.model.errors import UsageError
 
 
 @verb(
-    ("kplan fleet snapshot", "Read every cluster of fleet.hcl and store a run."),
-    ("kplan fleet snapshot -save=snapshots", "And write each cluster to a file."),
+    ("kplan fleet snapshot", "Read the clusters of fleet.hcl and store a run."),
+    ("kplan fleet snapshot -save=snapshots", "Also write each cluster to a file."),
 )
 def snapshot(
     session: Session,
@@ -25,13 +25,16 @@ def snapshot(
     inputs: InputOptions,
     *,
     save: Annotated[
-        str, typer.Option("--save", metavar="DIR", help="Write a file per cluster as well.")
+        str,
+        typer.Option(
+            "--save", metavar="DIR", help="Also write one file per cluster to this folder."
+        ),
     ] = "",
 ) -> int:
-    """Read all clusters of the fleet, and store a run.
+    """Read every cluster of the fleet and store a run.
 
-    A cluster that is down, hangs or refuses is told, and the others are stored: then the exit code
-    is 1. A run is seen when it is whole; one that is taken again takes the place of the first.
+    If a cluster is down, slow or refuses access, kplan reports it, stores the others, and exits
+    with 1. A run is visible when it is complete. A repeated run replaces the first one.
     """
     from kplan.workflow.fleet import fleet  # noqa: PLC0415 - help needs none of these
 
@@ -45,8 +48,8 @@ def snapshot(
 
 
 @verb(
-    ("kplan fleet inventory", "Count topics, partitions and ACLs of every cluster."),
-    ("kplan fleet inventory -by=team", "By the label that clusters carry."),
+    ("kplan fleet inventory", "Count topics, partitions and ACLs."),
+    ("kplan fleet inventory -by=team", "Group clusters by label."),
 )
 def inventory(
     session: Session,
@@ -57,11 +60,13 @@ def inventory(
     by: Annotated[
         str, typer.Option("--by", metavar="LABEL", help="Group clusters by this label.")
     ] = "",
-    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Largest topics.")] = 10,
+    top: Annotated[
+        int, typer.Option("--top", metavar="N", min=1, help="Show the N largest topics.")
+    ] = 10,
 ) -> int:
-    """Tell what is where.
+    """Count the objects of every cluster.
 
-    Clusters, topics, partitions, replicas and ACLs are counted, in the latest run or another one.
+    kplan counts clusters, topics, partitions, replicas and ACLs in the latest run or in -run.
     """
     from kplan.workflow.fleet import fleet  # noqa: PLC0415 - as above
 
@@ -73,18 +78,18 @@ def inventory(
     return command.completeness_exit(found)
 
 
-@verb(("kplan fleet plan", "What apply would change, in every cluster. Exits with 2 if anything."))
+@verb(("kplan fleet plan", "Show the changes; exit with 2 if there are any."))
 def plan(session: Session, spark: SparkOptions, run: RunOptions, inputs: InputOptions) -> int:
-    """Hold every cluster against its configuration.
+    """Show the changes that apply would make in every cluster.
 
-    fleet.hcl names a folder for each. Exits with 2 when apply would change anything.
+    fleet.hcl names the configuration folder of each cluster. Exits with 2 if there are changes.
     """
     return _show_plan(session, (spark, run, inputs), is_drift=False)
 
 
 @verb(
-    ("kplan fleet drift", "What was changed by hand, in every cluster. Exits with 2 if anything."),
-    ("kplan fleet drift -since=20261120T060000Z", "What is different from an earlier run."),
+    ("kplan fleet drift", "Show drift; exit with 2 if there is any."),
+    ("kplan fleet drift -since=20261120T060000Z", "Compare with an earlier run."),
 )
 def drift(
     session: Session,
@@ -93,12 +98,15 @@ def drift(
     inputs: InputOptions,
     *,
     since: Annotated[
-        str, typer.Option("--since", metavar="RUN", help="Compare with this stored run instead.")
+        str,
+        typer.Option(
+            "--since", metavar="RUN", help="Compare with this stored run instead of the state."
+        ),
     ] = "",
 ) -> int:
-    """Hold every cluster against what kplan last applied.
+    """Detect changes made outside kplan in every cluster.
 
-    With -since the run is compared with an earlier one instead. Exits with 2 for any difference.
+    With -since kplan compares the run with an earlier one. Exits with 2 if there are differences.
     """
     if not since:
         return _show_plan(session, (spark, run, inputs), is_drift=True)
@@ -112,7 +120,7 @@ def drift(
     return ExitCode.CHANGES if found.tables[0].rows else command.completeness_exit(found)
 
 
-@verb(("kplan fleet history orders", "Which values the topic had, from when to when."))
+@verb(("kplan fleet history orders", "Show the values of a topic over time."))
 def history(
     session: Session,
     spark: SparkOptions,
@@ -120,10 +128,13 @@ def history(
     inputs: InputOptions,
     *,
     identity: Annotated[
-        str, typer.Argument(metavar="IDENTITY", help="A topic name, or an ACL as kplan names it.")
+        str,
+        typer.Argument(
+            metavar="IDENTITY", help="The name of a topic, or an ACL as kplan shows it."
+        ),
     ],
 ) -> int:
-    """Tell how one object changed over the runs."""
+    """Show how one object changed between runs."""
     from kplan.workflow.fleet import fleet  # noqa: PLC0415 - as above
 
     found = command.run_command(
@@ -134,7 +145,7 @@ def history(
     return command.completeness_exit(found)
 
 
-@verb(("kplan fleet report -html=fleet.html", "For the platform team."))
+@verb(("kplan fleet report -html=fleet.html", "Write the report to a file."))
 def report(
     session: Session,
     spark: SparkOptions,
@@ -142,31 +153,32 @@ def report(
     inputs: InputOptions,
     *,
     html: Annotated[
-        str, typer.Option("--html", metavar="FILE", help="Where the page is written.")
+        str, typer.Option("--html", metavar="FILE", help="Write the report to this file.")
     ] = "fleet.html",
     since: command.Since = "",
 ) -> int:
-    """Write one page about the fleet.
+    """Write an HTML report about the fleet.
 
-    It is HTML and needs no network: sizes, drift, risk, ACLs that do nothing, and what nobody uses.
+    The page is self-contained and shows sizes, drift, risk, ACLs without effect, and unused
+    objects.
     """
     from kplan.report import views  # noqa: PLC0415 - as above
     from kplan.workflow.fleet.report import build_report  # noqa: PLC0415
 
     page = Path(html)
     if page.is_dir():
-        raise UsageError(f"-html={html}: that is a folder.")
+        raise UsageError(f"-html={html} is a folder.")
     given = spark, run, inputs
     found = command.run_command(session, given, build_report, {"-html": str(page.parent)}, since)
     page.parent.mkdir(parents=True, exist_ok=True)
     page.write_text(views.figures_page(found), encoding="utf-8")
-    session.terminal.write_stderr(f"The page is written to {html}.")
+    session.terminal.write_stderr(f"Wrote the report to {html}.")
     return command.completeness_exit(found)
 
 
 @verb(
-    ("kplan fleet vacuum -keep=720h", "Keep the runs of thirty days, and always the latest."),
-    ("kplan fleet vacuum -keep-logs=8760h", "And of logs what is of the last year."),
+    ("kplan fleet vacuum -keep=720h", "Keep the runs of 30 days, and always the latest."),
+    ("kplan fleet vacuum -keep-logs=8760h", "Keep the logs of one year."),
 )
 def vacuum(
     session: Session,
@@ -174,22 +186,24 @@ def vacuum(
     inputs: InputOptions,
     *,
     keep: Annotated[
-        str, typer.Option("--keep", metavar="SPAN", help="How long runs are kept, as 720h.")
+        str,
+        typer.Option("--keep", metavar="SPAN", help="Keep runs for this time, for example 720h."),
     ] = "2160h",
     keep_logs: Annotated[
         str,
         typer.Option(
             "--keep-logs",
             metavar="SPAN",
-            help="How long what logs say is kept.",
-            show_default="for ever",
+            help="Keep logs for this time.",
+            show_default="keep all",
         ),
     ] = "",
 ) -> int:
-    """Remove old runs, and what runs that broke off left behind.
+    """Delete old runs and logs.
 
-    A log goes when its last request is older than -keep-logs. One whose file is still there is read
-    again by the next ingest.
+    The latest run is always kept. kplan also deletes the remains of interrupted runs. A log is
+    deleted if its last request is older than -keep-logs; the next ingest reads it again if its file
+    still exists.
     """
     from kplan.cli.progress import show_progress  # noqa: PLC0415 - as above
     from kplan.workflow.fleet import fleet  # noqa: PLC0415
@@ -201,11 +215,11 @@ def vacuum(
     if runs is None:
         raise UsageError("-keep is empty.", "Write it as 720h.")
     chosen = command.build_options(session, spark, RunOptions(), inputs)
-    with show_progress(session.terminal) as shown:
-        gone = fleet.vacuum_store(chosen, command.build_ports(session, shown), runs, logs)
-    session.terminal.write_stdout(f"Runs removed: {gone.runs}.\n")
+    with show_progress(session.terminal) as progress:
+        deleted = fleet.vacuum_store(chosen, command.build_ports(session, progress), runs, logs)
+    session.terminal.write_stdout(f"Deleted {deleted.runs:,} runs.\n")
     if logs is not None:
-        session.terminal.write_stdout(f"Logs removed: {gone.logs}.\n")
+        session.terminal.write_stdout(f"Deleted {deleted.logs:,} logs.\n")
     return ExitCode.DONE
 
 

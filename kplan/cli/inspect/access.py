@@ -19,11 +19,14 @@ if TYPE_CHECKING:  # help must not wait for what only a run needs
 
 @dataclass(frozen=True, slots=True)
 class AccessOptions:
-    """Which cluster, when, and how the answer is told."""
+    """The cluster, the time, and the format of the answer."""
 
     provider: Provider = ""
     planned: Annotated[
-        bool, typer.Option("--planned", help="As it will be after the plan, not as it is.")
+        bool,
+        typer.Option(
+            "--planned", help="Evaluate the permissions after the plan instead of the current ones."
+        ),
     ] = False
     json: Json = False
     report: Report = field(default_factory=list)
@@ -31,18 +34,26 @@ class AccessOptions:
 
 @dataclass(frozen=True, slots=True)
 class OperationOptions:
-    """What is asked for."""
+    """The operation and resource to check."""
 
-    operation: Annotated[str, typer.Argument(metavar="OPERATION", help="As in read or alter.")]
+    operation: Annotated[
+        str, typer.Argument(metavar="OPERATION", help="An operation, for example read or alter.")
+    ]
     resource: Annotated[
-        str, typer.Argument(metavar="RESOURCE", help="As in topic:orders, group:app or cluster.")
+        str,
+        typer.Argument(
+            metavar="RESOURCE", help="A resource, for example topic:orders, group:app or cluster."
+        ),
     ]
 
 
 @verb(
-    ("kplan access who-can read topic:orders", "Everyone who may, and the ACL that says so."),
-    ("kplan access who-can alter cluster -json", "Who can change ACLs, for machines."),
-    ("kplan access who-can write topic:orders -planned", "After what is declared is applied."),
+    ("kplan access who-can read topic:orders", "List the readers of a topic, with their ACLs."),
+    ("kplan access who-can alter cluster -json", "List who can change ACLs, as JSON."),
+    (
+        "kplan access who-can write topic:orders -planned",
+        "Evaluate the permissions after an apply.",
+    ),
 )
 def who_can(
     session: Session,
@@ -51,9 +62,9 @@ def who_can(
     states: StateOptions,
     ask: AccessOptions,
 ) -> int:
-    """Tell who may do something.
+    """List the principals that can perform an operation.
 
-    The ACLs are weighed as Kafka's own authorizer weighs them. Nothing is changed anywhere.
+    kplan evaluates the ACLs as Kafka's authorizer does. Nothing is changed.
     """
     from kplan.workflow.inspect.access import (  # noqa: PLC0415 - as above
         AccessQuestion,
@@ -68,26 +79,30 @@ def who_can(
 
 
 @verb(
-    ("kplan access of User:app", "All that User:app may do, by name and prefix."),
-    ("kplan access of 'User:*'", "What everyone may do."),
-    ("kplan access of User:app -planned", "After what is declared is applied."),
+    ("kplan access of User:app", "List the permissions of a principal."),
+    ("kplan access of 'User:*'", "List the permissions of all users."),
+    ("kplan access of User:app -planned", "Evaluate the permissions after an apply."),
 )
 def access_of(
     session: Session,
-    principal: Annotated[str, typer.Argument(metavar="PRINCIPAL", help="As in User:app.")],
+    principal: Annotated[
+        str, typer.Argument(metavar="PRINCIPAL", help="A principal, for example User:app.")
+    ],
     inputs: InputOptions,
     states: StateOptions,
     ask: AccessOptions,
 ) -> int:
-    """Tell what somebody may do.
+    """List the operations that a principal can perform.
 
-    What everyone may do is included. Nothing is changed anywhere.
+    Permissions of User:* are included. Nothing is changed.
     """
     from kplan.model.errors import UsageError  # noqa: PLC0415 - as above
     from kplan.workflow.inspect.access import AccessQuestion  # noqa: PLC0415
 
     if ":" not in principal:
-        raise UsageError(f'"{principal}" is no principal.', hint=f"Write it as User:{principal}.")
+        raise UsageError(
+            f'"{principal}" is not a principal.', hint=f"Write it as User:{principal}."
+        )
     asked = AccessQuestion(principal=principal, is_planned=ask.planned, provider=ask.provider)
     return _show_access(session, asked, inputs, states, ask)
 

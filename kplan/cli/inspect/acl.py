@@ -14,17 +14,23 @@ from kplan.model.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AclFilterOptions:
-    """Which ACLs are listed: those that fit every option that is given."""
+    """Filters; an ACL has to match all of them."""
 
     principal: Annotated[
-        str, typer.Option("--principal", metavar="PRINCIPAL", help="Only those for User:app.")
+        str,
+        typer.Option(
+            "--principal",
+            metavar="PRINCIPAL",
+            help="List only ACLs of this principal, for example User:app.",
+        ),
     ] = ""
     resource: Annotated[
         str,
         typer.Option(
             "--resource",
             metavar="TYPE:NAME",
-            help="Only those that say this themselves, as in topic:orders; or topic:* in quotes.",
+            help="List only ACLs with exactly this resource, for example topic:orders or "
+            "'topic:*'.",
         ),
     ] = ""
     match: Annotated[
@@ -32,24 +38,22 @@ class AclFilterOptions:
         typer.Option(
             "--match",
             metavar="TYPE:NAME",
-            help="Only those that apply to this resource: by its name, by a prefix of it, or to "
-            "all.",
+            help="List only ACLs that apply to this resource by name, prefix or wildcard.",
         ),
     ] = ""
 
 
 @verb(
-    ("kplan acl list", "Every ACL."),
-    ("kplan acl list -match=topic:orders", "All that apply to one topic."),
-    ("kplan acl list -principal=User:app -json", "Those for one principal, for scripts."),
+    ("kplan acl list", "List every ACL."),
+    ("kplan acl list -match=topic:orders", "List the ACLs that apply to a topic."),
+    ("kplan acl list -principal=User:app -json", "List the ACLs of a principal, for scripts."),
 )
 def list_(
     session: Session, inputs: InputOptions, chosen: AclFilterOptions, ask: QueryOptions
 ) -> int:
     """List the ACLs of the cluster.
 
-    What they come to together, kplan access who-can and kplan access of tell. Nothing is changed
-    anywhere.
+    kplan access shows the resulting permissions. Nothing is changed.
     """
     from kplan.workflow.inspect.acl import AclFilter, list_acls  # noqa: PLC0415 - help needs it not
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # help needs none of these
     from kplan.workflow.inspect.broker import BrokerStatus
 
 QUESTION = """
-Do you really want to take broker {broker} out of the cluster?
+Do you really want to unregister broker {broker}?
   {why}
   Only 'yes' will be accepted to confirm.
 
@@ -24,26 +24,26 @@ Do you really want to take broker {broker} out of the cluster?
 
 @dataclass(frozen=True, slots=True)
 class UnregisterOptions:
-    """Which broker is to go, and who approves it."""
+    """The broker to unregister, and the approval."""
 
     broker: Annotated[int, typer.Argument(metavar="ID", help="The id of the broker.", min=0)]
     force: Annotated[
-        bool, typer.Option("--force", help="Even if it runs, or has replicas of topics.")
+        bool, typer.Option("--force", help="Unregister a broker that is running or has replicas.")
     ] = False
     auto_approve: AutoApprove = False
 
 
 @verb(
-    ("kplan broker unregister 3", "After it was stopped for good, and its replicas were moved."),
-    ("kplan broker unregister 3 -auto-approve -json", "In a script."),
+    ("kplan broker unregister 3", "Unregister a broker after its replicas were moved."),
+    ("kplan broker unregister 3 -auto-approve -json", "Unregister without asking, in a script."),
 )
 def unregister(
     session: Session, what: UnregisterOptions, inputs: InputOptions, ask: QueryOptions
 ) -> int:
-    """Take a broker that is gone for good out of the cluster.
+    """Unregister a broker that was shut down permanently.
 
-    One that runs or has replicas is left alone; with -force it is taken out all the same, as Kafka
-    itself does. A broker that is started again is registered anew.
+    A broker that is running or has replicas is not unregistered, unless -force is given. A broker
+    that starts again registers itself again.
     """
     from kplan.cli.approval import ClusterChange  # noqa: PLC0415 - help needs none of these
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
@@ -66,5 +66,5 @@ def unregister(
     if ask.json:
         session.terminal.write_stdout(json_text({"broker": what.broker, "unregistered": is_done}))
     elif is_done:
-        session.terminal.write_stdout(f"Broker {what.broker} is not registered any more.\n")
+        session.terminal.write_stdout(f"Unregistered broker {what.broker}.\n")
     return ExitCode.DONE if is_done else ExitCode.ERROR

@@ -9,7 +9,7 @@ from kplan.cli.verb import verb
 
 
 @verb(
-    ("kplan cluster versions", "A table of brokers by APIs."),
+    ("kplan cluster versions", "Show a table of brokers and APIs."),
     ("kplan cluster versions -json", "The same for scripts."),
 )
 def versions(
@@ -20,10 +20,10 @@ def versions(
     json_: Json = False,
     bootstrap_controller: BootstrapController = "",
 ) -> int:
-    """Tell which APIs and features every broker offers, and in which versions.
+    """List the APIs and features that each broker supports.
 
-    Brokers that differ are noted: an upgrade may be under way. A plan that takes an API that the
-    cluster lacks is refused before anything is changed.
+    Versions that differ between brokers are noted, for example during an upgrade. A plan that
+    requires an API that the cluster lacks is refused before any change.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
@@ -43,13 +43,13 @@ def versions(
 
 
 @verb(
-    ("kplan cluster describe", "Who answers, and who we are to it."),
+    ("kplan cluster describe", "Show the brokers and the principal of the connection."),
     ("kplan cluster describe -json", "The same for scripts."),
 )
 def describe(session: Session, inputs: InputOptions, ask: QueryOptions) -> int:
-    """Tell id, brokers, racks and who we are.
+    """Describe the cluster, its brokers and this connection.
 
-    Brokers are those that are alive. Nothing is changed anywhere.
+    Brokers that are down are not listed. Nothing is changed.
     """
     from kplan.workflow.inspect.cluster import describe_cluster  # noqa: PLC0415 - as above
 
@@ -57,14 +57,14 @@ def describe(session: Session, inputs: InputOptions, ask: QueryOptions) -> int:
 
 
 @verb(
-    ("kplan cluster controllers", "Which one is active, as the brokers tell it."),
-    ("kplan cluster controllers -bootstrap-controller=c1:9093", "Asked themselves."),
+    ("kplan cluster controllers", "List the controllers known to the brokers."),
+    ("kplan cluster controllers -bootstrap-controller=c1:9093", "Ask the controllers directly."),
 )
 def controllers(session: Session, inputs: InputOptions, ask: QueryOptions) -> int:
     """List the controllers of the cluster.
 
-    One of them is active and decides. With -bootstrap-controller they are asked themselves, also
-    while no broker runs, and those that do not answer are noted.
+    One of them is the active controller. With -bootstrap-controller kplan asks the controllers
+    directly, even while no broker is running, and notes those that do not answer.
     """
     from kplan.workflow.inspect.cluster import list_controllers  # noqa: PLC0415 - as above
 
@@ -72,11 +72,11 @@ def controllers(session: Session, inputs: InputOptions, ask: QueryOptions) -> in
 
 
 @verb(
-    ("kplan cluster id", "The id alone."),
-    ("kplan cluster id -provider=west", "That of the provider block with alias west."),
+    ("kplan cluster id", "Show only the id."),
+    ("kplan cluster id -provider=west", "Show the id of the cluster of provider west."),
 )
 def id_(session: Session, inputs: InputOptions, ask: QueryOptions) -> int:
-    """Tell the id of the cluster."""
+    """Show the id of the cluster."""
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415 - as above
 
     found = query_cluster(

@@ -11,21 +11,21 @@ from kplan.cli.verb import verb
 
 
 @verb(
-    ("kplan errors explain NOT_CONTROLLER", "What kplan makes of it."),
-    ("kplan errors explain 41 7 -json", "By number, for scripts."),
-    ("kplan errors explain -- -1", "Numbers below zero stand behind two dashes."),
+    ("kplan errors explain NOT_CONTROLLER", "Explain an error by name."),
+    ("kplan errors explain 41 7 -json", "Explain errors by number, for scripts."),
+    ("kplan errors explain -- -1", "Explain a negative number, after two dashes."),
 )
 def explain(
     session: Session,
     code: Annotated[
-        list[str], typer.Argument(metavar="CODE", help="Names or numbers, as Kafka has them.")
+        list[str], typer.Argument(metavar="CODE", help="Names or numbers of Kafka's errors.")
     ],
     *,
     json: Json = False,
 ) -> int:
-    """Explain errors of Kafka, and what kplan does about them.
+    """Explain errors of Kafka and how kplan handles them.
 
-    No cluster is asked. Codes of kplan itself, as in KP201, are explained by kplan explain.
+    No cluster is needed. kplan explain explains the codes of kplan, for example KP201.
     """
     from kplan.cluster.errors import find_error  # noqa: PLC0415 - help needs none of these
     from kplan.report.documents.kafka_error import errors_data, errors_text  # noqa: PLC0415

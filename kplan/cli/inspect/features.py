@@ -7,14 +7,14 @@ from kplan.cli.verb import verb
 
 
 @verb(
-    ("kplan features", "metadata.version and the others."),
+    ("kplan features", "List metadata.version and other features."),
     ("kplan features -json", "The same for scripts."),
 )
 def features(session: Session, inputs: InputOptions, ask: QueryOptions) -> int:
-    """Tell the level of each feature, and what it can be.
+    """List the features of the cluster and their levels.
 
-    Lowest and highest are the levels that every node could run. A feature is brought to another
-    level by a kafka_feature resource. Nothing is changed anywhere.
+    Lowest and highest are the levels that every node supports. A kafka_feature resource sets the
+    level of a feature. Nothing is changed.
     """
     from kplan.workflow.inspect.cluster import list_features  # noqa: PLC0415 - help needs it not
 

@@ -12,8 +12,8 @@ from kplan.cli.verb import verb
 
 
 @verb(
-    ("kplan groups list", "All groups, each with its type and state."),
-    ("kplan groups list -match='orders-*'", "Those whose names fit a pattern."),
+    ("kplan groups list", "List all groups with type and state."),
+    ("kplan groups list -match='orders-*'", "List groups that match a pattern."),
     ("kplan groups list -json", "The same for scripts."),
 )
 def list_(
@@ -22,10 +22,11 @@ def list_(
     ask: QueryOptions,
     match: Match = "*",
 ) -> int:
-    """List the groups of consumers, Connect workers and the like.
+    """List the groups of the cluster.
 
-    Every broker is asked for the groups that it coordinates. A broker that does not answer is
-    named, the groups of the others are told, and the exit code is 4. Nothing is changed anywhere.
+    These are consumer groups, groups of Connect workers, share groups and others. kplan asks every
+    broker for the groups that it coordinates. If a broker does not answer, kplan notes it, lists
+    the groups of the others, and exits with 4.
     """
     from kplan.workflow.inspect.groups import list_groups  # noqa: PLC0415 - help needs it not
 
@@ -33,8 +34,8 @@ def list_(
 
 
 @verb(
-    ("kplan groups describe billing", "Its members, offsets and lag."),
-    ("kplan groups describe billing audit -json", "Two of them, for scripts."),
+    ("kplan groups describe billing", "Show members, offsets and lag of a group."),
+    ("kplan groups describe billing audit -json", "Describe two groups, for scripts."),
 )
 def describe(
     session: Session,
@@ -42,10 +43,10 @@ def describe(
     inputs: InputOptions,
     ask: QueryOptions,
 ) -> int:
-    """Tell members, offsets and lag of groups.
+    """Describe groups with members, offsets and lag.
 
-    Groups of both protocols are told, classic and KIP-848. What could not be read is noted, and
-    the exit code is 4. Nothing is changed anywhere.
+    Groups of the classic protocol and of KIP-848 are supported. Unreadable parts are noted, and the
+    exit code is 4. Nothing is changed.
     """
     from kplan.workflow.inspect.groups import describe_groups  # noqa: PLC0415 - as above
 

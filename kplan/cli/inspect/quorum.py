@@ -10,28 +10,31 @@ from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
 ADD_QUESTION = """
-Do you really want controller {node} to vote?
-  Voters are {before} now, and then {after}.
+Do you really want to add controller {node} to the voters?
+  The voters change from {before} to {after}.
   Only 'yes' will be accepted to confirm.
 
   Enter a value: """
 REMOVE_QUESTION = """
-Do you really want controller {node} to vote no more?
-  Voters are {before} now, and then {after}.{leads}
+Do you really want to remove controller {node} from the voters?
+  The voters change from {before} to {after}.{leads}
   Only 'yes' will be accepted to confirm.
 
   Enter a value: """
 
 
 @verb(
-    ("kplan quorum describe", "Who leads, and how far all others are."),
-    ("kplan quorum describe -bootstrap-controller=c1:9093 -json", "While no broker runs."),
+    ("kplan quorum describe", "Show the leader and the lag of other nodes."),
+    (
+        "kplan quorum describe -bootstrap-controller=c1:9093 -json",
+        "Ask a controller while no broker is running.",
+    ),
 )
 def describe(session: Session, inputs: InputOptions, ask: QueryOptions) -> int:
-    """Tell the leader of the metadata, and who lags.
+    """Describe the metadata quorum and the lag of its nodes.
 
-    Voters are the controllers, observers the brokers. Nodes that have not fetched for 10 seconds
-    are noted: most often they are down. Nothing is changed anywhere.
+    Voters are the controllers, observers are the brokers. Nodes that have not fetched for 10
+    seconds are noted; they are usually down. Nothing is changed.
     """
     from kplan.workflow.inspect.cluster import describe_quorum  # noqa: PLC0415 - help needs it not
 
@@ -39,27 +42,35 @@ def describe(session: Session, inputs: InputOptions, ask: QueryOptions) -> int:
 
 
 @verb(
-    ("kplan quorum add-voter 104@c4:9093", "A controller that was started as an observer."),
-    ("kplan quorum add-voter 104@c4:9093 -auto-approve -json", "In a script."),
+    ("kplan quorum add-voter 104@c4:9093", "Add a controller that runs as an observer."),
+    (
+        "kplan quorum add-voter 104@c4:9093 -auto-approve -json",
+        "Add it without asking, in a script.",
+    ),
 )
 def add_voter(
     session: Session,
     voter: Annotated[
-        str, typer.Argument(metavar="ID@HOST:PORT", help="The controller, and where it listens.")
+        str,
+        typer.Argument(metavar="ID@HOST:PORT", help="The id and the address of the controller."),
     ],
     inputs: InputOptions,
     ask: QueryOptions,
     listener: Annotated[
         str,
-        typer.Option("--listener", metavar="NAME", help="The listener there; else the leader's."),
+        typer.Option(
+            "--listener",
+            metavar="NAME",
+            help="The listener of the controller; by default that of the leader.",
+        ),
     ] = "",
     *,
     auto_approve: AutoApprove = False,
 ) -> int:
-    """Let a controller that follows vote too (KIP-853).
+    """Add a controller to the voters of the quorum (KIP-853).
 
-    It takes a quorum of kraft.version 1. The controller is one whose storage was formatted with
-    --no-initial-controllers, and that has caught up.
+    The quorum requires kraft.version 1. The storage of the controller was formatted with
+    --no-initial-controllers, and the controller has caught up as an observer.
     """
     from kplan.cli.approval import ClusterChange  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.inspect.quorum import NewVoter, add_voter  # noqa: PLC0415
@@ -79,12 +90,12 @@ def add_voter(
             ),
         ),
     )
-    return _show_voters(session, ask, found, f"Controller {node} votes now")
+    return _show_voters(session, ask, found, f"Added controller {node}")
 
 
 @verb(
-    ("kplan quorum remove-voter 103", "Before it is taken away for good."),
-    ("kplan quorum remove-voter 103 -auto-approve -json", "In a script."),
+    ("kplan quorum remove-voter 103", "Remove a controller before its shutdown."),
+    ("kplan quorum remove-voter 103 -auto-approve -json", "Remove it without asking, in a script."),
 )
 def remove_voter(
     session: Session,
@@ -94,16 +105,16 @@ def remove_voter(
     *,
     auto_approve: AutoApprove = False,
 ) -> int:
-    """Take its vote from a controller (KIP-853).
+    """Remove a controller from the voters (KIP-853).
 
-    It takes a quorum of kraft.version 1. Refused where the voters that are left and run would be no
-    majority. The controller goes on as an observer while it runs.
+    The quorum requires kraft.version 1. kplan refuses the change if the running voters would no
+    longer be a majority. The controller continues as an observer while it runs.
     """
     from kplan.cli.approval import ClusterChange  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.inspect.quorum import VoterChange, remove_voter  # noqa: PLC0415
 
     def question(change: VoterChange) -> str:
-        leads = "\n  It leads now; another one is elected." if change.leads else ""
+        leads = "\n  It is the leader; another leader is elected." if change.leads else ""
         before, after = _node_list(change.before), _node_list(change.after)
         return REMOVE_QUESTION.format(node=node, before=before, after=after, leads=leads)
 
@@ -113,7 +124,7 @@ def remove_voter(
             project, ports, ask.provider, node, lambda change: say(question(change))
         ),
     )
-    return _show_voters(session, ask, found, f"Controller {node} votes no more")
+    return _show_voters(session, ask, found, f"Removed controller {node}")
 
 
 def _parse_voter(text: str) -> tuple[int, str, int]:
@@ -125,7 +136,8 @@ def _parse_voter(text: str) -> tuple[int, str, int]:
     last = 65_535
     if not (node.isdecimal() and host and port.isdecimal() and 0 < int(port) <= last):
         raise UsageError(
-            f'"{text}" is not ID@HOST:PORT.', hint="As in controller.quorum.voters: 104@c4:9093"
+            f'"{text}" is not ID@HOST:PORT.',
+            hint="Write it as in controller.quorum.voters: 104@c4:9093.",
         )
     return int(node), host.removeprefix("[").removesuffix("]"), int(port)
 
@@ -145,5 +157,5 @@ def _show_voters(
     if ask.json:
         session.terminal.write_stdout(json_text({"voters": list(voters)}))
     else:
-        session.terminal.write_stdout(f"{what}; voters are {_node_list(voters)}.\n")
+        session.terminal.write_stdout(f"{what}; the voters are {_node_list(voters)}.\n")
     return ExitCode.DONE

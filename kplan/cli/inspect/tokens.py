@@ -11,8 +11,8 @@ from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
 EXPIRE_QUESTION = """
-Do you really want token {token} to end?
-  Whoever logs in with it is refused from then on.
+Do you really want to expire token {token}?
+  Clients can no longer log in with it.
   Only 'yes' will be accepted to confirm.
 
   Enter a value: """
@@ -21,21 +21,26 @@ TokenId = Annotated[str, typer.Argument(metavar="ID", help="The id of the token.
 
 
 @verb(
-    ("kplan tokens list", "All that we may see."),
-    ("kplan tokens list -owner='User:app*' -json", "Those of some owners, for scripts."),
+    ("kplan tokens list", "List all tokens that this user can describe."),
+    ("kplan tokens list -owner='User:app*' -json", "List the tokens of some owners, for scripts."),
 )
 def list_(
     session: Session,
     inputs: InputOptions,
     ask: QueryOptions,
     owner: Annotated[
-        str, typer.Option("--owner", metavar="GLOB", help="Only owners that fit, with * and ?.")
+        str,
+        typer.Option(
+            "--owner",
+            metavar="GLOB",
+            help="Include only owners that match this pattern with * and ?.",
+        ),
     ] = "*",
 ) -> int:
     """List the delegation tokens of the cluster.
 
-    Owner, renewers and times are told, never the secret. Only over a connection by SASL or with a
-    certificate do brokers tell them: ours and those that we may describe.
+    The list has owner, renewers and times of each token, without the secret. Brokers answer only
+    over a connection with SASL or a client certificate.
     """
     from kplan.workflow.inspect.tokens import list_tokens  # noqa: PLC0415 - help needs it not
 
@@ -43,49 +48,57 @@ def list_(
 
 
 @verb(
-    ("kplan tokens create -renewer=User:scheduler", "For ourselves; another one may renew it."),
-    ("kplan tokens create -owner=User:app -lifetime=48h -json", "For another user, for scripts."),
+    ("kplan tokens create -renewer=User:scheduler", "Create a token that another user can renew."),
+    ("kplan tokens create -owner=User:app -lifetime=48h -json", "Create a token for another user."),
 )
 def create(
     session: Session,
     inputs: InputOptions,
     ask: QueryOptions,
     owner: Annotated[
-        str, typer.Option("--owner", metavar="PRINCIPAL", help="For this user, not for us.")
+        str, typer.Option("--owner", metavar="PRINCIPAL", help="Create the token for this user.")
     ] = "",
     renewer: Annotated[
         list[str] | None,
-        typer.Option("--renewer", metavar="PRINCIPAL", help="Who may renew it too (repeatable)."),
+        typer.Option(
+            "--renewer",
+            metavar="PRINCIPAL",
+            help="Allow this user to renew the token (repeatable).",
+        ),
     ] = None,
     lifetime: Annotated[
         str,
-        typer.Option("--lifetime", metavar="SPAN", help="How long it can be renewed, as in 168h."),
+        typer.Option(
+            "--lifetime",
+            metavar="SPAN",
+            help="The maximum lifetime of the token, for example 168h.",
+        ),
     ] = "",
 ) -> int:
-    """Make a delegation token, and tell its secret once.
+    """Create a delegation token and print its secret once.
 
-    With the id as user name and the secret as password clients log in by SCRAM, with
-    tokenauth=true. The secret is written to stdout and nowhere else.
+    Clients log in by SCRAM with the id as user name, the secret as password, and tokenauth=true.
+    kplan writes the secret to stdout only.
     """
     from kplan.cluster.settings import TokenRequest  # noqa: PLC0415 - help needs none of these
     from kplan.report.formats.json_text import json_text  # noqa: PLC0415
     from kplan.workflow.inspect.tokens import create_token, token_details  # noqa: PLC0415
 
     order = TokenRequest(owner, tuple(renewer or ()), _duration_ms("-lifetime", lifetime))
-    made = token_details(
+    facts = token_details(
         query_cluster(session, inputs, ask.provider, partial(create_token, order=order))
     )
     lines = (
-        f"{name + ':':<15}{', '.join(told) if isinstance(told, list) else told}".rstrip()
-        for name, told in made.items()
+        f"{name + ':':<15}{', '.join(value) if isinstance(value, list) else value}".rstrip()
+        for name, value in facts.items()
     )
-    session.terminal.write_stdout(json_text(made) if ask.json else "\n".join(lines) + "\n")
+    session.terminal.write_stdout(json_text(facts) if ask.json else "\n".join(lines) + "\n")
     return 0
 
 
 @verb(
-    ("kplan tokens renew 3tJ9Qh1jQ0qk0xVv8k0y9A", "For as long as the brokers have as default."),
-    ("kplan tokens renew 3tJ9Qh1jQ0qk0xVv8k0y9A -for=12h", "For twelve hours from now."),
+    ("kplan tokens renew 3tJ9Qh1jQ0qk0xVv8k0y9A", "Renew a token for the default time."),
+    ("kplan tokens renew 3tJ9Qh1jQ0qk0xVv8k0y9A -for=12h", "Renew a token for 12 hours from now."),
 )
 def renew(
     session: Session,
@@ -93,12 +106,12 @@ def renew(
     inputs: InputOptions,
     ask: QueryOptions,
     span: Annotated[
-        str, typer.Option("--for", metavar="SPAN", help="How long from now, as in 24h.")
+        str, typer.Option("--for", metavar="SPAN", help="The time from now, for example 24h.")
     ] = "",
 ) -> int:
-    """Let a delegation token be valid for longer.
+    """Renew a delegation token.
 
-    Its owner and its renewers may do so, up to the end of its life. The secret is not asked for.
+    The owner and the renewers can renew a token, up to its maximum lifetime.
     """
     from kplan.workflow.inspect.tokens import renew_token  # noqa: PLC0415 - help needs it not
 
@@ -108,8 +121,11 @@ def renew(
 
 
 @verb(
-    ("kplan tokens expire 3tJ9Qh1jQ0qk0xVv8k0y9A", "At once, asking."),
-    ("kplan tokens expire 3tJ9Qh1jQ0qk0xVv8k0y9A -in=1h -auto-approve", "In an hour."),
+    ("kplan tokens expire 3tJ9Qh1jQ0qk0xVv8k0y9A", "Expire a token now."),
+    (
+        "kplan tokens expire 3tJ9Qh1jQ0qk0xVv8k0y9A -in=1h -auto-approve",
+        "Expire a token in one hour.",
+    ),
 )
 def expire(
     session: Session,
@@ -117,14 +133,18 @@ def expire(
     inputs: InputOptions,
     ask: QueryOptions,
     span: Annotated[
-        str, typer.Option("--in", metavar="SPAN", help="How long from now, as in 1h; else at once.")
+        str,
+        typer.Option(
+            "--in", metavar="SPAN", help="The time from now, for example 1h; now by default."
+        ),
     ] = "",
     *,
     auto_approve: AutoApprove = False,
 ) -> int:
-    """Let a delegation token end.
+    """Expire a delegation token.
 
-    Its owner and its renewers may do so. Connections that stand go on until they log in anew.
+    The owner and the renewers can expire a token. Open connections continue until they log in
+    again.
     """
     from kplan.cli.approval import ClusterChange  # noqa: PLC0415 - help needs none of these
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415
@@ -140,7 +160,9 @@ def expire(
             else None
         ),
     )
-    return ExitCode.ERROR if until is None else _show_expiry(session, ask, token, until, "ends at")
+    return (
+        ExitCode.ERROR if until is None else _show_expiry(session, ask, token, until, "expires at")
+    )
 
 
 def _duration_ms(option: str, span: str) -> int:

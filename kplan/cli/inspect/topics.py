@@ -12,9 +12,9 @@ from kplan.cli.verb import verb
 
 
 @verb(
-    ("kplan topics list", "All topics that are not internal."),
-    ("kplan topics list -match='orders-*'", "Those whose names fit a pattern."),
-    ("kplan topics list -internal -json", "Kafka's own too, for scripts."),
+    ("kplan topics list", "List all topics that are not internal."),
+    ("kplan topics list -match='orders-*'", "List topics that match a pattern."),
+    ("kplan topics list -internal -json", "Include internal topics, for scripts."),
 )
 def list_(
     session: Session,
@@ -22,14 +22,12 @@ def list_(
     ask: QueryOptions,
     *,
     match: Match = "*",
-    internal: Annotated[
-        bool, typer.Option("--internal", help="Show topics too that Kafka and its tools keep.")
-    ] = False,
+    internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
 ) -> int:
     """List the topics of the cluster.
 
-    Told are partitions, replication factor and the count of configs that are the topic's own.
-    Topics that are hidden from us are not there for Kafka either. Nothing is changed anywhere.
+    Each topic has its number of partitions, replication factor and number of own configs. Topics
+    that this user cannot describe are not listed. Nothing is changed.
     """
     from kplan.workflow.inspect.topics import list_topics  # noqa: PLC0415 - help needs it not
 
@@ -39,8 +37,8 @@ def list_(
 
 
 @verb(
-    ("kplan topics describe orders", "Its id, replicas and configs."),
-    ("kplan topics describe orders payments -json", "Two of them, for scripts."),
+    ("kplan topics describe orders", "Show id, replicas and configs of a topic."),
+    ("kplan topics describe orders payments -json", "Describe two topics, for scripts."),
 )
 def describe(
     session: Session,
@@ -48,10 +46,10 @@ def describe(
     inputs: InputOptions,
     ask: QueryOptions,
 ) -> int:
-    """Tell id, partitions, replicas and configs of topics.
+    """Describe topics with partitions, replicas and configs.
 
-    Configs are those that differ from Kafka's defaults, with where each comes from; of source
-    "topic" are the topic's own. Nothing is changed anywhere.
+    Configs are those that differ from Kafka's defaults, with their source; the topic's own have
+    source "topic". Nothing is changed.
     """
     from kplan.workflow.inspect.topics import describe_topics  # noqa: PLC0415 - as above
 
@@ -59,8 +57,8 @@ def describe(
 
 
 @verb(
-    ("kplan topics offsets orders", "First and last offset of each partition."),
-    ("kplan topics offsets orders payments -json", "Two topics, for scripts."),
+    ("kplan topics offsets orders", "List the offsets of each partition."),
+    ("kplan topics offsets orders payments -json", "List the offsets of two topics, for scripts."),
 )
 def offsets(
     session: Session,
@@ -68,10 +66,10 @@ def offsets(
     inputs: InputOptions,
     ask: QueryOptions,
 ) -> int:
-    """Tell first and last offsets of topics.
+    """List the first and last offsets of topics.
 
-    The end is the offset that the next record gets. Compaction leaves gaps, so there may be fewer
-    records than offsets. What could not be read is noted, and the exit code is 4.
+    The last offset is that of the next record. Compaction removes records, so a partition can have
+    fewer records than offsets. Unreadable parts are noted, and the exit code is 4.
     """
     from kplan.workflow.inspect.topics import list_offsets  # noqa: PLC0415 - as above
 

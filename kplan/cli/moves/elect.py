@@ -16,31 +16,29 @@ if TYPE_CHECKING:
     from kplan.cluster.usage import TopicPartition
 
 QUESTION = """
-Do you really want an unclean election?
-  Records that the new leaders lack are lost. There is no undo.
+Do you really want an unclean leader election?
+  Records that the new leaders do not have are lost. There is no undo.
   Only 'yes' will be accepted to confirm.
 
   Enter a value: """
 
 File = Annotated[
     str,
-    typer.Argument(
-        metavar="FILE", help="Partitions as kafka-leader-election.sh names them, in JSON."
-    ),
+    typer.Argument(metavar="FILE", help="A JSON file of kafka-leader-election.sh."),
 ]
-All = Annotated[bool, typer.Option("--all", help="All partitions that need it.")]
+All = Annotated[bool, typer.Option("--all", help="Elect leaders for all partitions that need it.")]
 
 
 @verb(
-    ("kplan elect preferred -all", "Let first replicas lead again, after brokers were restarted."),
-    ("kplan elect preferred partitions.json -json", "Of some partitions, for scripts."),
+    ("kplan elect preferred -all", "Restore preferred leaders after a restart of brokers."),
+    ("kplan elect preferred partitions.json -json", "Elect for some partitions, for scripts."),
 )
 def preferred(
     session: Session, inputs: InputOptions, ask: QueryOptions, file: File = "", *, all_: All = False
 ) -> int:
-    """Let the first replica of partitions lead.
+    """Elect the preferred leaders of partitions.
 
-    Nothing is lost by it. What came of each partition is told, and who leads it now.
+    No records are lost. kplan shows the outcome and the leader of each partition.
     """
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415 - help needs none of these
     from kplan.cluster.topology import ElectionType  # noqa: PLC0415
@@ -52,8 +50,11 @@ def preferred(
 
 
 @verb(
-    ("kplan elect unclean -all -allow-unclean", "Give partitions without a leader one, asking."),
-    ("kplan elect unclean lost.json -allow-unclean -auto-approve", "Of some, without a yes."),
+    ("kplan elect unclean -all -allow-unclean", "Elect leaders for partitions without one."),
+    (
+        "kplan elect unclean lost.json -allow-unclean -auto-approve",
+        "Elect for some partitions without asking.",
+    ),
 )
 def unclean(  # noqa: PLR0913 - each is an option, and two of them guard
     session: Session,
@@ -63,14 +64,13 @@ def unclean(  # noqa: PLR0913 - each is an option, and two of them guard
     *,
     all_: All = False,
     allow_unclean: Annotated[
-        bool, typer.Option("--allow-unclean", help="Yes, records may be lost by it.")
+        bool, typer.Option("--allow-unclean", help="Accept the loss of records.")
     ] = False,
     auto_approve: AutoApprove = False,
 ) -> int:
-    """Let replicas lead that lack records, where no other is left.
+    """Elect out-of-sync replicas for partitions without a leader.
 
-    What the new leader does not have is gone for good. Only partitions without a leader are
-    touched.
+    Records that the new leader does not have are lost. Only partitions without a leader change.
     """
     from kplan.cli import approval  # noqa: PLC0415 - help needs none of these
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415
@@ -82,15 +82,15 @@ def unclean(  # noqa: PLR0913 - each is an option, and two of them guard
 
     if not allow_unclean:
         raise UsageError(
-            "An unclean election loses the records that the new leader lacks.",
-            hint="Bring a broker back that was in sync; or say so: -allow-unclean",
+            "An unclean election loses the records that the new leader does not have.",
+            hint="Start a broker with an in-sync replica, or use -allow-unclean.",
         )
     approval.check_can_approve(session, auto_approve=auto_approve, may_ask=inputs.input)
     keys = _selected_partitions(session, inputs, ask, (file, all_), ElectionType.UNCLEAN)
     if keys and not auto_approve:
         session.terminal.write_stderr("\n".join(f"{name}:{number}" for name, number in keys[:100]))
-        with show_progress(session.terminal) as on_screen:
-            if not approval.ask_approval(session, on_screen, QUESTION):
+        with show_progress(session.terminal) as progress:
+            if not approval.ask_approval(session, progress, QUESTION):
                 return ExitCode.ERROR
     question = partial(elect_leaders, partitions=keys, election=ElectionType.UNCLEAN)
     return show_tables(session, ask, query_cluster(session, inputs, ask.provider, question))
@@ -103,14 +103,17 @@ def _selected_partitions(
     which: tuple[str, bool],
     election: "ElectionType",
 ) -> "tuple[TopicPartition, ...]":
-    """Name the partitions: of the file, or all that need the election. Raises UsageError."""
+    """Return the partitions of the file, or all that need the election. Raises UsageError."""
     from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.moves.reassign_file import read_partitions  # noqa: PLC0415
     from kplan.workflow.moves.status import electable_partitions  # noqa: PLC0415
 
     file, is_all = which
     if bool(file) is is_all:
-        raise UsageError("Which partitions?", hint="Name a file of partitions, or give -all.")
+        raise UsageError(
+            "kplan elect requires either FILE or -all.",
+            hint="Use -all for all partitions that need an election.",
+        )
     if file:
         return read_partitions(Path(file))
     return query_cluster(

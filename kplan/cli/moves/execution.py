@@ -1,4 +1,4 @@
-"""Move replicas as a file says: show the plan, ask for approval, move, and show the outcomes."""
+"""Reassign partitions: show the plan, ask for approval, reassign, and show the outcomes."""
 
 from kplan.cli import approval, exit_code, wiring
 from kplan.cli.diagnostics import show_diagnostics
@@ -19,7 +19,7 @@ from kplan.workflow.moves.status import FAILED
 
 @dataclass(frozen=True, slots=True)
 class ReassignmentOptions:
-    """What is to be moved, and how that is approved; with `dry_run` only shown."""
+    """What to reassign, and how it is approved; `dry_run` only shows the plan."""
 
     request: ReassignRequest
     inputs: InputOptions
@@ -28,28 +28,28 @@ class ReassignmentOptions:
     dry_run: bool = False
 
 
-def run_reassignment(session: Session, wish: ReassignmentOptions) -> int:
-    """Plan, ask and move; give the exit code.
+def run_reassignment(session: Session, options: ReassignmentOptions) -> int:
+    """Plan, ask and reassign; return the exit code.
 
     Raises:
-        UsageError: nobody can be asked, before any work.
+        UsageError: approval is not possible; raised before any work.
 
     """
-    if not (wish.auto_approve or wish.dry_run):
-        approval.check_can_approve(session, auto_approve=False, may_ask=wish.inputs.input)
-    with show_progress(session.terminal) as on_screen:
+    if not (options.auto_approve or options.dry_run):
+        approval.check_can_approve(session, auto_approve=False, may_ask=options.inputs.input)
+    with show_progress(session.terminal) as progress:
 
         def approve(plan: Plan, configuration: Configuration) -> bool:
-            with on_screen.pause():
+            with progress.pause():
                 _show_plan(session, plan, configuration)
-            if wish.dry_run or wish.auto_approve:
-                return not wish.dry_run
-            return approval.ask_approval(session, on_screen, approval.APPLY_QUESTION)
+            if options.dry_run or options.auto_approve:
+                return not options.dry_run
+            return approval.ask_approval(session, progress, approval.APPLY_QUESTION)
 
-        ports = wiring.build_ports(session, "reassign import", wish.states, on_screen)
-        project = wiring.build_project(session, wish.states, wish.inputs)
-        watcher = ApplyWatcher(on_screen, session.signals, session.terminal.stderr_style)
-        done = reassign_replicas(project, wish.request, ports, approve, watcher)
+        ports = wiring.build_ports(session, "reassign import", options.states, progress)
+        project = wiring.build_project(session, options.states, options.inputs)
+        watcher = ApplyWatcher(progress, session.signals, session.terminal.stderr_style)
+        done = reassign_replicas(project, options.request, ports, approve, watcher)
     session.signals.stop_deferring()
     if done.is_approved:
         session.terminal.write_stdout(
@@ -57,11 +57,11 @@ def run_reassignment(session: Session, wish: ReassignmentOptions) -> int:
         )
         return exit_code.outcomes_exit(done.plan, done.outcomes, detailed=False)
     if done.plan.batches and not done.plan.has_errors:
-        return ExitCode.DONE if wish.dry_run else ExitCode.ERROR
+        return ExitCode.DONE if options.dry_run else ExitCode.ERROR
     if done.plan.all_diagnostics:
         _show_plan(session, done.plan, done.configuration)
         return ExitCode.ERROR
-    session.terminal.write_stdout("Replicas stand there already.\n")
+    session.terminal.write_stdout("No changes. The replicas match the file.\n")
     return ExitCode.DONE
 
 
@@ -71,7 +71,7 @@ def _show_plan(session: Session, plan: Plan, configuration: Configuration) -> No
 
 
 def show_tables(session: Session, ask: QueryOptions, found: Figures) -> int:
-    """Show tables; something that was not done makes the exit code 1."""
+    """Show tables; a failed item makes the exit code 1."""
     look = session.terminal.stdout_style
     session.terminal.write_stdout(
         views.figures_json(found) if ask.json else views.figures_text(found, look)

@@ -25,19 +25,19 @@ from kplan.model.dataclass import dataclass
 
 File = Annotated[
     str,
-    typer.Argument(metavar="FILE", help="An assignment as kafka-reassign-partitions.sh has it."),
+    typer.Argument(metavar="FILE", help="A JSON file of kafka-reassign-partitions.sh."),
 ]
 
 
 @verb(
-    ("kplan reassign status", "What moves now, from where to where, and what is left to copy."),
-    ("kplan reassign status moves.json -json", "How far an assignment is, for scripts."),
+    ("kplan reassign status", "Show reassignments and the bytes left to copy."),
+    ("kplan reassign status moves.json -json", "Show the progress of a file, for scripts."),
 )
 def status(session: Session, inputs: InputOptions, ask: QueryOptions, file: File = "") -> int:
-    """Tell what moves, or how far the assignment of a file is.
+    """Show the progress of partition reassignments.
 
-    Of a file each partition is completed, in_progress or failed; the exit code is then 0 when all
-    are completed, 2 while some move, and 4 when one stands or goes elsewhere.
+    With FILE each partition is completed, in_progress or failed, and the exit code is 0 if all are
+    completed, 2 if some are in progress, and 4 if one failed.
     """
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415 - help needs none of these
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415
@@ -56,8 +56,8 @@ def status(session: Session, inputs: InputOptions, ask: QueryOptions, file: File
 
 
 @verb(
-    ("kplan reassign cancel -all", "Take everything that moves back to where it stood."),
-    ("kplan reassign cancel moves.json", "Only the partitions that a file names."),
+    ("kplan reassign cancel -all", "Cancel every reassignment in progress."),
+    ("kplan reassign cancel moves.json", "Cancel only the partitions of a file."),
 )
 def cancel(
     session: Session,
@@ -65,11 +65,13 @@ def cancel(
     ask: QueryOptions,
     file: File = "",
     *,
-    all_: Annotated[bool, typer.Option("--all", help="All that move, whoever began it.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Cancel every reassignment, also of other tools.")
+    ] = False,
 ) -> int:
-    """Take moving replicas back, and their throttles away.
+    """Cancel partition reassignments and remove their throttles.
 
-    What was copied so far is given up; replicas that had arrived already stay where they are.
+    Replicas that are already in sync stay; partial copies are deleted.
     """
     from kplan.cli.moves.execution import show_tables  # noqa: PLC0415 - help needs none of these
     from kplan.model.errors import UsageError  # noqa: PLC0415
@@ -77,27 +79,31 @@ def cancel(
     from kplan.workflow.moves.status import cancel_moves  # noqa: PLC0415
 
     if bool(file) is all_:
-        raise UsageError("Cancel which moves?", hint="Name a file of partitions, or give -all.")
+        raise UsageError(
+            "kplan reassign cancel requires either FILE or -all.",
+            hint="Use -all to cancel every reassignment in progress.",
+        )
     partitions = read_partitions(Path(file)) if file else None
     question = partial(cancel_moves, partitions=partitions)
     return show_tables(session, ask, query_cluster(session, inputs, ask.provider, question))
 
 
 @verb(
-    ("kplan reassign export", "Where replicas stand now; keep it in a file, to go back to."),
-    ("kplan reassign export -match='orders-*'", "Of some topics only."),
+    ("kplan reassign export", "Write the assignment; keep it to restore it later."),
+    ("kplan reassign export -match='orders-*'", "Write some topics."),
 )
 def export(
     session: Session,
     inputs: InputOptions,
     *,
     match: Match = "*",
-    internal: Annotated[
-        bool, typer.Option("--internal", help="Those too that Kafka and its tools keep.")
-    ] = False,
+    internal: Annotated[bool, typer.Option("--internal", help="Include internal topics.")] = False,
     provider: Provider = "",
 ) -> int:
-    """Write where replicas stand, as Kafka's own tool reads it."""
+    """Write the current assignment of replicas as JSON.
+
+    The format is that of kafka-reassign-partitions.sh.
+    """
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.moves.reassign_file import assignment_text  # noqa: PLC0415
     from kplan.workflow.moves.status import read_live_assignment  # noqa: PLC0415
@@ -111,34 +117,35 @@ def export(
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions(MoveOptions):
-    """Which file, who approves it, and which policies are asked."""
+    """The file, its approval, and the policies to check."""
 
     file: Annotated[
         str,
-        typer.Argument(
-            metavar="FILE", help="An assignment as kafka-reassign-partitions.sh has it."
-        ),
+        typer.Argument(metavar="FILE", help="A JSON file of kafka-reassign-partitions.sh."),
     ] = ""
     auto_approve: AutoApprove = False
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would move.")] = False
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False
     provider: Provider = ""
     policy: Policies = field(default_factory=list)
     override: Overrides = field(default_factory=list)
 
 
 @verb(
-    ("kplan reassign import moves.json", "Show what is copied, ask, and move."),
-    ("kplan reassign import moves.json -dry-run", "Only show it."),
-    ("kplan reassign import moves.json -auto-approve -throttle=20M", "In a pipeline, slowly."),
+    ("kplan reassign import moves.json", "Show the plan, ask, and reassign."),
+    ("kplan reassign import moves.json -dry-run", "Only show the plan."),
+    (
+        "kplan reassign import moves.json -auto-approve -throttle=20M",
+        "Reassign at 20 MB/s, without asking.",
+    ),
 )
 def import_(
     session: Session, what: ImportOptions, inputs: InputOptions, states: StateOptions
 ) -> int:
-    """Move replicas to where a file says.
+    """Reassign partitions as a JSON file describes.
 
-    Policies that decide alter are asked, with the topic as it will be. The move is throttled; one
-    that was interrupted is taken up by the same command. What is declared of a topic stays
-    declared: the next plan moves it back.
+    kplan checks the policies for alter against the resulting topics and throttles the copies. The
+    same command resumes an interrupted reassignment. A topic with a declared placement is moved
+    back by the next plan.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.moves import execution  # noqa: PLC0415 - help needs none of these
@@ -146,13 +153,15 @@ def import_(
     from kplan.workflow.moves.reassign import ReassignRequest  # noqa: PLC0415
 
     if not what.file:
-        raise UsageError("Which file?", hint="kplan reassign export writes one.")
+        raise UsageError(
+            "kplan reassign import requires FILE.", hint="Run kplan reassign export to write one."
+        )
     planning = PlanningOptions(policy=what.policy, override=what.override)
     policies = wiring.build_plan_options(planning, is_destroy=False).policies
     wanted = ReassignRequest(
         Path(what.file), what.provider, what.dry_run, policies, what.move_limits()
     )
-    wish = execution.ReassignmentOptions(
+    options = execution.ReassignmentOptions(
         wanted, inputs, states, auto_approve=what.auto_approve, dry_run=what.dry_run
     )
-    return execution.run_reassignment(session, wish)
+    return execution.run_reassignment(session, options)

@@ -15,32 +15,38 @@ from kplan.model.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class DriftOptions:
-    """What is no drift, how often is looked, and who hears of it."""
+    """What to ignore, how often to check, and where to send drift."""
 
     ignore: Annotated[
         str,
         typer.Option(
             "--ignore",
             metavar="FILE",
-            help="Leave out what the lines of this file fit, ADDRESS or KIND/NAME with * and ?, "
-            "and maybe an attribute.",
+            help="Ignore drift that matches a line of this file: ADDRESS or KIND/NAME with * "
+            "and ?, and optionally an attribute.",
         ),
     ] = ""
     unmanaged: Annotated[
-        bool, typer.Option("--unmanaged", help="Name what is not managed, and not only count it.")
+        bool,
+        typer.Option(
+            "--unmanaged", help="List unmanaged objects by name instead of counting them."
+        ),
     ] = False
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Look again and again, and tell what is new.")
-    ] = False
+    watch: Annotated[bool, typer.Option("--watch", help="Repeat the check and show new drift.")] = (
+        False
+    )
     interval: Annotated[
-        str, typer.Option("--interval", metavar="SPAN", help="How long -watch waits between looks.")
+        str,
+        typer.Option(
+            "--interval", metavar="SPAN", help="Wait this long between the checks of -watch."
+        ),
     ] = "5m"
     notify: Annotated[
         str,
         typer.Option(
             "--notify",
             metavar="URL",
-            help="Post drift, and its end, to a webhook in Slack's form; or KPLAN_NOTIFY.",
+            help="Post drift and its end to a Slack-compatible webhook; or KPLAN_NOTIFY.",
         ),
     ] = ""
     push: Annotated[
@@ -48,18 +54,21 @@ class DriftOptions:
         typer.Option(
             "--push",
             metavar="URL",
-            help="Put metrics to a Prometheus push gateway; or KPLAN_PUSH.",
+            help="Push metrics to a Prometheus Pushgateway; or KPLAN_PUSH.",
         ),
     ] = ""
 
 
 @verb(
-    ("kplan drift", "What somebody changed by hand. Exits with 2 when there is something."),
-    ("kplan drift -json", "The same for an alert."),
-    ("kplan drift -report=html=drift.html", "With a page to look at."),
-    ("kplan drift -ignore=drift.ignore -unmanaged", "Without what is accepted; with what is not."),
-    ("kplan drift -report=prometheus=/var/lib/node_exporter/kplan.prom", "With metrics."),
-    ("kplan drift -watch -interval=10m", "As a service; a signal ends it."),
+    ("kplan drift", "Show drift; exit with 2 if there is any."),
+    ("kplan drift -json", "The same as JSON."),
+    ("kplan drift -report=html=drift.html", "Also write an HTML page."),
+    (
+        "kplan drift -ignore=drift.ignore -unmanaged",
+        "Ignore accepted drift and list unmanaged objects.",
+    ),
+    ("kplan drift -report=prometheus=/var/lib/node_exporter/kplan.prom", "Also write metrics."),
+    ("kplan drift -watch -interval=10m", "Run as a service until a signal."),
 )
 def drift(
     session: Session,
@@ -68,11 +77,11 @@ def drift(
     states: StateOptions,
     answer: ReportOptions,
 ) -> int:
-    """Tell what was changed outside of kplan.
+    """Detect changes made outside kplan.
 
-    The state, which says what kplan applied last, is compared with the cluster. Nothing is changed
-    anywhere. Exits with 0 without drift, 2 with drift, 1 when it cannot be told. A notice or a
-    metric that nobody takes is told and changes none of that.
+    kplan compares the state, which records the last apply, with the cluster. Nothing is changed.
+    Exits with 0 without drift, 2 with drift, and 1 if drift cannot be determined. A webhook or
+    gateway that fails is reported and does not change the exit code.
     """
     from kplan.cli.plan import (  # noqa: PLC0415 - help needs none of these
         drift_monitor,
@@ -81,7 +90,7 @@ def drift(
 
     interval = duration_s("-interval", what.interval)
     if interval < 1:
-        raise UsageError("-interval is one second or more.")
+        raise UsageError("-interval must be 1s or more.")
     notify = what.notify or session.environ.get("KPLAN_NOTIFY", "")
     push = what.push or session.environ.get("KPLAN_PUSH", "")
     notification.check_url("-notify", notify)

@@ -26,7 +26,7 @@ from kplan.workflow.plan.drift import DriftResult, detect_drift
 
 @dataclass(frozen=True, slots=True)
 class DriftMonitor:
-    """What is looked for, and who is told. `interval` of None looks once."""
+    """Options of a drift check. `interval` of None checks once."""
 
     session: Session
     inputs: InputOptions
@@ -40,10 +40,10 @@ class DriftMonitor:
     interval: timedelta | None = None
 
     def run(self) -> int:
-        """Look once and give the exit code, or go on until a signal ends the run.
+        """Check once and return the exit code, or repeat until a signal ends the run.
 
         Raises:
-            KplanError: it cannot be told whether there is drift, and nobody looks again.
+            KplanError: drift cannot be determined, and the check is not repeated.
 
         """
         if self.interval is not None:
@@ -59,7 +59,7 @@ class DriftMonitor:
         )
 
     def _watch(self, interval: timedelta) -> NoReturn:
-        """Tell what is new since the last look; an end of drift, or of trouble, is news too."""
+        """Show what is new since the last check, including the end of drift or of an error."""
         before: object = _NO_DRIFT
         is_first = True
         while True:
@@ -111,7 +111,7 @@ class DriftMonitor:
         return problems_report("kplan drift", error.diagnostics, sources, timestamp())
 
     def _publish(self, report: Report, code: int = ExitCode.ERROR, *, is_news: bool) -> int:
-        """Write reports and numbers every time, and a notice where there is news."""
+        """Write reports and metrics every time, and notify of news."""
         code = self.reports.write(report, code)
         terminal = self.session.terminal
         if self.push_gateway_url:
@@ -128,7 +128,7 @@ class DriftMonitor:
 
 
 _NO_DRIFT = ((), True)
-"""The verdict that nobody has to hear of."""
+"""The verdict that needs no notification."""
 
 
 def _verdict(found: DriftResult) -> object:
@@ -142,7 +142,7 @@ def _exit_code(found: DriftResult) -> ExitCode:
 
 
 def read_ignore_file(file: str) -> tuple[IgnorePattern, ...]:
-    """Read what is to be ignored; "" is no file. Raises UsageError."""
+    """Read the patterns to ignore; "" is no file. Raises UsageError."""
     if not file:
         return ()
     try:
@@ -150,4 +150,4 @@ def read_ignore_file(file: str) -> tuple[IgnorePattern, ...]:
     except OSError as failure:
         raise UsageError(f"-ignore={file} cannot be read: {failure.strerror}.") from None
     except UnicodeDecodeError:
-        raise UsageError(f"-ignore={file} is no UTF-8.") from None
+        raise UsageError(f"-ignore={file} is not UTF-8.") from None

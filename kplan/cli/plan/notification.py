@@ -14,11 +14,11 @@ TIMEOUT_S = 10.0
 
 
 def check_url(option: str, url: str) -> None:
-    """Refuse what is no address of a web server. Raises UsageError."""
+    """Raise UsageError for text that is not an HTTP URL."""
     if url and not _is_http_url(url):
         raise UsageError(
-            f"{option} takes an address that begins with http:// or https://.",
-            "It holds no blanks, no user and no password.",
+            f"{option} requires an http:// or https:// URL without spaces and credentials.",
+            f"Write it as {option}=https://HOST/PATH.",
         )
 
 
@@ -33,14 +33,14 @@ def _is_http_url(url: str) -> bool:
 
 
 def post_webhook(terminal: Terminal, url: str, message: str) -> bool:
-    """Post a message to a webhook, and tell whether it was taken."""
+    """Post a message to a webhook and return whether it succeeded."""
     return _send_request(terminal, "notice", Request(url, message.encode(), _JSON, method="POST"))  # noqa: S310 - `check` has looked at the scheme
 
 
 def push_metrics(terminal: Terminal, url: str, text: str) -> bool:
-    """Replace the numbers at an address of a push gateway, and tell whether it took them.
+    """Replace the metrics of a push gateway and return whether it succeeded.
 
-    An address without a path is a gateway's own: the numbers go to the job `kplan_drift` there.
+    A URL without a path is the gateway's own: the metrics go to its job `kplan_drift`.
     """
     place = url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/metrics/job/kplan_drift"
     return _send_request(terminal, "metrics", Request(place, text.encode(), _TEXT, method="PUT"))  # noqa: S310 - as above
@@ -59,7 +59,7 @@ def _send_request(terminal: Terminal, what: str, request: Request) -> bool:
     if sending.is_alive():
         failures = [_failure_text(TimeoutError())]
     for why in failures:
-        terminal.write_stderr(f"Warning: {request.host} did not take the {what}: {why}.")
+        terminal.write_stderr(f"Warning: Cannot send the {what} to {request.host}: {why}.")
     return not failures
 
 
@@ -75,7 +75,7 @@ def _open_request(request: Request, failures: list[str]) -> None:
 
 
 def _failure_text(failure: Exception) -> str:
-    """Say why in words that do not repeat the address."""
+    """Return the reason without the address, which may hold a secret."""
     match failure:
         case HTTPError():
             return f"HTTP {failure.code}"

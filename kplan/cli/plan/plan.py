@@ -21,27 +21,29 @@ _DEFAULT_TTL = "24h"
 
 @dataclass(frozen=True, slots=True)
 class SavedPlanOptions:
-    """What to plan, and where to keep the plan."""
+    """What to plan, and where to save it."""
 
     out: Annotated[
-        str, typer.Option("--out", metavar="FILE", help="Save the plan, for apply to carry out.")
+        str,
+        typer.Option("--out", metavar="FILE", help="Save the plan to this file, for kplan apply."),
     ] = ""
     plan_ttl: Annotated[
         str,
         typer.Option(
-            "--plan-ttl", metavar="SPAN", help="How long a saved plan may be applied (24h)."
+            "--plan-ttl", metavar="SPAN", help="Allow apply of the saved plan for this time (24h)."
         ),
     ] = ""
     destroy: Annotated[
-        bool, typer.Option("--destroy", help="Plan to delete everything that kplan owns here.")
+        bool, typer.Option("--destroy", help="Plan to delete every object that the state owns.")
     ] = False
 
     def time_to_live(self) -> timedelta:
-        """Tell how long the plan may be applied; raises UsageError for what is no such time."""
+        """Return how long the plan may be applied. Raises UsageError."""
         if self.plan_ttl and not self.out:
             raise UsageError(
-                "-plan-ttl tells how long a saved plan may be applied, and this one is not saved.",
-                "Save it with -out=FILE, or leave -plan-ttl away.",
+                "-plan-ttl limits how long a saved plan can be applied, and this plan is not "
+                "saved.",
+                "Save it with -out=FILE, or remove -plan-ttl.",
             )
         found = timedelta(seconds=duration_s("-plan-ttl", self.plan_ttl or _DEFAULT_TTL))
         if not found:
@@ -50,14 +52,20 @@ class SavedPlanOptions:
 
 
 @verb(
-    ("kplan plan", "What apply would change."),
-    ("kplan plan -out=release.kplan", "Keep the plan; `kplan apply release.kplan` does just that."),
-    ("kplan plan -max-deletes=0", "Fail where something would be deleted."),
-    ("kplan plan -detailed-exitcode", "For scripts: 0 nothing to do, 2 changes, 1 error."),
-    ("kplan plan -report=md=plan.md -report=html=plan.html", "A comment and a page as well."),
-    ("kplan plan -json", "One message a line, as Terraform's plan -json writes them."),
-    ("kplan plan -target='kafka_topic.events[\"orders\"]'", "One resource only."),
-    ("kplan plan -var environment=test -var-file=eu.tfvars", "With values for input variables."),
+    ("kplan plan", "Show the changes."),
+    (
+        "kplan plan -out=release.kplan",
+        "Save the plan; `kplan apply release.kplan` applies exactly it.",
+    ),
+    ("kplan plan -max-deletes=0", "Fail if the plan deletes anything."),
+    ("kplan plan -detailed-exitcode", "For scripts: 0 no changes, 2 changes, 1 error."),
+    (
+        "kplan plan -report=md=plan.md -report=html=plan.html",
+        "Also write a pull request comment and a page.",
+    ),
+    ("kplan plan -json", "One message a line, as terraform plan -json writes them."),
+    ("kplan plan -target='kafka_topic.events[\"orders\"]'", "Plan one resource."),
+    ("kplan plan -var environment=test -var-file=eu.tfvars", "Set input variables."),
 )
 def plan(
     session: Session,
@@ -67,10 +75,10 @@ def plan(
     planning: PlanningOptions,
     answer: ReportOptions,
 ) -> int:
-    """Show what apply would change.
+    """Show the changes that apply would make.
 
-    Configuration, state and cluster are compared, and the brokers are asked whether they would
-    carry the changes out. Nothing is changed anywhere.
+    kplan compares the configuration, the state and the cluster, and validates the changes on the
+    brokers. Nothing is changed.
     """
     from kplan.cli import display, wiring  # noqa: PLC0415 - help needs none of these
     from kplan.report.reports import plan_report  # noqa: PLC0415
@@ -88,7 +96,7 @@ def plan(
     if answer.json:
         display.stream_plan(session, made, whole=True)
     else:
-        display.show_plan(session, made, planning, is_told=answer.has_report_on_stdout)
+        display.show_plan(session, made, planning, is_reported=answer.has_report_on_stdout)
     if what.out and not made.plan.has_errors:
         display.save_plan(session, made, Path(what.out), ports, ttl)
     elif not answer.json:

@@ -12,18 +12,18 @@ from kplan.model.diagnostic import Diagnostic
 
 
 @verb(
-    ("kplan lint", "What Kafka takes without a word and nobody can have meant."),
-    ("kplan lint -json", "The same as `kplan validate -json` writes it."),
-    ("kplan lint -report=sarif=lint.sarif", "For code scanning, at the line of each ACL."),
-    ("kplan lint -detailed-exitcode", "For CI: 0 nothing odd, 2 something, 1 error."),
+    ("kplan lint", "Show ACLs and topics that are probably mistakes."),
+    ("kplan lint -json", "Write JSON as kplan validate -json does."),
+    ("kplan lint -report=sarif=lint.sarif", "Write a SARIF report for code scanning."),
+    ("kplan lint -detailed-exitcode", "For CI: 0 no findings, 2 findings, 1 error."),
 )
 def lint(
     session: Session, inputs: InputOptions, states: StateOptions, answer: ReportOptions
 ) -> int:
-    """Find what is odd about ACLs and topics, declared and live.
+    """Find mistakes in ACLs and topics, declared and live.
 
-    ACLs that can have no effect, that stand twice, that a Deny voids, that fit no topic; topics
-    that nobody may read or write. Nothing is changed anywhere.
+    kplan finds ACLs without effect, duplicate ACLs, ACLs that a Deny overrides, ACLs that match no
+    topic, and topics that no principal can read or write. Nothing is changed.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.diagnostics import show_diagnostics, timestamp  # noqa: PLC0415
@@ -44,10 +44,10 @@ def lint(
     else:
         show_diagnostics(found.diagnostics, session.terminal, sources=sources)
         count = len(found.diagnostics)
-        told = "nothing odd" if not count else f"{count:,} to look at"
+        findings = f"{count:,} need review" if count else "no findings"
         if not answer.has_report_on_stdout:
             session.terminal.write_stdout(
-                f"{found.acls:,} ACLs on {found.topics:,} topics: {told}.\n"
+                f"{found.acls:,} ACLs on {found.topics:,} topics: {findings}.\n"
             )
     report = problems_report("kplan lint", found.diagnostics, sources, timestamp(), "Lint ran")
     return reports.write(report, _exit_code(found.diagnostics, detailed=answer.detailed_exitcode))

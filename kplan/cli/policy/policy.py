@@ -15,7 +15,7 @@ from kplan.model.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class PolicyPathOptions:
-    """Which policies, beside those of the configuration."""
+    """Policies in addition to those of the configuration."""
 
     policy: Policies = field(default_factory=list)
     json: Json = False
@@ -23,27 +23,30 @@ class PolicyPathOptions:
 
 @dataclass(frozen=True, slots=True)
 class PolicyTestOptions:
-    """Which tests, and how they are told."""
+    """The tests to run, and the report."""
 
     filter: Annotated[
         list[str],
         typer.Option(
-            "--filter", metavar="NAME", help="Only files with this in their name (repeatable)."
+            "--filter",
+            metavar="NAME",
+            help="Run only files with this text in their name (repeatable).",
         ),
     ] = field(default_factory=list)
     junit_xml: Annotated[
-        str, typer.Option("--junit-xml", metavar="FILE", help="Write a report for CI services too.")
+        str,
+        typer.Option("--junit-xml", metavar="FILE", help="Also write a JUnit report to this file."),
     ] = ""
 
 
 @verb(
-    ("kplan policy list", "Those of the configuration and of the modules it calls."),
-    ("kplan policy list -policy=../rules", "With those of another folder."),
+    ("kplan policy list", "List the policies of the configuration and its modules."),
+    ("kplan policy list -policy=../rules", "Include the policies of another folder."),
 )
 def list_(session: Session, paths: PolicyPathOptions, inputs: InputOptions) -> int:
-    """List the policies that a plan is held against, in the order in which they are asked.
+    """List the policies that check a plan.
 
-    Each has its level, what it decides, where it is written, and who is excepted until when.
+    Policies are listed in the order of evaluation, with level, operations, place and waivers.
     """
     from datetime import UTC, datetime  # noqa: PLC0415 - help needs none of these
 
@@ -66,17 +69,20 @@ def list_(session: Session, paths: PolicyPathOptions, inputs: InputOptions) -> i
 
 
 @verb(
-    ("kplan policy test", "Every *.policytest.hcl file here and in tests/."),
-    ("kplan policy test -filter=names -junit-xml=report.xml", "Some, with a report for CI."),
+    ("kplan policy test", "Run the *.policytest.hcl files here and in tests/."),
+    (
+        "kplan policy test -filter=names -junit-xml=report.xml",
+        "Run some files and write a report for CI.",
+    ),
 )
 def test(
     session: Session, cases: PolicyTestOptions, paths: PolicyPathOptions, inputs: InputOptions
 ) -> int:
-    """Test policies by tables of operations, without a cluster.
+    """Test policies without a cluster.
 
-    A case block says what is asked (on, kind, requested, current, principal, ci, today) and what is
-    expected: pass, deny, warn, advise, advisory (a denial that only tells) or waived; policy and
-    message narrow that down. A cluster block says what is there.
+    A case block declares the request (on, kind, requested, current, principal, ci, today) and the
+    expected result: pass, deny, warn, advise, advisory or waived. The arguments policy and message
+    narrow the result. A cluster block declares the objects of the cluster.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.test.runner import TestRunner  # noqa: PLC0415
@@ -89,7 +95,7 @@ def test(
     options = PolicyOptions(paths=tuple(paths.policy))
     with open_policy_suite(project, options, cases.filter) as suite:
         if not suite.scripts:
-            session.terminal.write_stderr("There is no *.policytest.hcl file, here or in tests/.")
+            session.terminal.write_stderr("Found no *.policytest.hcl files here or in tests/.")
         results = TestRunner(session.terminal, paths.json, is_verbose=False).run(suite)
     if cases.junit_xml:
         report = result_junit(results, suite.sources)

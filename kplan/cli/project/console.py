@@ -8,16 +8,16 @@ from kplan.cli.verb import verb
 
 
 @verb(
-    ("kplan console", "Type expressions, see their values."),
-    ("kplan console -var-file=prod.tfvars", "With the variables of another environment."),
-    ("kplan console -json", 'For programs: {"expr": "1 + 1"} in, its value or problems out.'),
+    ("kplan console", "Evaluate expressions at a prompt."),
+    ("kplan console -var-file=prod.tfvars", "Use the variables of another environment."),
+    ("kplan console -json", 'For programs: read {"expr": "1 + 1"}, write the value.'),
 )
 def console(session: Session, inputs: InputOptions, *, json_: Json = False) -> int:
-    """Evaluate expressions with the configuration in sight.
+    """Evaluate expressions of the configuration.
 
-    From a pipe every line is one expression; the exit code is 1 if one of them has no value. With
-    -json every line is an object and is answered by one, {"ok": true, "type": ..., "value": ...} or
-    {"ok": false, "diagnostics": [...]}, and the exit code is 0. Nothing is asked of any network.
+    Without a terminal each line of stdin is one expression, and the exit code is 1 if one of them
+    fails. With -json each line is an object, the answer is {"ok": true, "type": ..., "value": ...}
+    or {"ok": false, "diagnostics": [...]}, and the exit code is 0. No network is used.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.project import console_prompt  # noqa: PLC0415 - help needs none of these

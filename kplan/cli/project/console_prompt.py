@@ -11,12 +11,12 @@ from kplan.workflow.project.console import answer_line
 
 PROMPT = "> "
 CONTINUATION_PROMPT = ": "
-"""Stands before a line that goes on with the ones above."""
+"""The prompt of a line that continues an expression."""
 
-HELP = """Type an expression of the configuration language and press enter: its value is shown.
-Variables, locals, modules and resources of the configuration are at hand, as in its files:
-var.NAME, local.NAME, kafka_topic.NAME.partitions, and type(...) for the type of a value.
-A line with an open bracket goes on in the next. To leave: exit, or Ctrl-D."""
+HELP = """Type an expression and press Enter to see its value. Expressions can refer to the
+variables, locals, modules and resources of the configuration: var.NAME, local.NAME,
+kafka_topic.NAME.partitions. type(...) shows the type of a value. An expression with an
+open bracket continues on the next line. To leave the console, type exit or press Ctrl-D."""
 
 
 def serve_json(terminal: Terminal, console: Console) -> None:
@@ -27,7 +27,7 @@ def serve_json(terminal: Terminal, console: Console) -> None:
 
 
 def run_prompt(terminal: Terminal, console: Console) -> bool:
-    """Answer every expression; tell whether all that were piped in have a value."""
+    """Answer every expression; return whether all of a pipe have a value."""
     if terminal.stdin.isatty() and terminal.stdout.isatty():
         _evaluate_all(terminal, console, _read_expressions(terminal, console.is_incomplete))
         return True

@@ -9,20 +9,20 @@ from kplan.cli.verb import verb
 
 
 @verb(
-    ("kplan demo", "About half a minute; the first time Kafka is fetched."),
-    ("kplan demo -keep", "Leave the sandbox and the configuration there, to try things."),
+    ("kplan demo", "Takes about 30 seconds; the first run downloads Kafka."),
+    ("kplan demo -keep", "Keep the sandbox and the configuration."),
 )
 def demo(
     session: Session,
     *,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Leave the sandbox running, and tell how to go on.")
+        bool, typer.Option("--keep", help="Keep the sandbox running and show how to use it.")
     ] = False,
 ) -> int:
-    """Watch plan, apply and drift on a sandbox of its own.
+    """Run plan, apply and drift on a temporary sandbox.
 
-    A real Apache Kafka is started, the quickstart example is planned and applied on it, and a
-    change made behind kplan's back is found. Exits with 0 if every step came out as it should.
+    kplan starts a real Apache Kafka, plans and applies the quickstart example, and detects a change
+    made outside kplan. Exits with 0 if every step has the expected result.
     """
     from kplan.cli.project.demo_steps import run_demo  # noqa: PLC0415 - help needs none of this
 

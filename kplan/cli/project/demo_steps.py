@@ -1,4 +1,4 @@
-"""Plan, apply and drift, step by step, on a sandbox that is started for it."""
+"""Plan, apply and drift, step by step, on a temporary sandbox."""
 
 import shutil
 import tempfile
@@ -32,7 +32,7 @@ _OTHER_SETTINGS = ("KPLAN_", "KAFKA_", "TF_VAR_")
 
 @dataclass(frozen=True, slots=True)
 class DemoStep:
-    """One step: a command line, and the exit code that proves it. "" is the change by others."""
+    """A command line and its expected exit code; "" is a change made outside kplan."""
 
     title: str
     command: str
@@ -40,25 +40,25 @@ class DemoStep:
 
 
 def run_demo(session: Session, *, keep: bool) -> ExitCode:
-    """Start a sandbox, run every act on a copy of the quickstart, and stop it again."""
+    """Start a sandbox, run every step on a copy of the quickstart, and stop the sandbox."""
     with _start_sandbox(session, keep=keep) as (folder, sandbox):
         work = shutil.copytree(example_folder("quickstart"), folder / "quickstart")
         inner = replace(session, environ=_sandbox_environ(session, sandbox))
         with chdir(work):
-            went_well = all(_run_step(act, inner) for act in STEPS)
+            went_well = all(_run_step(step, inner) for step in STEPS)
         if keep:
             session.terminal.write_stderr(_next_commands(work, sandbox))
-    session.terminal.write_stderr("\n# Every step came out as it should." if went_well else "")
+    session.terminal.write_stderr("\n# Every step had the expected result." if went_well else "")
     return ExitCode.DONE if went_well else ExitCode.ERROR
 
 
 @contextmanager
 def _start_sandbox(session: Session, *, keep: bool) -> Iterator[tuple[Path, Sandbox]]:
-    """Give a scratch folder and a sandbox; without `keep` both are gone at the end."""
-    session.terminal.write_stderr("# A real Apache Kafka is started on this machine.")
+    """Yield a temporary folder and a sandbox; without `keep` both are removed at the end."""
+    session.terminal.write_stderr("# Starting a real Apache Kafka on this machine.")
     with ExitStack() as stack:
-        with show_progress(session.terminal) as shown:
-            watcher = SandboxWatcher(shown)
+        with show_progress(session.terminal) as progress:
+            watcher = SandboxWatcher(progress)
             if keep:
                 folder = Path(tempfile.mkdtemp(prefix="kplan-demo-"))
                 sandbox = lifecycle.start_sandbox(folder / "sandbox", SandboxSpec(), watcher)
@@ -67,11 +67,11 @@ def _start_sandbox(session: Session, *, keep: bool) -> Iterator[tuple[Path, Sand
                 sandbox = stack.enter_context(lifecycle.temporary_sandbox(progress=watcher))
         yield folder, sandbox
         if not keep:
-            session.terminal.write_stderr("\n# The sandbox is stopped, and its files are removed.")
+            session.terminal.write_stderr("\n# Stopped the sandbox and removed its files.")
 
 
 def _sandbox_environ(session: Session, sandbox: Sandbox) -> dict[str, str]:
-    """Name the sandbox and keep the user's own clusters and variables out."""
+    """Return the environment with the sandbox and without the user's own settings."""
     kept = {
         name: value
         for name, value in session.environ.items()
@@ -80,26 +80,26 @@ def _sandbox_environ(session: Session, sandbox: Sandbox) -> dict[str, str]:
     return {**kept, "KPLAN_BOOTSTRAP_SERVERS": sandbox.bootstrap_servers}
 
 
-def _run_step(act: DemoStep, session: Session) -> bool:
-    session.terminal.write_stderr(f"\n# {act.title}")
-    if act.command:
-        session.terminal.write_stderr(f"$ kplan {act.command}")
-    code = run_line(act.command.split(), session) if act.command else _change_topic(session)
-    if code != act.exit_code:
-        session.terminal.write_stderr(f"# Exit code {act.exit_code} was expected here, not {code}.")
-    return code == act.exit_code
+def _run_step(step: DemoStep, session: Session) -> bool:
+    session.terminal.write_stderr(f"\n# {step.title}")
+    if step.command:
+        session.terminal.write_stderr(f"$ kplan {step.command}")
+    code = run_line(step.command.split(), session) if step.command else _change_topic(session)
+    if code != step.exit_code:
+        session.terminal.write_stderr(f"# Expected exit code {step.exit_code}, got {code}.")
+    return code == step.exit_code
 
 
 def _change_topic(session: Session) -> int:
-    """Change a topic as somebody with another tool would."""
-    with show_progress(session.terminal) as shown:
+    """Change a topic without kplan."""
+    with show_progress(session.terminal) as progress:
         project = wiring.build_project(session, StateOptions())
-        ports = wiring.build_ports(session, "demo", StateOptions(), shown)
+        ports = wiring.build_ports(session, "demo", StateOptions(), progress)
         cluster = ports.connect(validate_project(project), "")
         with closing(cluster):
             cluster.alter_topic_configs([ConfigAlteration(TOPIC, {KEY: VALUE})])
             is_seen = _is_visible(cluster)
-    session.terminal.write_stderr(f"{TOPIC}: {KEY} is {VALUE if is_seen else 'what it was'} now")
+    session.terminal.write_stderr(f"{TOPIC}: {KEY} is {VALUE if is_seen else 'unchanged'}")
     return ExitCode.DONE if is_seen else ExitCode.ERROR
 
 
@@ -116,23 +116,23 @@ def _is_visible(cluster: Cluster) -> bool:
 
 STEPS = (
     DemoStep(
-        "What must change on the empty cluster?",
+        "Plan the changes of an empty cluster.",
         f"plan -out={PLAN_FILE} {DETAILED}",
         ExitCode.CHANGES,
     ),
-    DemoStep("Just that plan is carried out.", f"apply {DETAILED} {PLAN_FILE}", ExitCode.DONE),
-    DemoStep("Is anything left to do?", f"plan {DETAILED}", ExitCode.DONE),
-    DemoStep(f"Somebody else sets {KEY} of {TOPIC} to an hour.", "", ExitCode.DONE),
-    DemoStep("What changed behind kplan's back?", "drift", ExitCode.CHANGES),
+    DemoStep("Apply exactly this plan.", f"apply {DETAILED} {PLAN_FILE}", ExitCode.DONE),
+    DemoStep("Plan again: there are no changes.", f"plan {DETAILED}", ExitCode.DONE),
+    DemoStep(f"Set {KEY} of {TOPIC} to one hour, outside kplan.", "", ExitCode.DONE),
+    DemoStep("Detect the change.", "drift", ExitCode.CHANGES),
 )
 
 
 def _next_commands(work: Path, sandbox: Sandbox) -> str:
     return (
-        "\n# The sandbox still runs. To go on:\n"
+        "\n# The sandbox is still running. To use it:\n"
         f"cd {work}\n"
         f"export KPLAN_BOOTSTRAP_SERVERS={sandbox.bootstrap_servers}\n"
         "kplan plan\n"
-        "# To end it:\n"
+        "# To stop it:\n"
         f"kplan sandbox stop -folder={sandbox.folder}"
     )

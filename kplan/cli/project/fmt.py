@@ -20,40 +20,42 @@ if TYPE_CHECKING:  # help needs it not
 
 @dataclass(frozen=True, slots=True)
 class FormatOptions:
-    """What becomes of files that are not laid out as they should be."""
+    """What to do with files that are not formatted."""
 
     list: Annotated[
-        bool, typer.Option("--list/--no-list", help="Name the files that change, or would.")
+        bool, typer.Option("--list/--no-list", help="List the files that differ from the format.")
     ] = True
-    write: Annotated[bool, typer.Option("--write/--no-write", help="Write the files.")] = True
-    diff: Annotated[bool, typer.Option("--diff", help="Show what changes, line by line.")] = False
+    write: Annotated[
+        bool, typer.Option("--write/--no-write", help="Write the formatted files.")
+    ] = True
+    diff: Annotated[bool, typer.Option("--diff", help="Show the changes as a diff.")] = False
     check: Annotated[
         bool,
-        typer.Option("--check", help="Write nothing; exit with 3 if a file is not laid out so."),
+        typer.Option("--check", help="Do not write files; exit with 3 if one is not formatted."),
     ] = False
     recursive: Annotated[
-        bool, typer.Option("--recursive", help="Go into the folders inside, too.")
+        bool, typer.Option("--recursive", help="Also format files in subfolders.")
     ] = False
 
 
 @verb(
-    ("kplan fmt", "The *.tf, *.hcl and *.tfvars files of this folder."),
-    ("kplan fmt -check -diff -recursive", "For CI: what is not as it should be, and how."),
-    ("kplan fmt - < main.tf", "From a pipe to a pipe, as editors do it."),
+    ("kplan fmt", "Format the *.tf, *.hcl and *.tfvars files of this folder."),
+    ("kplan fmt -check -diff -recursive", "Check the format in CI and show the differences."),
+    ("kplan fmt - < main.tf", "Format stdin to stdout, for editors."),
 )
 def fmt(
     session: Session,
     layout: FormatOptions,
     targets: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE|DIR", help="What to lay out; - for what is piped in."),
+        typer.Argument(metavar="FILE|DIR", help="Files or folders to format; - is stdin."),
     ] = None,
 ) -> int:
-    """Lay out files in one style.
+    """Format configuration files.
 
-    It is the style of terraform fmt, byte by byte. Only blanks and line ends change, and a few
-    forms that are out of use, such as "${var.x}" for var.x. A file with a syntax error is left as
-    it is, told of, and makes the exit code 1; the others are laid out all the same.
+    The format is that of terraform fmt, byte for byte. kplan changes spaces, line ends, and a few
+    deprecated forms such as "${var.x}" for var.x. A file with a syntax error is reported and not
+    changed; the exit code is then 1.
     """
     from kplan.workflow.project.fmt import STDIN, format_files, format_source  # noqa: PLC0415
 
@@ -96,5 +98,5 @@ def _read_stdin(terminal: Terminal) -> str:
     try:
         return terminal.stdin.read()
     except UnicodeDecodeError as failure:
-        told = f"What comes in is not UTF-8 text: byte {failure.start} cannot be decoded."
+        told = f"stdin is not UTF-8: byte {failure.start} cannot be decoded."
         raise UsageError(told) from None

@@ -13,28 +13,28 @@ from kplan.cli.verb import verb
 
 
 class GraphFormat(StrEnum):
-    """Languages that graphs are drawn from."""
+    """Formats of a graph."""
 
     DOT = "dot"
     MERMAID = "mermaid"
 
 
 @verb(
-    ("kplan graph", "In the language of Graphviz; as a picture: kplan graph | dot -Tsvg."),
-    ("kplan graph -format=mermaid", "For a page of Markdown that a Git forge shows."),
+    ("kplan graph", "Write Graphviz DOT; to draw it: kplan graph | dot -Tsvg."),
+    ("kplan graph -format=mermaid", "Write Mermaid, for Markdown."),
 )
 def graph(
     session: Session,
     *,
     format_: Annotated[
-        GraphFormat, typer.Option("--format", help="The language to write the graph in.")
+        GraphFormat, typer.Option("--format", help="The format of the graph.")
     ] = GraphFormat.DOT,
     skip_foreign: SkipForeign = False,
 ) -> int:
-    """Draw what refers to what in the configuration.
+    """Write a graph of the references in the configuration.
 
-    Variables, locals, resources, outputs, checks, modules and providers, as the files have them:
-    nothing is evaluated, no variable needs a value. Circles are drawn in red.
+    The graph has the variables, locals, resources, outputs, checks, modules and providers of the
+    files. kplan evaluates nothing and needs no values of variables. Cycles are red.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.report import language  # noqa: PLC0415

@@ -146,7 +146,7 @@ _FIX_PREFIX = "Fix: "
 
 @dataclass(frozen=True, slots=True)
 class CodePage:
-    """What there is to say about a code: its title, why it is so, and the way out."""
+    """The page of a code: its title, explanation and fix."""
 
     code: str
     title: str
@@ -171,31 +171,32 @@ def _parse_code_page(found: re.Match[str], body: str) -> CodePage:
 
 
 def help_topics() -> Mapping[str, str]:
-    """Name every topic with what it is about."""
+    """Return every topic with its summary."""
     return {
-        "tutorial": "From nothing to a watched cluster, step by step.",
-        "reports": "The formats of -report and show -format.",
-        "watching": "Drift: what is accepted, and who hears of it.",
-        "fleets": "Many clusters at once: fleet.hcl, runs, logs, and which Spark works.",
-        "placement": "Where replicas stand, how they move, and who leads.",
-        "policies": "Rules that a plan is held against, and how they are tested.",
-        "commands": "Every verb.",
-        "attributes": "Every kind of object with its attributes.",
-        "environment": "Every variable that kplan reads.",
-        "exit-codes": "What the exit code of a command says.",
-        "codes": "Every code of a problem; `kplan explain CODE` says more.",
+        "tutorial": "Declare, plan, apply and watch a cluster, step by step.",
+        "reports": "Formats of -report and kplan show -format.",
+        "watching": "Detect drift, ignore accepted drift, and send notifications.",
+        "fleets": "Many clusters at once: fleet.hcl, runs, audit logs and Spark.",
+        "placement": "Placement of replicas, reassignments and leader elections.",
+        "policies": "Policies that check a plan, and their tests.",
+        "commands": "All commands.",
+        "attributes": "All kinds of resources and their attributes.",
+        "environment": "All environment variables.",
+        "exit-codes": "The exit codes of all commands.",
+        "codes": "All diagnostic codes; kplan explain CODE explains one.",
     }
 
 
 def help_page(name: str) -> str:
-    """Give the page of a topic.
+    """Return the page of a topic.
 
     Raises:
-        UsageError: there is none of this name.
+        UsageError: the topic does not exist.
 
     """
     if name not in help_topics():
-        raise UsageError(f"There is no topic {name!r}.", f"There are {', '.join(help_topics())}.")
+        topics = ", ".join(help_topics())
+        raise UsageError(f"There is no help topic {name!r}.", f"Topics are {topics}.")
     made: Mapping[str, Callable[[], str]] = {
         "commands": _commands_page,
         "attributes": _attributes_page,
@@ -237,27 +238,27 @@ def _attributes_page() -> str:
 
 _EXIT_CODES = """# Exit codes
 
-    0    done, or nothing to do
-    1    an error
-    2    changes (plan -detailed-exitcode), or drift (drift)
+    0    success, or no changes
+    1    error
+    2    changes (kplan plan -detailed-exitcode) or drift (kplan drift)
 
-With -detailed-exitcode errors are told apart:
+With -detailed-exitcode each error has its own code:
 
     3    refused by a policy or a guard
     4    partly applied
-    5    the outcome of a change is unknown
-    6    locked, stale, or another cluster
-    7    the cluster cannot be reached
+    5    outcome of a change is unknown
+    6    state is locked, plan is stale, or wrong cluster
+    7    cluster cannot be reached
 
 After a signal: 129 SIGHUP, 130 SIGINT, 143 SIGTERM.
 """
 
 
 def explain_code(code: str) -> str:
-    """Say what a code of kplan, or an error of Kafka by its name, means and what to do.
+    """Explain a diagnostic code of kplan or an error of Kafka.
 
     Raises:
-        UsageError: there is no such code.
+        UsageError: the code does not exist.
 
     """
     from kplan.cluster.errors import ERRORS, find_error  # noqa: PLC0415 - only this page needs it
@@ -268,7 +269,7 @@ def explain_code(code: str) -> str:
     if wanted in ERRORS:
         return errors_text([find_error(wanted)])
     if wanted not in pages:
-        raise UsageError(f"There is no code {code}.", "See `kplan help codes`.")
+        raise UsageError(f"There is no code {code}.", "Run kplan help codes for all codes.")
     return "\n\n".join(_code_sections(pages[wanted])) + "\n"
 
 

@@ -31,11 +31,11 @@ _ROOT_REPLACEMENTS = (
     ("-chdir=kafka ", ""),
     ("kafka/", ""),
 )
-"""The examples keep their configuration in a folder of its own, a new project at the top."""
+"""The examples have their configuration in a subfolder, a new project at the top."""
 
 
 class Pipeline(StrEnum):
-    """Whose pipeline is written."""
+    """CI services with a pipeline."""
 
     GITHUB = "github"
     GITLAB = "gitlab"
@@ -44,12 +44,12 @@ class Pipeline(StrEnum):
 
 
 def is_new_project(folder: Path) -> bool:
-    """Tell whether nothing is declared in a folder yet."""
+    """Return whether a folder has no configuration files."""
     return not any(True for each in _CONFIGURATION_GLOBS for _ in folder.glob(each))
 
 
 def project_files(pipeline: Pipeline) -> Mapping[str, str]:
-    """Give the files of a new project, by their paths in it."""
+    """Return the files of a new project by path."""
     own = {
         name: (_TEMPLATE_FOLDER / file).read_text("utf-8") for name, file in _TEMPLATE_FILES.items()
     }
@@ -57,7 +57,7 @@ def project_files(pipeline: Pipeline) -> Mapping[str, str]:
 
 
 def pipeline_files(pipeline: Pipeline) -> Mapping[str, str]:
-    """Give the files of a pipeline, made of the examples."""
+    """Return the files of a pipeline, from the examples."""
     match pipeline:
         case Pipeline.GITHUB:
             names = [f"github/{each}.yml" for each in ("plan", "apply", "drift")]
@@ -81,17 +81,17 @@ def _example_at_root(name: str) -> str:
 
 
 def write_new_files(folder: Path, files: Mapping[str, str]) -> None:
-    """Write files where there are none.
+    """Write new files.
 
     Raises:
-        UsageError: one is there already; then none is written.
+        UsageError: a file exists; then none is written.
 
     """
     there = [name for name in files if (folder / name).exists()]
     if there:
         raise UsageError(
-            f"{', '.join(there)} is there already; nothing is written.",
-            "Move it away, or choose another pipeline with -ci; -ci=none writes none.",
+            f"{', '.join(there)}: file exists. No file was written.",
+            "Move the file, choose another pipeline with -ci, or use -ci=none.",
         )
     for name, text in files.items():
         path = folder / name
@@ -101,9 +101,9 @@ def write_new_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 @verb(
-    ("kplan init", "Begin a project, or check one; there is nothing to install."),
-    ("kplan init -ci=gitlab", "With a pipeline of GitLab; in a project, only that is added."),
-    ("kplan -chdir=topics init", "In another folder."),
+    ("kplan init", "Write a new project, or check an existing one."),
+    ("kplan init -ci=gitlab", "Write a GitLab pipeline; in an existing project only that."),
+    ("kplan -chdir=topics init", "Work in another folder."),
 )
 def init(
     session: Session,
@@ -114,19 +114,20 @@ def init(
         Pipeline | None,
         typer.Option(
             "--ci",
-            help="The pipeline of a new project, or one to add.",
+            help="The CI service of the pipeline to write.",
             show_default="github in a new project",
         ),
     ] = None,
     upgrade: Annotated[
-        bool, typer.Option("--upgrade", help="Accepted for Terraform's sake; does nothing.")
+        bool, typer.Option("--upgrade", help="Accepted for Terraform; has no effect.")
     ] = False,
 ) -> int:
-    """Begin a project, or check that one is ready to plan.
+    """Write the files of a new project, or check an existing one.
 
-    Where nothing is declared yet, a configuration with comments, .gitignore, hooks for pre-commit
-    and a pipeline are written; nothing is ever written over. Where something is declared, it is
-    read, and told where the state is. There are no plugins to install, and no network is asked.
+    In a folder without configuration files kplan writes an example configuration, .gitignore,
+    pre-commit hooks and a pipeline. Existing files are not overwritten. In other folders kplan
+    validates the configuration and shows the place of the state. There are no plugins to install,
+    and no network is used.
     """
     from kplan.cli.wiring import build_project as located  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.project.validate import validate_project  # noqa: PLC0415
@@ -139,16 +140,16 @@ def init(
     if has_errors(found.diagnostics):
         return ExitCode.ERROR
     session.terminal.write_stdout(
-        "".join(f"Written: {each}\n" for each in written) + "kplan is ready.\n"
+        "".join(f"Wrote {each}\n" for each in written) + "kplan is ready.\n"
         f"Files: {', '.join(sorted(found.sources))}\n"
-        f"Resources: {len(found.resources)}\n"
+        f"Resources: {len(found.resources):,}\n"
         f"State: {project.store.place}{_owned_text(project)}"
     )
     return ExitCode.DONE
 
 
 def _write_project(ci: Pipeline | None) -> list[str]:
-    """Write what is to be written, and give the names."""
+    """Write the files and return their names."""
     folder = Path.cwd()
     if is_new_project(folder):
         files = project_files(ci or Pipeline.GITHUB)
@@ -159,8 +160,8 @@ def _write_project(ci: Pipeline | None) -> list[str]:
 
 
 def _owned_text(project: Project) -> str:
-    """Tell what a state in a file owns; to know it of one on a cluster takes the network."""
+    """Return the number of owned objects in a state file; a topic would require the network."""
     if project.store.place != project.file.place:
         return ""
     state = project.file.read()
-    return f", objects owned: {len(state.owned)}" if state else ", begins with the first apply"
+    return f", objects owned: {len(state.owned):,}" if state else " (created by the first apply)"

@@ -22,52 +22,58 @@ if TYPE_CHECKING:
 Folder = Annotated[
     str,
     typer.Option(
-        "--folder", metavar="DIR", help="Where the sandbox lives.", show_default="the user's cache"
+        "--folder",
+        metavar="DIR",
+        help="The folder of the sandbox.",
+        show_default="the user's cache",
     ),
 ]
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """What sort of cluster to start."""
+    """The cluster to start."""
 
-    brokers: Annotated[int, typer.Option("--brokers", metavar="N", help="How many brokers.")] = 1
+    brokers: Annotated[int, typer.Option("--brokers", metavar="N", help="Number of brokers.")] = 1
     controllers: Annotated[
         int | None,
         typer.Option(
             "--controllers",
             metavar="N",
-            help="How many nodes are controllers only.",
-            show_default="0 beside one broker, else 3",
+            help="Number of dedicated controllers.",
+            show_default="0 with one broker, else 3",
         ),
     ] = None
     kafka_version: Annotated[
-        str, typer.Option("--kafka-version", metavar="VERSION", help="Which Apache Kafka.")
+        str, typer.Option("--kafka-version", metavar="VERSION", help="Version of Apache Kafka.")
     ] = DEFAULT_KAFKA_VERSION
-    security: Annotated[
-        Security, typer.Option("--security", help="How clients prove who they are.")
-    ] = Security.NONE
+    security: Annotated[Security, typer.Option("--security", help="Authentication of clients.")] = (
+        Security.NONE
+    )
     log_allowed: Annotated[
         bool,
-        typer.Option("--log-allowed", help="Log what the authorizer allows, not only denials."),
+        typer.Option("--log-allowed", help="Log allowed requests too, not only denied ones."),
     ] = False
 
 
 @verb(
-    ("kplan sandbox start", "One broker without passwords; it runs until it is stopped."),
-    ("kplan sandbox start -brokers=3 -security=sasl", "Three brokers in three racks, SASL users."),
-    ("kplan sandbox start -json", "What a script needs to connect."),
+    ("kplan sandbox start", "Start one broker without authentication."),
+    (
+        "kplan sandbox start -brokers=3 -security=sasl",
+        "Start three brokers in three racks, with SASL.",
+    ),
+    ("kplan sandbox start -json", "Write the connection settings as JSON."),
 )
 def start(
     session: Session, shape: ClusterOptions, folder: Folder = "", *, json_: Json = False
 ) -> int:
     """Start a real Apache Kafka on this machine.
 
-    The first start of a Kafka version fetches its jars from Maven Central; later ones work without
-    a network. Starting what runs already changes nothing.
+    The first start of a Kafka version downloads its jars from Maven Central; later ones need no
+    network. The sandbox runs until kplan sandbox stop. If it is already running, nothing changes.
     """
     from kplan.cli.watcher import SandboxWatcher  # noqa: PLC0415 - help needs none of these
-    from kplan.sandbox.lifecycle import start_sandbox as started  # noqa: PLC0415
+    from kplan.sandbox.lifecycle import start_sandbox  # noqa: PLC0415
 
     spec = SandboxSpec(
         shape.brokers,
@@ -76,59 +82,62 @@ def start(
         shape.security,
         logs_allowed=shape.log_allowed,
     )
-    with show_progress(session.terminal) as shown:
-        sandbox = started(_sandbox_folder(folder), spec, SandboxWatcher(shown))
+    with show_progress(session.terminal) as progress:
+        sandbox = start_sandbox(_sandbox_folder(folder), spec, SandboxWatcher(progress))
     session.terminal.write_stdout(_json(sandbox) if json_ else _connection_text(sandbox))
     return ExitCode.DONE
 
 
-@verb(("kplan sandbox stop", "End its processes; logs stay until the next start."))
+@verb(("kplan sandbox stop", "Stop all nodes; logs stay until the next start."))
 def stop(session: Session, folder: Folder = "", *, json_: Json = False) -> int:
-    """Stop the sandbox. Only processes that the sandbox started are ended."""
-    from kplan.sandbox.lifecycle import stop_sandbox as stopped  # noqa: PLC0415
+    """Stop the sandbox.
 
-    with show_progress(session.terminal) as shown:
-        shown.stage("Stopping Kafka")
-        has_run = stopped(_sandbox_folder(folder))
-    told = "The sandbox is stopped." if has_run else "No sandbox is running."
-    session.terminal.write_stdout(json.dumps({"stopped": has_run}) if json_ else told)
+    Only processes that the sandbox started are stopped.
+    """
+    from kplan.sandbox.lifecycle import stop_sandbox  # noqa: PLC0415
+
+    with show_progress(session.terminal) as progress:
+        progress.stage("Stopping Kafka")
+        has_run = stop_sandbox(_sandbox_folder(folder))
+    text = "Stopped the sandbox." if has_run else "No sandbox is running."
+    session.terminal.write_stdout(json.dumps({"stopped": has_run}) if json_ else text)
     return ExitCode.DONE
 
 
 @verb(
-    ("kplan sandbox status", "Where it listens, and which nodes run."),
+    ("kplan sandbox status", "Show the address and the nodes."),
     ("kplan sandbox status -json", "The same for scripts."),
 )
 def status(session: Session, folder: Folder = "", *, json_: Json = False) -> int:
-    """Tell whether the sandbox runs, and how to reach it.
+    """Show whether the sandbox runs and how to connect to it.
 
-    Exits with 0 while every node runs, and with 1 otherwise; of a node that has crashed the end of
-    its log is shown.
+    Exits with 0 if every node is running, else with 1. For a crashed node the end of its log is
+    shown.
     """
-    from kplan.sandbox.lifecycle import read_status as found  # noqa: PLC0415
+    from kplan.sandbox.lifecycle import read_status  # noqa: PLC0415
 
-    now = found(_sandbox_folder(folder))
+    now = read_status(_sandbox_folder(folder))
     session.terminal.write_stdout(_status_json(now) if json_ else _status_text(now))
     return ExitCode.DONE if now.is_running else ExitCode.ERROR
 
 
 @verb(
-    ("kplan sandbox logs", "The end of the first node's log."),
-    ("kplan sandbox logs -node=2 -lines=1000", "More of another one's."),
+    ("kplan sandbox logs", "Show the log of the first node."),
+    ("kplan sandbox logs -node=2 -lines=1000", "Show 1,000 lines of node 2."),
 )
 def logs(
     session: Session,
     folder: Folder = "",
     node: Annotated[
         int | None,
-        typer.Option("--node", metavar="ID", help="Which node.", show_default="the first"),
+        typer.Option("--node", metavar="ID", help="The id of the node.", show_default="the first"),
     ] = None,
-    lines: Annotated[int, typer.Option("--lines", metavar="N", help="How many lines.")] = 100,
+    lines: Annotated[int, typer.Option("--lines", metavar="N", help="Number of lines.")] = 100,
 ) -> int:
     """Show the end of a node's log."""
-    from kplan.sandbox.lifecycle import read_logs as told  # noqa: PLC0415
+    from kplan.sandbox.lifecycle import read_logs  # noqa: PLC0415
 
-    session.terminal.write_stdout(told(_sandbox_folder(folder), node, lines))
+    session.terminal.write_stdout(read_logs(_sandbox_folder(folder), node, lines))
     return ExitCode.DONE
 
 
@@ -145,7 +154,7 @@ def _json(sandbox: "Sandbox") -> str:
 
 
 def _connection_text(sandbox: "Sandbox") -> str:
-    """Say how to connect; the first line can be given to a shell as it stands."""
+    """Render how to connect; the first line is a shell command."""
     from kplan.sandbox.sandbox import properties_file  # noqa: PLC0415
 
     spec, first = sandbox.spec, sandbox.users[0]
@@ -188,11 +197,11 @@ def _status_json(now: "SandboxStatus") -> str:
 
 
 def _status_text(now: "SandboxStatus") -> str:
-    """Say how the nodes are; for a shell all but the first line is a comment."""
+    """Render the nodes; for a shell all lines but the first are comments."""
     from kplan.sandbox.lifecycle import crashes  # noqa: PLC0415
 
     if now.sandbox is None or not now.nodes:
         return "No sandbox is running."
-    told = [f"node {number}: {state.value}" for number, state in now.nodes.items()]
-    told += [line for each in crashes(now).values() for line in each.splitlines()]
-    return "\n".join([_connection_text(now.sandbox), *(f"# {line}" for line in told)])
+    lines = [f"node {number}: {state.value}" for number, state in now.nodes.items()]
+    lines += [line for each in crashes(now).values() for line in each.splitlines()]
+    return "\n".join([_connection_text(now.sandbox), *(f"# {line}" for line in lines)])

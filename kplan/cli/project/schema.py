@@ -11,9 +11,9 @@ from kplan.model.errors import UsageError
 
 
 @verb(
-    ("kplan schema", "A JSON Schema, for editors that complete *.tf.json files."),
-    ("kplan schema -json", "The same as Terraform's providers schema -json writes it."),
-    ("kplan schema -markdown", "A page to read, with every attribute."),
+    ("kplan schema", "Write a JSON Schema for editors of *.tf.json files."),
+    ("kplan schema -json", "Write the schemas as terraform providers schema -json does."),
+    ("kplan schema -markdown", "Write a reference of every attribute."),
 )
 def schema(
     session: Session,
@@ -22,18 +22,18 @@ def schema(
         bool, typer.Option("--json", help="Write the schemas as Terraform's tools read them.")
     ] = False,
     markdown: Annotated[
-        bool, typer.Option("--markdown", help="Write a reference to read.")
+        bool, typer.Option("--markdown", help="Write a reference in Markdown.")
     ] = False,
 ) -> int:
-    """Describe the blocks and attributes that kplan knows.
+    """Describe the blocks and attributes of the configuration.
 
-    Without an option a JSON Schema (draft 2020-12) of files in JSON syntax is written; its $defs
-    hold one schema for each kind, for use in files of your own.
+    Without an option kplan writes a JSON Schema (draft 2020-12) for files in JSON syntax; its $defs
+    has one schema for each kind.
     """
     from kplan.workflow.project import schema as described  # noqa: PLC0415 - help needs it not
 
     if json_ and markdown:
-        raise UsageError("-json and -markdown exclude each other.")
+        raise UsageError("-json cannot be combined with -markdown.")
     if json_:
         session.terminal.write_stdout(described.provider_schema())
     else:

@@ -14,21 +14,21 @@ from kplan.model.diagnostic import has_errors
 
 @dataclass(frozen=True, slots=True)
 class ValidationOptions:
-    """How the problems are told."""
+    """The format of the output."""
 
     json: Json = False
     report: Report = field(default_factory=list)
 
 
 @verb(
-    ("kplan validate", "Every mistake of every file, with the line it stands on."),
-    ("kplan validate -report=sarif=kplan.sarif", "For code scanning; junit for test reports."),
-    ("kplan validate -json", "The same as Terraform's validate -json writes it."),
+    ("kplan validate", "Show every error of every file, with its line."),
+    ("kplan validate -report=sarif=kplan.sarif", "Write a SARIF report for code scanning."),
+    ("kplan validate -json", "Write JSON as terraform validate -json does."),
 )
 def validate(session: Session, inputs: InputOptions, answer: ValidationOptions) -> int:
     """Check the configuration without a cluster.
 
-    All *.tf and *.hcl files of the folder are read; nothing is asked of any network.
+    kplan reads all *.tf and *.hcl files of the folder. No network is used.
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report.format import COUNTLESS  # noqa: PLC0415
@@ -52,5 +52,5 @@ def validate(session: Session, inputs: InputOptions, answer: ValidationOptions) 
         return code
     from kplan.report.reports import problems_report  # noqa: PLC0415
 
-    told = problems_report("kplan validate", found.diagnostics, found.sources, timestamp())
-    return reports.write(told, code)
+    report = problems_report("kplan validate", found.diagnostics, found.sources, timestamp())
+    return reports.write(report, code)

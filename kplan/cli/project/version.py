@@ -10,11 +10,13 @@ from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
 
-@verb(("kplan version", "Versions for people."), ("kplan version -json", "The same for scripts."))
+@verb(
+    ("kplan version", "Show the versions."), ("kplan version -json", "Write the versions as JSON.")
+)
 def version(
     session: Session,
-    json_: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,  # noqa: FBT002
+    json_: Annotated[bool, typer.Option("--json", help="Write JSON to stdout.")] = False,  # noqa: FBT002
 ) -> int:
-    """Tell the versions of kplan and its libraries."""
+    """Show the versions of kplan and its libraries."""
     session.terminal.write_stdout(version_text(is_json=json_))
     return ExitCode.DONE

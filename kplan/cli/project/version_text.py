@@ -1,4 +1,4 @@
-"""What `kplan version` says. Imports nothing heavy, so that it is said at once."""
+"""The text of `kplan version`. Imports nothing heavy, to be fast."""
 
 import json
 import platform
@@ -10,7 +10,7 @@ LIBRARIES = ("confluent-kafka", "kafka-python", "python-hcl2")
 
 
 def version_text(*, is_json: bool) -> str:
-    """Tell the versions of kplan and its libraries, for people or as JSON; ends in a line break."""
+    """Return the versions of kplan and its libraries as text or JSON, with a final line break."""
     libraries = {name: installed(name) for name in LIBRARIES}
     facts = {
         "kplan_version": VERSION,

@@ -13,13 +13,16 @@ from kplan.cli.verb import verb
 
 
 @verb(
-    ("kplan lock status", "Who works on the state now, since when, and whether that run lives."),
+    ("kplan lock status", "Show the run that holds the lock, and whether it is alive."),
     ("kplan lock status -json", "The same for scripts; .locked is true or false."),
 )
 def status(
     session: Session, inputs: InputOptions, states: StateOptions, *, json_: Json = False
 ) -> int:
-    """Tell who holds the lock of the state. Nothing is waited for or changed."""
+    """Show whether the state is locked, and by which run.
+
+    kplan does not wait for the lock and does not change it.
+    """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs it not
 
     store = build_project(session, states, inputs).store
@@ -29,17 +32,23 @@ def status(
         facts = {"state": place, "locked": found.is_held, "dead": found.is_dead}
         session.terminal.write_stdout(json.dumps({**facts, "holder": holder}, indent=2))
     elif found.is_held:
-        who = f"by {found.holder}. Lock id: {found.holder.id}" if found.holder else "by somebody"
+        who = f"by {found.holder}. Lock id: {found.holder.id}" if found.holder else "by an "
+        "unknown run"
         session.terminal.write_stdout(f"The state in {place} is locked {who}.")
     elif found.is_dead:
-        told = f"The run that held it is dead: {found.holder}. The next run takes it over."
+        told = f"The run that held it ended: {found.holder}. The next run takes the lock over."
         session.terminal.write_stdout(f"The state in {place} is not locked. {told}")
     else:
         session.terminal.write_stdout(f"The state in {place} is not locked.")
     return ExitCode.DONE
 
 
-@verb(("kplan force-unlock 5f0c7a1e-6d1b-4c8e-9f57-0d1f6a1c2b3d", "The id is in the lock's error."))
+@verb(
+    (
+        "kplan force-unlock 5f0c7a1e-6d1b-4c8e-9f57-0d1f6a1c2b3d",
+        "The error about the lock shows the id.",
+    )
+)
 def force_unlock(
     session: Session,
     lock_id: Annotated[str, typer.Argument(metavar="LOCK_ID", help="The id of the lock.")],
@@ -47,23 +56,23 @@ def force_unlock(
     states: StateOptions,
     *,
     force: Annotated[
-        bool, typer.Option("--force", help="Accepted for Terraform's sake: kplan does not ask.")
+        bool, typer.Option("--force", help="Accepted for Terraform; kplan does not ask.")
     ] = False,
 ) -> int:
-    """Remove the lock that a dead run left behind.
+    """Remove a lock that a stopped run left behind.
 
-    Give the id that the error told; a lock with another id stays. A run that is alive stops before
-    its next request, but not what it has sent: make sure that it is dead.
+    LOCK_ID is the id in the error about the lock; a lock with another id stays. Make sure that the
+    other run has ended: one that is alive stops only before its next request.
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.state.holder import is_running  # noqa: PLC0415
 
     del force
     holder = build_project(session, states, inputs).store.force_unlock(lock_id)
-    session.terminal.write_stdout(f"The lock is removed. It was held by {holder}.")
+    session.terminal.write_stdout(f"Removed the lock. It was held by {holder}.")
     if is_running(holder):
         session.terminal.write_stderr(
-            "That run is alive. It stops before its next request, and leaves its journal: "
-            "kplan apply -resume"
+            "That run is still alive. It stops before its next request. To finish its plan, "
+            "run: kplan apply -resume"
         )
     return ExitCode.DONE

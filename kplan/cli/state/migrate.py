@@ -13,41 +13,41 @@ from kplan.cli.verb import verb
 
 
 class Backend(StrEnum):
-    """Where a state can be kept."""
+    """Backends of the state."""
 
     FILE = "file"
     KAFKA = "kafka"
 
 
 @verb(
-    ("kplan state migrate -to kafka", "After a state block was added to the configuration."),
-    ("kplan state migrate -to file", "Before the state block is removed."),
+    ("kplan state migrate -to kafka", "Run this after adding a state block."),
+    ("kplan state migrate -to file", "Run this before removing the state block."),
 )
 def migrate(
     session: Session,
-    to: Annotated[Backend, typer.Option("--to", help="Where the state is to be kept.")],
+    to: Annotated[Backend, typer.Option("--to", help="The backend to move the state to.")],
     inputs: InputOptions,
     states: StateOptions,
 ) -> int:
-    """Move the state to a topic of the cluster, or back.
+    """Move the state between a file and a topic of the cluster.
 
-    A pipeline without a disk of its own keeps the state on the cluster that it is about. The
-    configuration says so in a block "state" with the arguments backend = "kafka"; key, which tells
-    this configuration's state from others in the topic; topic, "__kplan_state" where it is left
-    out, any other name beginning with __kplan_ as well; and replication_factor, three where there
-    are as many brokers.
+    A pipeline without a persistent disk can store the state in a topic of the cluster. The
+    configuration needs a block "state" with these arguments: backend = "kafka"; key, which
+    identifies the state of this configuration; topic, "__kplan_state" by default, or another name
+    that begins with __kplan_; and replication_factor, 3 by default or the number of brokers if
+    smaller.
 
-    kplan creates the topic, compacted and of one partition. Besides the state it holds the lock,
-    the journal of an apply and the last 20 states. Every write is a transaction that shuts out the
-    writers before it, so a run that lost its lock cannot write any more. kplan never plans, lists
-    or deletes such a topic.
+    kplan creates the topic with one partition and compaction. It holds the state, the lock, the
+    journal of an apply and the last 20 states. Each write is a transaction that fences earlier
+    writers, so a run that lost its lock cannot write. kplan never plans, lists or deletes this
+    topic.
 
-    Rights it takes: READ, WRITE and DESCRIBE_CONFIGS on the topic, CREATE where it does not exist
-    yet, and WRITE on the transactional id kplan-state-KEY. READ alone lets a pull request plan
-    with -lock=false.
+    Required permissions: READ, WRITE and DESCRIBE_CONFIGS on the topic, CREATE if it does not
+    exist, and WRITE on the transactional id kplan-state-KEY. With READ alone, kplan plan
+    -lock=false works.
 
-    The document is the same in both places, byte for byte, with its lineage and serial. Where it
-    was a note says where it is now; the states before it stay there.
+    The state document is identical in both places, with its lineage and serial. A note in the old
+    place names the new one; the backups stay in the old place.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.model.errors import UsageError  # noqa: PLC0415
@@ -58,16 +58,16 @@ def migrate(
     remote = wiring.build_project(session, StateOptions(), inputs).store
     if isinstance(remote, FileStore):
         raise UsageError(
-            "The configuration does not say in which topic the state is, or is to be.",
-            'It takes a state block with backend = "kafka"; see kplan state migrate -help.',
+            "The configuration has no state block with the Kafka backend.",
+            'Add state { backend = "kafka" } to the configuration; see kplan state migrate -help.',
         )
     source, target = (file, remote) if to is Backend.KAFKA else (remote, file)
     with show_progress(session.terminal) as shown:
         ports = wiring.build_ports(session, "state migrate", states, shown)
         done = migrate_state(source, target, ports)
     session.terminal.write_stdout(
-        f"The state, at serial {done.state.serial}, is in {done.target} now; {done.source} says so."
+        f"Moved the state (serial {done.state.serial}) from {done.source} to {done.target}."
     )
     if to is Backend.FILE:
-        session.terminal.write_stderr("Remove the state block from the configuration.")
+        session.terminal.write_stderr("Now remove the state block from the configuration.")
     return ExitCode.DONE

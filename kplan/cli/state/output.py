@@ -14,24 +14,26 @@ from kplan.model.state import OutputValue
 
 
 @verb(
-    ("kplan output", "Every output."),
-    ("kplan output -raw partitions", "One output for a script, without quotes."),
-    ("kplan output -json topics", "One output as JSON."),
+    ("kplan output", "Show every output."),
+    ("kplan output -raw partitions", "Show one output without quotes, for scripts."),
+    ("kplan output -json topics", "Show one output as JSON."),
 )
 def output(
     session: Session,
     inputs: InputOptions,
     states: StateOptions,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="One output only.")] = "",
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The output to show; all by default.")
+    ] = "",
     *,
     json_: Json = False,
     raw: Annotated[
         bool, typer.Option("--raw", help="Write a string, number or bool without quotes.")
     ] = False,
 ) -> int:
-    """Show the outputs as last applied.
+    """Show the outputs of the last apply.
 
-    A sensitive output is never kept in the state, so its value cannot be shown.
+    The state does not store sensitive outputs, so kplan cannot show their values.
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
@@ -53,14 +55,15 @@ def output(
         session.terminal.write_stdout(views.outputs_json(outputs))
     else:
         session.terminal.write_stdout(views.outputs_text(outputs, look))
-        session.terminal.write_stderr("" if outputs else "The state holds no outputs.")
+        session.terminal.write_stderr("" if outputs else "The state has no outputs.")
     return ExitCode.DONE
 
 
 def _output_value(name: str, outputs: Mapping[str, OutputValue]) -> OutputValue:
     if name in outputs:
         return outputs[name]
-    known = f"There are {', '.join(sorted(outputs))}." if outputs else "Nothing is applied yet."
+    names = ", ".join(sorted(outputs))
+    known = f"The outputs are {names}." if outputs else "Run kplan apply first."
     if not name:
-        raise UsageError("-raw needs the name of one output.", hint=known)
-    raise UsageError(f'There is no output "{name}" in the state.', hint=known)
+        raise UsageError("-raw requires the name of one output.", hint=known)
+    raise UsageError(f'The state has no output "{name}".', hint=known)

@@ -1,4 +1,4 @@
-"""Show how the state differs from the cluster, and rebuild it from what is declared and live."""
+"""Compare the state with the cluster, and rebuild it from the configuration and the cluster."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ from kplan.workflow.state.verify import VerificationResult
 
 
 def verification_text(session: Session, found: VerificationResult, *, is_json: bool) -> str:
-    """Write it for people or for scripts."""
+    """Render a verification as text or JSON."""
     if is_json:
         return views.verification_json(found.state, found.standings, has_journal=found.has_journal)
     look = session.terminal.stdout_style
@@ -26,7 +26,7 @@ def verification_text(session: Session, found: VerificationResult, *, is_json: b
 
 
 def verification_exit(found: VerificationResult) -> ExitCode:
-    """Tell whether all is as last applied; what was seen to differ counts before what was not."""
+    """Return the exit code: CHANGES for differences, ERROR for unreadable objects."""
     standings = set(found.standings.values()) - {ObjectStatus.AS_APPLIED}
     if any(each.is_readable for each in standings):
         return ExitCode.CHANGES
@@ -35,7 +35,7 @@ def verification_exit(found: VerificationResult) -> ExitCode:
 
 REBUILD_QUESTION = """
 Do you want kplan to own these objects?
-  Only the state is written; nothing on the cluster is touched.
+  kplan will write the state. The cluster is not changed.
   Only 'yes' will be accepted to approve.
 
   Enter a value: """
@@ -43,7 +43,7 @@ Do you want kplan to own these objects?
 
 @dataclass(frozen=True, slots=True)
 class RebuildOptions:
-    """How the state is to be made anew; with `dry_run` it is only shown."""
+    """How to rebuild the state; `dry_run` only shows it."""
 
     inputs: InputOptions
     states: StateOptions
@@ -51,39 +51,41 @@ class RebuildOptions:
     dry_run: bool
 
 
-def run_rebuild(session: Session, wish: RebuildOptions) -> int:
-    """Propose a state, and write it on a yes; give the exit code.
+def run_rebuild(session: Session, options: RebuildOptions) -> int:
+    """Propose a state, write it if approved, and return the exit code.
 
     Raises:
-        UsageError: nobody can be asked, before any work.
+        UsageError: approval is not possible; raised before any work.
 
     """
-    if not wish.dry_run:
+    if not options.dry_run:
         approval.check_can_approve(
-            session, auto_approve=wish.auto_approve, may_ask=wish.inputs.input
+            session, auto_approve=options.auto_approve, may_ask=options.inputs.input
         )
     seen: list[Proposal] = []
-    with show_progress(session.terminal) as shown:
+    with show_progress(session.terminal) as progress:
 
         def approve(proposal: Proposal) -> bool:
             seen.append(proposal)
-            _show_proposal(session, shown, proposal)
-            if wish.dry_run or not proposal.adopted:
+            _show_proposal(session, progress, proposal)
+            if options.dry_run or not proposal.adopted:
                 return False
-            return wish.auto_approve or approval.ask_approval(session, shown, REBUILD_QUESTION)
+            return options.auto_approve or approval.ask_approval(
+                session, progress, REBUILD_QUESTION
+            )
 
-        ports = wiring.build_ports(session, "state rebuild", wish.states, shown)
-        project = wiring.build_project(session, wish.states, wish.inputs)
+        ports = wiring.build_ports(session, "state rebuild", options.states, progress)
+        project = wiring.build_project(session, options.states, options.inputs)
         is_written = rebuild_state(project, ports, approve)
     if is_written:
-        session.terminal.write_stdout(f"The state in {project.store.place} is written.")
-    is_declined = seen[0].adopted and not is_written and not wish.dry_run
+        session.terminal.write_stdout(f"Wrote the state to {project.store.place}.")
+    is_declined = seen[0].adopted and not is_written and not options.dry_run
     return ExitCode.ERROR if is_declined else ExitCode.DONE
 
 
-def _show_proposal(session: Session, shown: Progress, proposal: Proposal) -> None:
+def _show_proposal(session: Session, progress: Progress, proposal: Proposal) -> None:
     look = session.terminal.stdout_style
-    with shown.pause():
+    with progress.pause():
         session.terminal.write_stdout(
             views.adoption_text(
                 proposal.adopted, proposal.absent, tuple(_proposal_notes(proposal)), look
@@ -93,11 +95,11 @@ def _show_proposal(session: Session, shown: Progress, proposal: Proposal) -> Non
 
 def _proposal_notes(proposal: Proposal) -> Iterator[str]:
     if proposal.fault:
-        yield f"The state that is there cannot be read and will be replaced: {proposal.fault}"
+        yield f"The current state cannot be read and will be replaced: {proposal.fault}"
     if proposal.kept:
-        yield f"{count_text(proposal.kept, 'object')} owned already will stay so."
+        yield f"{count_text(proposal.kept, 'object')} in the current state will stay."
     for kind, reason in sorted(proposal.unread.items()):
-        yield f"{kind} objects could not be read ({reason.rstrip('.')}); none of them is owned."
+        yield f"{kind} objects could not be read ({reason.rstrip('.')}); none will be owned."
     for kind, count in sorted(proposal.unmanaged.items()):
         if count:
             yield f"{count_text(count, f'{kind} object')} on the cluster will not be owned."

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FormatOptions:
-    """How it is written."""
+    """The format of the output."""
 
     group: Group = None
     json: Json = False
@@ -37,20 +37,23 @@ class FormatOptions:
         typer.Option(
             "--only",
             metavar="PART",
-            help="Of a saved plan only who gains and loses what (access), what policies said "
-            "(policies), or what is destroyed (blast), in every format but gitlab.",
+            help="Show one part of a saved plan: permissions gained and lost (access), results "
+            "of policies (policies) or the impact of deletes (blast). Not with gitlab.",
         ),
     ] = ""
 
 
 @verb(
-    ("kplan show", "What kplan owns here, as last applied."),
-    ("kplan show release.kplan", "A saved plan, as it was shown."),
-    ("kplan show -format=markdown release.kplan", "As a comment for a pull request."),
-    ("kplan show -format=html release.kplan", "As a page that needs no network."),
-    ("kplan show -only=access -format=html release.kplan", "Who gains and loses what, as a page."),
-    ("kplan show -json", "The state as Terraform's show -json writes one."),
-    ("kplan show -json release.kplan", "A saved plan as Terraform's show -json writes one."),
+    ("kplan show", "Show the objects in the state."),
+    ("kplan show release.kplan", "Show a saved plan."),
+    ("kplan show -format=markdown release.kplan", "Write a pull request comment."),
+    ("kplan show -format=html release.kplan", "Write a self-contained page."),
+    (
+        "kplan show -only=access -format=html release.kplan",
+        "Write the permissions gained and lost as a page.",
+    ),
+    ("kplan show -json", "Write the state as terraform show -json does."),
+    ("kplan show -json release.kplan", "Write a saved plan as terraform show -json does."),
 )
 def show(
     session: Session,
@@ -58,10 +61,13 @@ def show(
     states: StateOptions,
     how: FormatOptions,
     planfile: Annotated[
-        str, typer.Argument(metavar="PLANFILE", help="A plan saved by `kplan plan -out`.")
+        str, typer.Argument(metavar="PLANFILE", help="A plan saved with kplan plan -out.")
     ] = "",
 ) -> int:
-    """Show the state, or a saved plan. No cluster is asked, unless it keeps the state."""
+    """Show the state or a saved plan.
+
+    kplan connects to the cluster only if the state is in a topic.
+    """
     from kplan.cli import display, wiring  # noqa: PLC0415 - help needs none of these
     from kplan.model.state import State  # noqa: PLC0415
     from kplan.report import views  # noqa: PLC0415
@@ -75,16 +81,16 @@ def show(
     else:
         state = read_stored_state(wiring.build_project(session, states, inputs)) or State("")
         text = views.state_json(state) if how.json else display.state_text(session, state)
-    session.terminal.write_stdout(text or "The state is empty: nothing has been applied here yet.")
+    session.terminal.write_stdout(text or "The state is empty. No objects are owned.")
     return ExitCode.DONE
 
 
 def _check_options(how: FormatOptions, planfile: str) -> None:
     for option in ("-format" if how.format != "text" else "", "-only" if how.only else ""):
         if option and how.json:
-            raise UsageError(f"-json and {option} exclude each other.", "Write -format=json.")
+            raise UsageError(f"-json cannot be combined with {option}.", "Use -format=json.")
         if option and not planfile:
-            told = f"{option} is for a saved plan; the state is shown as text, or with -json."
+            told = f"{option} requires a saved plan. The state is shown as text or with -json."
             raise UsageError(told)
 
 
@@ -112,7 +118,7 @@ def _format_part(session: Session, plan: "Plan", name: str, format_: "Format") -
     from kplan.report.reports import Part, part_report  # noqa: PLC0415
 
     if name not in list(Part):
-        raise UsageError(f"-only knows no part {name!r}.", f"There are {', '.join(Part)}.")
+        raise UsageError(f"-only has no part {name!r}.", f"Use one of {', '.join(Part)}.")
     check_format(f"-format={format_}", format_, f"-only={name}", COUNTLESS)
     look = replace(report_setting(session), look=session.terminal.stdout_style)
     return render_report(part_report(plan, Part(name), plan.created_at), format_, look)

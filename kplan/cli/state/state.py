@@ -12,26 +12,31 @@ from kplan.cli.progress import show_progress
 from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
-Address = Annotated[str, typer.Argument(metavar="ADDRESS", help="kafka_topic.NAME, with its key.")]
+Address = Annotated[
+    str, typer.Argument(metavar="ADDRESS", help="The address of a resource, with its key.")
+]
 Addresses = Annotated[
     list[str],
-    typer.Argument(metavar="ADDRESS", help="kafka_topic.NAME; without a key all of its block."),
+    typer.Argument(
+        metavar="ADDRESS", help="Addresses of resources; without a key all of the block."
+    ),
 ]
 
 
 @verb(
-    ("kplan state list", "Every address that is owned."),
-    ("kplan state list kafka_topic.events", "Those of one block."),
+    ("kplan state list", "List every resource."),
+    ("kplan state list kafka_topic.events", "List the resources of one block."),
 )
 def list_(
     session: Session,
     inputs: InputOptions,
     states: StateOptions,
     addresses: Annotated[
-        list[str] | None, typer.Argument(metavar="ADDRESS", help="Only these, or of blocks.")
+        list[str] | None,
+        typer.Argument(metavar="ADDRESS", help="List only these resources or blocks."),
     ] = None,
 ) -> int:
-    """List the addresses that the state holds."""
+    """List the resources in the state."""
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report.views import state_list_text  # noqa: PLC0415
     from kplan.workflow.state.state import owned_objects  # noqa: PLC0415
@@ -41,7 +46,7 @@ def list_(
     return ExitCode.DONE
 
 
-@verb(("kplan state show 'kafka_topic.events[\"orders\"]'", "What was applied last."))
+@verb(("kplan state show 'kafka_topic.events[\"orders\"]'", "Show the values of the last apply."))
 def show(
     session: Session,
     address: Address,
@@ -50,7 +55,7 @@ def show(
     *,
     json_: Json = False,
 ) -> int:
-    """Show one resource as last applied."""
+    """Show one resource in the state."""
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
     from kplan.workflow.state.state import owned_objects  # noqa: PLC0415
@@ -70,16 +75,19 @@ def show(
 def mv(
     session: Session,
     source: Address,
-    target: Annotated[str, typer.Argument(metavar="NEW", help="The address from now on.")],
+    target: Annotated[str, typer.Argument(metavar="NEW", help="The new address.")],
     inputs: InputOptions,
     states: StateOptions,
 ) -> int:
-    """Give a resource another address. Nothing on the cluster is touched."""
+    """Move a resource to another address in the state.
+
+    The cluster is not changed.
+    """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.state.state import move_object  # noqa: PLC0415
 
-    with show_progress(session.terminal) as shown:
-        ports = wiring.build_ports(session, "state mv", states, shown)
+    with show_progress(session.terminal) as progress:
+        ports = wiring.build_ports(session, "state mv", states, progress)
         old, new = move_object(wiring.build_project(session, states, inputs), source, target, ports)
     session.terminal.write_stdout(f"Moved {old} to {new}.")
     return ExitCode.DONE
@@ -87,7 +95,7 @@ def mv(
 
 @verb(
     ("kplan state rm kafka_topic.events", "Forget all topics of a block."),
-    ("kplan state rm -dry-run kafka_topic.events", "Tell what would be forgotten."),
+    ("kplan state rm -dry-run kafka_topic.events", "Only show what would be forgotten."),
 )
 def rm(
     session: Session,
@@ -96,33 +104,38 @@ def rm(
     states: StateOptions,
     *,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would be forgotten.")
+        bool, typer.Option("--dry-run", help="Only show what would be forgotten.")
     ] = False,
 ) -> int:
-    """Forget resources and leave them on the cluster.
+    """Forget resources and leave their objects on the cluster.
 
-    The next plan takes them over again as long as they are declared.
+    If they are still declared, the next plan imports them again.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.state.state import forget_objects, owned_objects  # noqa: PLC0415
 
     project, wanted = wiring.build_project(session, states, inputs), tuple(addresses)
-    with show_progress(session.terminal) as shown:
-        ports = wiring.build_ports(session, "state rm", states, shown)
-        gone = owned_objects(project, wanted) if dry_run else forget_objects(project, wanted, ports)
-    said = "Would forget" if dry_run else "Forgot"
+    with show_progress(session.terminal) as progress:
+        ports = wiring.build_ports(session, "state rm", states, progress)
+        forgotten = (
+            owned_objects(project, wanted) if dry_run else forget_objects(project, wanted, ports)
+        )
+    prefix = "Would forget" if dry_run else "Forgot"
     session.terminal.write_stdout(
-        "\n".join(f"{said} {each.address} ({each.identity})." for each in gone)
+        "\n".join(f"{prefix} {each.address} ({each.identity})." for each in forgotten)
     )
     return ExitCode.DONE
 
 
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would become of it.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show the differences.")]
 
 
-@verb(("kplan state pull", "Redirect it into a file to keep a copy."))
+@verb(("kplan state pull", "Redirect the output to a file to keep a copy."))
 def pull(session: Session, inputs: InputOptions, states: StateOptions) -> int:
-    """Write the state to stdout, once it has proved to be whole."""
+    """Write the state to stdout.
+
+    kplan checks the integrity of the state first.
+    """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.state.state import pull_state  # noqa: PLC0415
 
@@ -133,33 +146,35 @@ def pull(session: Session, inputs: InputOptions, states: StateOptions) -> int:
 
 
 @verb(
-    ("kplan state push copy.json", "Only if it is a later state of the one that is here."),
-    ("kplan state push -force copy.json", "Whatever is here, even if that is damaged."),
-    ("kplan state push -", "From stdin."),
+    ("kplan state push copy.json", "Replace the state with a later version of it."),
+    ("kplan state push -force copy.json", "Replace any state, even a damaged one."),
+    ("kplan state push -", "Read the state from stdin."),
 )
 def push(
     session: Session,
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The state; - is stdin.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="The file with the state; - is stdin.")
+    ],
     inputs: InputOptions,
     states: StateOptions,
     *,
     force: Annotated[
         bool,
-        typer.Option("--force", help="Take an older one, or one of another lineage or cluster."),
+        typer.Option("--force", help="Accept an older state or one of another lineage or cluster."),
     ] = False,
 ) -> int:
-    """Put a state in the place of the current one.
+    """Replace the state with a file.
 
-    Lineage, serial and cluster must fit: it must be a later state of the one that is here, which
-    is kept as a backup. Nothing on the cluster is touched.
+    The new state must have the lineage and cluster of the current one and a higher serial. The
+    current state is kept as a backup. The cluster is not changed.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.report.views import replacement_text  # noqa: PLC0415
     from kplan.workflow.state.state import push_state  # noqa: PLC0415
 
     data = _read_state_file(file)
-    with show_progress(session.terminal) as shown:
-        ports = wiring.build_ports(session, "state push", states, shown)
+    with show_progress(session.terminal) as progress:
+        ports = wiring.build_ports(session, "state push", states, progress)
         project = wiring.build_project(session, states, inputs)
         found = push_state(project, Path(file), data, ports, is_forced=force)
     look = session.terminal.stdout_style
@@ -168,7 +183,7 @@ def push(
 
 
 @verb(
-    ("kplan state history", "When the state was written, and what each write changed."),
+    ("kplan state history", "Show when the state was written and what changed."),
     ("kplan state history -json", "The same for scripts, with every address."),
 )
 def history(
@@ -176,50 +191,52 @@ def history(
 ) -> int:
     """List the state and its backups.
 
-    The last 20 states before the current one are kept beside it.
+    kplan keeps the last 20 states as backups.
     """
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
 
     found = build_project(session, states, inputs).store.history()
     look = session.terminal.stdout_style
-    told = views.history_json(found) if json_ else views.history_text(found, look)
-    session.terminal.write_stdout(told or "There is no state yet.")
+    text = views.history_json(found) if json_ else views.history_text(found, look)
+    session.terminal.write_stdout(text or "No state exists.")
     return ExitCode.DONE
 
 
 @verb(
-    ("kplan state restore -dry-run 41", "What would be owned again, and what not any more."),
-    ("kplan state restore 41", "Let the state say again what it said at serial 41."),
+    ("kplan state restore -dry-run 41", "Show the differences of serial 41."),
+    ("kplan state restore 41", "Restore the state of serial 41."),
 )
 def restore(
     session: Session,
-    serial: Annotated[int, typer.Argument(metavar="SERIAL", help="One of `state history`.")],
+    serial: Annotated[
+        int, typer.Argument(metavar="SERIAL", help="A serial of kplan state history.")
+    ],
     inputs: InputOptions,
     states: StateOptions,
     *,
     dry_run: DryRun = False,
 ) -> int:
-    """Go back to an earlier state, from its backup.
+    """Restore an earlier state from a backup.
 
-    It becomes the newest state, and the one that is replaced is kept. Nothing on the cluster is
-    touched: the next plan tells how the two differ.
+    The restored state becomes the newest one, and the replaced state is kept as a backup. The
+    cluster is not changed: the next plan shows the differences.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.report.views import replacement_text  # noqa: PLC0415
     from kplan.workflow.state import state  # noqa: PLC0415
 
     project = wiring.build_project(session, states, inputs)
-    with show_progress(session.terminal) as shown:
-        ports = wiring.build_ports(session, "state restore", states, shown)
+    with show_progress(session.terminal) as progress:
+        ports = wiring.build_ports(session, "state restore", states, progress)
         found = (
             state.preview_restore(project, serial)
             if dry_run
             else state.restore_state(project, serial, ports)
         )
     look = session.terminal.stdout_style
-    told = replacement_text(found.state, found.differences, look, is_done=not dry_run)
-    session.terminal.write_stdout(told)
+    text = replacement_text(found.state, found.differences, look, is_done=not dry_run)
+    session.terminal.write_stdout(text)
     return ExitCode.DONE
 
 
@@ -233,31 +250,31 @@ def _read_state_file(file: str) -> bytes:
 
 
 @verb(
-    ("kplan state verify", "Whether the file is whole and everything in it is on the cluster."),
-    ("kplan state verify -json", "How every object stands, for scripts."),
+    ("kplan state verify", "Check the state file and each object."),
+    ("kplan state verify -json", "The status of each object, for scripts."),
 )
 def verify(
     session: Session, inputs: InputOptions, states: StateOptions, *, json_: Json = False
 ) -> int:
-    """Compare the state with the cluster, object by object.
+    """Compare the state with the cluster.
 
-    Nothing is changed anywhere. Exits with 0 when everything is as last applied, 2 when something
-    is not, 1 when it cannot be told.
+    Nothing is changed. Exits with 0 if each object is as last applied, 2 if one differs, and 1 if
+    one could not be read.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.state.reconciliation import verification_exit, verification_text  # noqa: PLC0415
     from kplan.workflow.state.verify import verify_state  # noqa: PLC0415
 
     project = wiring.build_project(session, states, inputs)
-    with show_progress(session.terminal) as shown:
-        found = verify_state(project, wiring.build_ports(session, "state verify", states, shown))
+    with show_progress(session.terminal) as progress:
+        found = verify_state(project, wiring.build_ports(session, "state verify", states, progress))
     session.terminal.write_stdout(verification_text(session, found, is_json=json_))
     return verification_exit(found)
 
 
 @verb(
-    ("kplan state rebuild -dry-run", "What is declared and live, and would be owned."),
-    ("kplan state rebuild", "Make a lost or damaged state anew, after a yes."),
+    ("kplan state rebuild -dry-run", "Show the objects that would be owned."),
+    ("kplan state rebuild", "Rebuild a lost or damaged state."),
 )
 def rebuild(
     session: Session,
@@ -266,16 +283,18 @@ def rebuild(
     *,
     auto_approve: AutoApprove = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would be owned.")
+        bool, typer.Option("--dry-run", help="Only show what would be owned.")
     ] = False,
 ) -> int:
-    """Make a state anew from what is declared and live.
+    """Rebuild the state from the configuration and the cluster.
 
-    Every declared object that is on the cluster is proposed to be owned as it is; the next plan
-    tells how it differs from what is declared. Nothing on the cluster is touched. What was owned
-    and is not declared any more cannot be found this way.
+    kplan proposes to own every declared object that exists on the cluster, as it is; the next plan
+    shows how it differs from the configuration. The cluster is not changed. Objects that were owned
+    and are no longer declared cannot be found this way.
     """
     from kplan.cli.state import reconciliation  # noqa: PLC0415 - help needs none of these
 
-    wish = reconciliation.RebuildOptions(inputs, states, auto_approve=auto_approve, dry_run=dry_run)
-    return reconciliation.run_rebuild(session, wish)
+    options = reconciliation.RebuildOptions(
+        inputs, states, auto_approve=auto_approve, dry_run=dry_run
+    )
+    return reconciliation.run_rebuild(session, options)

@@ -1,4 +1,4 @@
-"""Run test files, and show each result as soon as it is there."""
+"""Run test files and show each result as it arrives."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ class ConfigurationTests(Protocol[T]):
 
 @dataclass(frozen=True, slots=True)
 class TestRunner:
-    """How results are told: as text or as messages, with what was planned or without."""
+    """Runs tests and shows the results as text or messages, optionally with plans."""
 
     terminal: Terminal
     is_json: bool
@@ -90,10 +90,10 @@ class TestRunner:
 
     def _show_run(self, result: RunResult, suite: ConfigurationTests[T]) -> None:
         if self.is_json:
-            told = language.result_run_json(
+            line = language.result_run_json(
                 result, suite.sources, timestamp(), has_plan=self.is_verbose
             )
-            self.terminal.write_stdout(told)
+            self.terminal.write_stdout(line)
             return
         look = self.terminal.stdout_style
         self.terminal.write_stdout(language.result_run_line(result, look))
@@ -107,5 +107,5 @@ class TestRunner:
         if self.is_json:
             self.terminal.write_stdout(language.result_summary_json(results, timestamp()))
         else:
-            said = language.result_summary_line(results, self.terminal.stdout_style)
-            self.terminal.write_stdout(f"\n{said}")
+            summary = language.result_summary_line(results, self.terminal.stdout_style)
+            self.terminal.write_stdout(f"\n{summary}")

@@ -15,39 +15,42 @@ from kplan.model.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TestOptions:
-    """Which tests, and how they are told."""
+    """The tests to run, and the output."""
 
     filter: Annotated[
         list[str],
         typer.Option(
-            "--filter", metavar="NAME", help="Only these files or runs; * fits all (repeatable)."
+            "--filter",
+            metavar="NAME",
+            help="Run only these files or runs; * is a wildcard (repeatable).",
         ),
     ] = field(default_factory=list)
     test_directory: Annotated[
         str,
-        typer.Option("--test-directory", metavar="DIR", help="Where else to look for test files."),
+        typer.Option("--test-directory", metavar="DIR", help="Another folder with test files."),
     ] = "tests"
     json: Json = False
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Show the plan of every run, and what it then owns.")
+        bool, typer.Option("--verbose", help="Show the plan and the resulting state of every run.")
     ] = False
     junit_xml: Annotated[
-        str, typer.Option("--junit-xml", metavar="FILE", help="Write a report for CI services too.")
+        str,
+        typer.Option("--junit-xml", metavar="FILE", help="Also write a JUnit report to this file."),
     ] = ""
 
 
 @verb(
-    ("kplan test", "Every *.kptest.hcl file here and in tests/."),
-    ("kplan test -filter=tests/topics.kptest.hcl", "One file; a run may be named as well."),
-    ("kplan test -junit-xml=report.xml", "With a report that CI services show."),
-    ("kplan test -verbose", "With the plan of every run."),
+    ("kplan test", "Run the *.kptest.hcl files here and in tests/."),
+    ("kplan test -filter=tests/topics.kptest.hcl", "Run one file."),
+    ("kplan test -junit-xml=report.xml", "Write a report for CI."),
+    ("kplan test -verbose", "Show the plan of every run."),
 )
 def test(session: Session, tests: TestOptions, inputs: InputOptions) -> int:
     """Test the configuration on a cluster in memory.
 
-    Test files are those of Terraform's test language: run blocks plan or apply with variables of
-    their own, and assert what must hold or name what must fail. Every file has a cluster of its
-    own; a cluster block says what is there before. No network is asked and nothing is written.
+    Test files use Terraform's test language: run blocks plan or apply with their own variables, and
+    contain assertions or expected failures. Each file has its own cluster; a cluster block declares
+    its initial objects. No network is used and no files are written.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
     from kplan.cli.test.runner import TestRunner  # noqa: PLC0415
@@ -58,9 +61,7 @@ def test(session: Session, tests: TestOptions, inputs: InputOptions) -> int:
     project = wiring.build_project(session, StateOptions(), inputs)
     found = open_suite(project, tests.filter, tests.test_directory)
     if not found.scripts:
-        session.terminal.write_stderr(
-            "There is no *.kptest.hcl file, here or in the test directory."
-        )
+        session.terminal.write_stderr("Found no *.kptest.hcl files here or in the test directory.")
     results = TestRunner(session.terminal, tests.json, tests.verbose).run(found)
     if tests.junit_xml:
         report = result_junit(results, found.sources)

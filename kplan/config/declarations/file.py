@@ -61,7 +61,12 @@ def read_folder(folder: Path, prefix: str, moulds: BlockPatterns) -> FolderFiles
         return FolderFiles(diagnostics=(error("KP118", None, told),), is_incomplete=True)
     if not names:
         told = f"The folder {folder} has no *.tf, *.hcl or *.tf.json file."
-        return FolderFiles(diagnostics=(error("KP127", None, told),))
+        hint = (
+            ""
+            if prefix
+            else "Run kplan init to write a new project, or name a folder with -chdir=DIR."
+        )
+        return FolderFiles(diagnostics=(error("KP127", None, told, hint=hint),))
     items: list[ast.Item] = []
     sources: dict[str, str] = {}
     diagnostics: list[Diagnostic] = []

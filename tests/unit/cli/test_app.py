@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 import shlex
 import subprocess
 import sys
@@ -11,7 +12,16 @@ from typing import Any
 import pytest
 from typer.main import get_command
 
-from kplan.cli.app import GROUPS, VERBS, build_app, load_verb
+from kplan.cli.app import (
+    GROUPS,
+    MAIN_SECTION,
+    SECTIONS,
+    TERRAFORM_VERBS,
+    VERBS,
+    build_app,
+    load_verb,
+)
+from kplan.cli.help_text import style_help
 from kplan.cli.run import command_line
 
 CLI = Path(importlib.import_module("kplan.cli").__file__ or "").parent
@@ -20,7 +30,7 @@ MOST_LINES = 25
 
 
 def command(name: str) -> Any:  # noqa: ANN401 - a class typer keeps to itself
-    found: Any = get_command(build_app(name.__eq__))
+    found: Any = style_help(get_command(build_app(name.__eq__)))
     for word in name.split():
         found = found.commands[word]
     return found
@@ -36,7 +46,7 @@ def body_lines(name: str) -> int:
 @pytest.mark.parametrize("name", ALL)
 def test_every_verb_says_what_it_does_in_the_words_of_the_front_page(name: str) -> None:
     doc = inspect.getdoc(load_verb(name).run) or ""
-    assert doc.startswith(VERBS[name][1].removesuffix("."))
+    assert doc.splitlines()[0] == VERBS[name][1]
     assert len(VERBS[name][1]) <= 62, "longer ones are cut on a screen of 80 columns"
 
 
@@ -74,11 +84,14 @@ def test_every_verb_has_examples_that_can_be_typed(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*ALL, *GROUPS, ""])
 def test_help_shows_examples_and_fits_the_screen(name: str) -> None:
-    found = command(name) if name else get_command(build_app(lambda _: False))
+    found = command(name) if name else style_help(get_command(build_app(lambda _: False)))
     with found.make_context(name or "kplan", ["--no-color"], resilient_parsing=True) as context:
         text = found.get_help(context)
     assert name not in VERBS or "Examples:\n" in text
-    assert "..." not in text.partition("Commands:")[2], "a summary was cut"
+    listing = "Commands:" if name else f"{MAIN_SECTION}:"
+    assert "..." not in text.partition(listing)[2], "a summary was cut"
+    options = text.partition("Options:")[2].partition("Examples:")[0]
+    assert not re.search(r"^ +--|, --|/ --", options, re.MULTILINE), "two dashes"
     long = [line for line in text.splitlines() if len(line) > 100]
     assert not long
 
@@ -101,6 +114,13 @@ def test_every_verb_file_is_listed_and_every_listed_one_is_there() -> None:
 
 def test_the_verbs_of_the_groups_are_grouped() -> None:
     assert {name.split()[0] for name in VERBS if " " in name} == set(GROUPS)
+
+
+def test_every_command_is_in_one_section_of_the_front_page() -> None:
+    listed = [name for names in SECTIONS.values() for name in names]
+    assert sorted(listed) == sorted({name.split()[0] for name in VERBS})
+    assert next(iter(SECTIONS)) == MAIN_SECTION
+    assert not set(TERRAFORM_VERBS) & set(listed)
 
 
 def test_nothing_heavy_is_imported_for_help(tmp_path: Path) -> None:

@@ -43,25 +43,26 @@ def test_only_yes_approves(typed: str, is_approved: bool) -> None:
     told = someone.terminal.stderr
     assert isinstance(told, io.StringIO)
     assert told.getvalue().startswith(approval.APPLY_QUESTION)
-    assert ("Cancelled: nothing was changed." in told.getvalue()) is not is_approved
+    assert ("Cancelled. Nothing was changed." in told.getvalue()) is not is_approved
 
 
 @pytest.mark.parametrize(
     ("someone", "reason"),
     [
-        (session(at="nobody's"), "There is nobody to ask"),
-        (session(environ={"CI": "true"}), "This is a CI job"),
-        (session(environ={"KPLAN_INPUT": "false"}), "There is nobody to ask"),
+        (session(at="nobody's"), "Not a terminal"),
+        (session(environ={"CI": "true"}), "CI job"),
+        (session(environ={"KPLAN_INPUT": "false"}), "Input is disabled"),
     ],
 )
 def test_without_anybody_to_ask_it_fails_before_any_work(someone: Session, reason: str) -> None:
     with pytest.raises(UsageError, match=reason) as told:
         approval.check_can_approve(someone, auto_approve=False, may_ask=True)
-    assert "-auto-approve" in told.value.hint
+    assert "use -auto-approve or a saved plan" in str(told.value)
+    assert "kplan apply FILE" in told.value.hint
     approval.check_can_approve(someone, auto_approve=True, may_ask=True)
 
 
 def test_input_false_forbids_to_ask_even_at_a_terminal() -> None:
-    with pytest.raises(UsageError, match="There is nobody to ask"):
+    with pytest.raises(UsageError, match="Input is disabled"):
         approval.check_can_approve(session(), auto_approve=False, may_ask=False)
     approval.check_can_approve(session(), auto_approve=False, may_ask=True)

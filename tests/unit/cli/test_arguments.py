@@ -67,7 +67,7 @@ def test_nothing_behind_two_dashes_alone_is_touched() -> None:
 
 
 def test_a_switch_is_true_or_false_and_nothing_else() -> None:
-    with pytest.raises(UsageError, match="--json is either true or false, not 'maybe'"):
+    with pytest.raises(UsageError, match="-json must be true or false, not 'maybe'"):
         rewrite_arguments(["-json=maybe"], FLAGS)
 
 
@@ -113,5 +113,5 @@ def test_the_environment_adds_arguments_for_every_verb_and_for_one() -> None:
 
 
 def test_an_open_quotation_in_the_environment_names_the_variable() -> None:
-    with pytest.raises(UsageError, match="KPLAN_CLI_ARGS_plan holds a quotation"):
+    with pytest.raises(UsageError, match="KPLAN_CLI_ARGS_plan has an unclosed quotation mark"):
         environment_arguments({"KPLAN_CLI_ARGS_plan": "-var 'a=b"}, ("plan",))

@@ -21,9 +21,9 @@ def test_an_unknown_variable_is_told_with_the_name_that_was_meant() -> None:
     told = list(
         unknown_variable_warnings({"KPLAN_BOOTSTRAP_SERVER": "x", "HOME": "/", "KPLAN_XYZZY": "1"})
     )
-    what = "kplan does not know the environment variable"
+    what = "Unknown environment variable"
     assert told == [
-        f"{what} KPLAN_BOOTSTRAP_SERVER; did you mean KPLAN_BOOTSTRAP_SERVERS?",
+        f"{what} KPLAN_BOOTSTRAP_SERVER. Did you mean KPLAN_BOOTSTRAP_SERVERS?",
         f"{what} KPLAN_XYZZY.",
     ]
 

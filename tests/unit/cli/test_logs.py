@@ -45,7 +45,7 @@ def test_the_log_goes_to_a_file_where_one_is_named(tmp_path: Path) -> None:
 
 
 def test_an_unknown_level_is_told_with_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="KPLAN_LOG=loud is no log level") as told:
+    with pytest.raises(UsageError, match="KPLAN_LOG=loud is not a log level") as told:
         logs.configure_logging({"KPLAN_LOG": "loud"})
     assert "trace, debug, info" in told.value.hint
 

@@ -30,7 +30,7 @@ def test_exit_codes_tell_changes_from_none(desk: MemoryCommand) -> None:
 def test_a_plan_that_is_not_saved_says_how_to_save_it_but_not_in_automation(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert "the plan is not saved" in desk.run_failing("plan", code=0)
+    assert "The plan is not saved" in desk.run_failing("plan", code=0)
     assert "kplan apply p.kplan" in desk.run_failing("plan", "-out=p.kplan", code=0)
     monkeypatch.setattr("kplan.cli.terminal.Terminal.is_automation", True)
     assert desk.run_failing("plan", code=0) == ""
@@ -65,10 +65,10 @@ def test_a_foreign_topic_is_counted_and_is_no_drift(desk: MemoryCommand) -> None
 
 
 def test_the_state_is_empty_until_something_is_applied(desk: MemoryCommand) -> None:
-    assert "nothing has been applied here yet" in desk.run("show")
+    assert "No objects are owned." in desk.run("show")
     assert desk.run("state", "list") == ""
-    assert "The state holds no outputs." in desk.run_failing("output", code=0)
-    assert "Nothing is applied yet." in desk.run_failing("output", "-raw", "x")
+    assert "The state has no outputs." in desk.run_failing("output", code=0)
+    assert "Run kplan apply first." in desk.run_failing("output", "-raw", "x")
     assert "begins with the first apply" in desk.run("init")
     desk.run("apply", "-auto-approve")
     assert "objects owned: 3" in desk.run("init", "-upgrade")
@@ -90,8 +90,8 @@ def test_one_output_needs_a_name_that_is_there(desk: MemoryCommand) -> None:
     assert desk.run("output", "one") == "1\n"
     assert json.loads(desk.run("output", "-json", "l")) == ["a"]
     assert json.loads(desk.run("output", "-json"))["one"]["value"] == 1
-    assert "There are l, names, one." in desk.run_failing("output", "-raw")
-    assert "There are l, names, one." in desk.run_failing("output", "two")
+    assert "The outputs are l, names, one." in desk.run_failing("output", "-raw")
+    assert "The outputs are l, names, one." in desk.run_failing("output", "two")
 
 
 def test_validate_tells_success_on_stdout_and_problems_on_stderr(desk: MemoryCommand) -> None:
@@ -130,8 +130,12 @@ def test_nothing_to_apply_asks_for_nothing(desk: MemoryCommand) -> None:
 
 def test_a_saved_plan_takes_no_options_that_would_change_it(desk: MemoryCommand) -> None:
     desk.run("plan", "-out=p.kplan")
-    assert "carried out as it is" in desk.run_failing("apply", "p.kplan", "-target=kafka_topic.t")
-    assert "carried out as it is" in desk.run_failing("apply", "-destroy", "p.kplan")
+    assert "A saved plan cannot be combined with" in desk.run_failing(
+        "apply", "p.kplan", "-target=kafka_topic.t"
+    )
+    assert "A saved plan cannot be combined with" in desk.run_failing(
+        "apply", "-destroy", "p.kplan"
+    )
 
 
 def test_an_import_and_a_dead_lock(desk: MemoryCommand) -> None:

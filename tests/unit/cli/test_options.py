@@ -18,7 +18,7 @@ def test_a_span_of_time_is_read_as_go_writes_it(text: str, seconds: float) -> No
 
 @pytest.mark.parametrize("text", ["", "5", "-5s", "5 m", "m", "5d", "5s!", "1e3s"])
 def test_anything_else_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(UsageError, match="is no span of time") as told:
+    with pytest.raises(UsageError, match="is not a duration") as told:
         duration_s("-lock-timeout", text)
     assert "5m" in told.value.hint
 
@@ -28,7 +28,7 @@ def test_the_lock_timeout_is_that_of_the_command_line_or_else_of_the_environment
     assert StateOptions(lock_timeout="2m").lock_timeout_s(environ) == 120
     assert StateOptions().lock_timeout_s(environ) == 5
     assert StateOptions().lock_timeout_s({}) == 0
-    with pytest.raises(UsageError, match="KPLAN_LOCK_TIMEOUT=soon is no span of time"):
+    with pytest.raises(UsageError, match="KPLAN_LOCK_TIMEOUT=soon is not a duration"):
         StateOptions().lock_timeout_s({"KPLAN_LOCK_TIMEOUT": "soon"})
 
 
@@ -46,10 +46,10 @@ def test_planning_without_reading_the_cluster_is_refused() -> None:
 
 
 def test_a_parallelism_below_one_is_refused() -> None:
-    with pytest.raises(UsageError, match="-parallelism is 1 or more, not 0"):
+    with pytest.raises(UsageError, match="-parallelism must be 1 or more, not 0"):
         PlanningOptions(parallelism=0).check()
     PlanningOptions().check()
-    with pytest.raises(UsageError, match="KPLAN_PARALLELISM=many is no number of 1 or more"):
+    with pytest.raises(UsageError, match="KPLAN_PARALLELISM=many is not a number of 1 or more"):
         PlanningOptions().parallel_requests({"KPLAN_PARALLELISM": "many"})
 
 
@@ -63,7 +63,7 @@ def test_the_parallelism_is_that_of_the_command_line_or_else_of_the_environment(
 @pytest.mark.parametrize("target", ["orders", "kafka_topic", "kafka_topic.t[eu]", ""])
 def test_a_target_that_can_fit_nothing_is_refused(target: str) -> None:
     """A shell takes the quotes of a key away."""
-    with pytest.raises(UsageError, match="is no resource address") as told:
+    with pytest.raises(UsageError, match="is not a resource address") as told:
         PlanningOptions(target=["kafka_topic.t", target]).check()
     assert "in quotes" in told.value.hint
 

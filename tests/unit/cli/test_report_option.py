@@ -65,7 +65,7 @@ def test_a_report_on_stdout_takes_the_place_of_the_text(desk: MemoryCommand) -> 
 
 
 @pytest.mark.parametrize(
-    ("out", "said"), [("nowhere/a.kplan", "there is no folder nowhere"), (".", "that is a folder")]
+    ("out", "said"), [("nowhere/a.kplan", "folder nowhere does not exist"), (".", "is a folder")]
 )
 def test_a_plan_that_cannot_be_saved_is_refused_before_any_work(
     desk: MemoryCommand, out: str, said: str, monkeypatch: pytest.MonkeyPatch
@@ -79,9 +79,9 @@ def test_a_plan_that_cannot_be_saved_is_refused_before_any_work(
     [
         (("md",), "is not of the form FORMAT=FILE"),
         (("md=",), "is not of the form FORMAT=FILE"),
-        (("docx=a",), "knows no format 'docx'"),
-        (("md=nowhere/a.md",), "there is no folder nowhere"),
-        (("md=.",), "that is a folder"),
+        (("docx=a",), "has no format 'docx'"),
+        (("md=nowhere/a.md",), "folder nowhere does not exist"),
+        (("md=.",), "is a folder"),
         (("md=a", "html=a"), "names a twice"),
         (("md=-", "html=-"), "names stdout twice"),
     ],
@@ -100,8 +100,8 @@ def test_a_report_that_cannot_be_is_refused_before_any_work(
 
 
 def test_stdout_is_for_one_of_json_and_report(desk: MemoryCommand) -> None:
-    assert "name a file for the report" in desk.run("plan", "-json", "-report=md=-", code=1)
-    assert "it cannot ask" in desk.run_failing("apply", "-report=md=-")
+    assert "the report requires a file" in desk.run("plan", "-json", "-report=md=-", code=1)
+    assert "because kplan cannot ask" in desk.run_failing("apply", "-report=md=-")
     desk.run("plan", "-json", "-report=md=plan.md")
     assert "**Plan: 3 to add" in text(desk, "plan.md")
 
@@ -157,9 +157,9 @@ def test_a_saved_plan_is_shown_in_every_format_without_a_cluster(
     for format_ in Format:
         found = desk.run("show", f"-format={format_}", "p.kplan")
         assert found == desk.run("show", f"-format={format_}", "p.kplan")
-    assert "knows no format 'pdf'" in desk.run_failing("show", "-format=pdf", "p.kplan")
-    assert "exclude each other" in desk.run("show", "-json", "-format=md", "p.kplan", code=1)
-    assert "is for a saved plan" in desk.run_failing("show", "-format=md")
+    assert "has no format 'pdf'" in desk.run_failing("show", "-format=pdf", "p.kplan")
+    assert "cannot be combined with" in desk.run("show", "-json", "-format=md", "p.kplan", code=1)
+    assert "requires a saved plan" in desk.run_failing("show", "-format=md")
 
 
 def test_a_report_replaces_a_file_as_a_whole_and_others_may_read_it(desk: MemoryCommand) -> None:
@@ -273,8 +273,8 @@ def test_a_format_that_has_nothing_to_tell_is_refused_with_those_that_do(
 ) -> None:
     assert run(typed, {}) == code
     told = desk.capture.readouterr().err
-    assert f"{typed[-1][:-2]} has nothing to tell of kplan {typed[0]}." in told
-    assert "There are" in told
+    assert f"{typed[-1][:-2]} does not support kplan {typed[0]}." in told
+    assert "Use one of" in told
     assert "html, json, " in told
     assert not (desk.folder / "x").exists()
 
@@ -307,10 +307,10 @@ def test_one_matter_of_a_saved_plan_is_shown_by_itself(desk: MemoryCommand, part
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (("-only=acess", "p.kplan"), "There are access, policies, blast."),
-        (("-only=blast", "-format=gitlab", "p.kplan"), "-format=gitlab has nothing to tell"),
-        (("-only=blast",), "-only is for a saved plan"),
-        (("-only=blast", "-json", "p.kplan"), "-json and -only exclude each other"),
+        (("-only=acess", "p.kplan"), "Use one of access, policies, blast."),
+        (("-only=blast", "-format=gitlab", "p.kplan"), "-format=gitlab does not support"),
+        (("-only=blast",), "-only requires a saved plan"),
+        (("-only=blast", "-json", "p.kplan"), "-json cannot be combined with -only"),
     ],
 )
 def test_a_part_that_cannot_be_shown_is_refused(

@@ -62,11 +62,11 @@ def test_the_version_is_one_line(typed: list[str], capsys: Capture) -> None:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (["plann"], "No such command 'plann'. Did you mean 'plan'"),
-        (["state", "lst"], "No such command 'lst'. Did you mean 'list'?"),
-        (["state", "lst"], "See `kplan state -help`."),
-        (["version", "-jsn"], "No such option: --jsn"),
-        (["version", "-json=perhaps"], "--json is either true or false, not 'perhaps'."),
+        (["plann"], 'kplan has no command "plann". Did you mean kplan plan?'),
+        (["state", "lst"], 'kplan state has no command "lst". Did you mean kplan state list?'),
+        (["state", "lst"], "hint: Run kplan state -help for all commands."),
+        (["version", "-jsn"], "kplan version has no option -jsn. Did you mean -json?"),
+        (["version", "-json=perhaps"], "-json must be true or false, not 'perhaps'."),
         (["version", "surplus"], "unexpected extra argument"),
         (["-chdir=missing", "version"], "-chdir=missing: No such file or directory."),
     ],
@@ -82,6 +82,56 @@ def test_a_wrong_command_line_is_one_clear_error_and_exit_1(
     assert told in err
 
 
+@pytest.mark.parametrize(
+    ("typed", "hint"),
+    [
+        (["taint", "kafka_topic.t"], "Run kplan plan -replace=ADDRESS."),
+        (["untaint", "kafka_topic.t"], "Run kplan plan without -replace."),
+        (["refresh"], "Run kplan drift"),
+        (["workspace", "list"], "-var-file=FILE -state=FILE."),
+        (["providers"], "Run kplan schema"),
+        (["get"], "Run kplan validate"),
+        (["login"], "Run kplan help environment"),
+        (["plan", "-refresh-only"], "Run kplan drift"),
+        (["apply", "-refresh-only=true"], "Run kplan drift"),
+    ],
+)
+def test_a_command_of_terraform_that_kplan_lacks_is_answered_with_a_replacement(
+    typed: list[str], hint: str, capsys: Capture
+) -> None:
+    assert run(typed, {}) == ExitCode.ERROR
+    err = " ".join(capsys.readouterr().err.replace("│", "").split())
+    assert "Invalid command line [KP901] kplan has no" in err
+    assert hint in err.partition("hint:")[2]
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        (["plan", "-targt=x"], "Did you mean -target?"),
+        (["plan", "--autoapprove"], "kplan plan has no option -autoapprove."),
+        (["-chdr=x", "plan"], "Did you mean -chdir?"),
+        (["plan", "-parallelism=x"], "Invalid value for '-parallelism'"),
+    ],
+)
+def test_a_mistyped_option_is_answered_with_one_dash(
+    typed: list[str], meant: str, capsys: Capture
+) -> None:
+    assert run(typed, {}) == ExitCode.ERROR
+    err = capsys.readouterr().err
+    assert meant in err
+    assert "--" not in err
+
+
+@pytest.mark.parametrize("verb", ["plan", "apply", "validate"])
+def test_a_folder_without_files_points_to_init(
+    verb: str, capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run([verb, "-input=false", *(["-auto-approve"] * (verb == "apply"))], {}) == 1
+    assert "hint: Run kplan init" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("typed", [[], ["state"], ["-no-color"]])
 def test_no_verb_at_all_is_answered_with_help_but_not_with_success(
     typed: list[str], capsys: Capture
@@ -90,7 +140,9 @@ def test_no_verb_at_all_is_answered_with_help_but_not_with_success(
     assert capsys.readouterr().out.startswith("Usage: kplan")
 
 
-@pytest.mark.parametrize("typed", [["-help"], ["--help"], ["-h"], ["state", "-help"]])
+@pytest.mark.parametrize(
+    "typed", [["-help"], ["--help"], ["-h"], ["state", "-help"], ["plan", "-h"]]
+)
 def test_help_that_was_asked_for_is_a_success(typed: list[str], capsys: Capture) -> None:
     assert run(typed, {}) == ExitCode.DONE
     assert capsys.readouterr().out.startswith("Usage: kplan")
@@ -117,7 +169,7 @@ def test_an_unforeseen_exception_is_told_as_a_defect_without_a_traceback(
     fails += [ZeroDivisionError("the secret is hunter2")]
     assert run(["plan"], {}) == ExitCode.ERROR
     err = capsys.readouterr().err
-    assert "Error: This is a defect in kplan" in err
+    assert "Error: Internal error in kplan" in err
     assert "Traceback" not in err
     assert "hunter2" not in err
     (file,) = tmp_path.glob("kplan-crash-*.txt")
@@ -149,7 +201,7 @@ def test_an_unknown_variable_is_a_warning_and_no_more(capsys: Capture) -> None:
     assert run(["version", "-json"], {"KPLAN_PARALELISM": "4"}) == ExitCode.DONE
     out, err = capsys.readouterr()
     assert err.count("Warning:") == 1
-    assert "did you mean KPLAN_PARALLELISM?" in err
+    assert "Did you mean KPLAN_PARALLELISM?" in err
     json.loads(out)
 
 

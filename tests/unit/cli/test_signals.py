@@ -26,7 +26,7 @@ def test_once_deferred_the_first_signal_asks_and_the_second_one_stops(
         signals.defer()
         send(signal.SIGTERM)
         assert signals.stop_event.is_set()
-        assert "a second signal stops at once" in capfd.readouterr().err
+        assert "send the signal again to stop at once" in capfd.readouterr().err
         with pytest.raises(SignalInterrupt):
             send(signal.SIGINT)
     assert signals.number == signal.SIGINT

@@ -84,7 +84,7 @@ def test_the_process_ends_with_the_code_of_the_run(
 @pytest.mark.parametrize(
     ("value", "told"),
     [
-        ("", "-bootstrap-controller names no controller."),
+        ("", "-bootstrap-controller is empty."),
         ("here", '"here" is not host:port.'),
         ("127.0.0.1:1", "127.0.0.1:1 refused the connection"),
     ],
@@ -111,4 +111,4 @@ def test_controllers_stand_for_one_connection(
     blocks = (f'provider "kafka" {{\n  alias = "{name}"\n}}\n' for name in ("west", "east"))
     (tmp_path / "main.tf").write_text("".join(blocks))
     assert run(["cluster", "versions", "-bootstrap-controller=127.0.0.1:1"], {}) == 1
-    assert "several are declared" in capsys.readouterr().err
+    assert "declares\n│ several" in capsys.readouterr().err

@@ -26,7 +26,7 @@ def test_a_whole_cluster_is_taken_over_into_an_empty_folder(desk: MemoryCommand)
         shutil.rmtree(path) if path.is_dir() else path.unlink()
     told = desk.run("import", "-all", "-generate-config=cluster.tf")
     assert told == (
-        "Their configuration is in cluster.tf; the next plan is empty.\n\n"
+        "Wrote their configuration to cluster.tf. The next plan has no changes.\n\n"
         "Import successful: 1 kafka_acl, 2 kafka_topic owned now.\n"
     )
     assert NO_CHANGES in desk.run("plan", "-detailed-exitcode")
@@ -48,7 +48,7 @@ def test_a_state_of_terraform_is_taken_over(desk: MemoryCommand) -> None:
     Path("state/kplan.json").unlink()
     shutil.copy(TFSTATE, "terraform.tfstate")
     told = desk.run("import", "-from-tfstate=terraform.tfstate")
-    assert "Terraform must not apply this folder any more." in told
+    assert "Do not apply this folder with Terraform any more." in told
     assert "Left out: kafka_vault_secret.app: kplan does not know kafka_vault_secret." in told
     assert "Import successful: 1 kafka_acl, 2 kafka_topic owned now." in told
     assert "to destroy" not in desk.run("plan")
@@ -58,12 +58,12 @@ def test_a_state_of_terraform_is_taken_over(desk: MemoryCommand) -> None:
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        ([], "Say what to take over"),
-        (["kafka_topic.a"], "An import takes an ADDRESS and the ID"),
-        (["-all"], "-all and -generate-config=FILE go together."),
-        (["kafka_topic.a", "a", "-all"], "Say what to take over"),
-        (["kafka_topic.a", "a", "-generate-config=x.tf"], "go together."),
-        (["-from-tfstate=x", "-prefix=a"], "-prefix goes with -all."),
+        ([], "requires ADDRESS and ID, -all, or -from-tfstate=FILE"),
+        (["kafka_topic.a"], "requires both ADDRESS and ID"),
+        (["-all"], "-all and -generate-config=FILE require each other."),
+        (["kafka_topic.a", "a", "-all"], "requires ADDRESS and ID, -all, or -from-tfstate=FILE"),
+        (["kafka_topic.a", "a", "-generate-config=x.tf"], "require each other."),
+        (["-from-tfstate=x", "-prefix=a"], "-prefix requires -all."),
     ],
 )
 def test_what_says_too_much_or_too_little_is_refused(

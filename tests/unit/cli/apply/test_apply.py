@@ -31,7 +31,7 @@ def test_nothing_is_done_without_a_yes(
     desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sit_down(monkeypatch, "y\n")
-    assert "Cancelled: nothing was changed." in desk.run_failing("apply")
+    assert "Cancelled. Nothing was changed." in desk.run_failing("apply")
     assert dict(desk.cluster.topics()) == {}
     sit_down(monkeypatch, "yes\n")
     assert "Apply complete! Resources: 3 added" in desk.run("apply")
@@ -45,7 +45,7 @@ def test_destroy_asks_in_other_words_and_deletes_what_is_owned(
     assert "There is no undo." in desk.run_failing("destroy")
     sit_down(monkeypatch, "yes\n")
     assert "Destroy complete! Resources: 3 destroyed." in desk.run("destroy")
-    assert "There is nobody to ask" in desk.run_failing("destroy", "-input=false")
+    assert "Input is disabled" in desk.run_failing("destroy", "-input=false")
 
 
 def test_a_saved_plan_asks_nobody(desk: MemoryCommand) -> None:
@@ -96,7 +96,7 @@ def test_who_replaces_a_topic_types_its_name_and_then_yes(
     old = desk.cluster.topics()["orders"]
     for typed in ("yes\n", "orders\nno\n"):
         sit_down(monkeypatch, typed)
-        assert "Cancelled: nothing was changed." in desk.run_failing("apply", f"-replace={ORDERS}")
+        assert "Cancelled. Nothing was changed." in desk.run_failing("apply", f"-replace={ORDERS}")
     assert desk.cluster.topics()["orders"] == old
     sit_down(monkeypatch, "orders\nyes\n")
     told = desk.run("apply", f"-replace={ORDERS}")
@@ -120,11 +120,11 @@ def test_without_a_terminal_the_loss_must_be_acknowledged(desk: MemoryCommand) -
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("plan", "-replace=orders"), "is no resource address"),
-        (("plan", "-acknowledge-data-loss=*"), "is no resource address"),
-        (("destroy", "-auto-approve", f"-replace={ORDERS}"), "does not go with destroy"),
-        (("apply", "-resume", f"-replace={ORDERS}"), "-resume does what was approved"),
-        (("apply", "p.kplan", f"-replace={ORDERS}"), "A saved plan is carried out as it is"),
+        (("plan", "-replace=orders"), "is not a resource address"),
+        (("plan", "-acknowledge-data-loss=*"), "is not a resource address"),
+        (("destroy", "-auto-approve", f"-replace={ORDERS}"), "cannot be combined with destroy"),
+        (("apply", "-resume", f"-replace={ORDERS}"), "-resume finishes an approved plan"),
+        (("apply", "p.kplan", f"-replace={ORDERS}"), "A saved plan cannot be combined with"),
     ],
 )
 def test_replace_that_makes_no_sense_is_refused(

@@ -36,7 +36,7 @@ def test_a_second_signal_names_the_way_on_too(desk: MemoryCommand) -> None:
     desk.cluster.run_before("create_acls", send_interrupt)
     desk.cluster.run_before("create_acls", send_interrupt)
     err = desk.run_failing("apply", "-auto-approve", "-state=s.json", code=130)
-    assert "Stopped at once." in err
+    assert "Stopped. To check the requests in flight" in err
     assert "kplan apply -resume -state=s.json" in err
     desk.cluster.clear_faults()
     assert "To finish it: kplan apply -resume" in desk.run_failing("plan", "-state=s.json", code=0)
@@ -51,7 +51,7 @@ def test_there_is_nothing_to_resume_where_nothing_was_interrupted(desk: MemoryCo
 def test_resume_goes_with_nothing_that_would_change_what_was_approved(
     desk: MemoryCommand, more: str
 ) -> None:
-    assert "-resume does what was approved" in desk.run_failing("apply", "-resume", more)
+    assert "-resume finishes an approved plan" in desk.run_failing("apply", "-resume", more)
 
 
 def test_values_of_variables_are_not_repeated_in_the_command(desk: MemoryCommand) -> None:

@@ -59,7 +59,7 @@ def test_replan_goes_on_alone_only_with_the_same_actions(desk: MemoryCommand) ->
     desk.run("plan", "-out=q.kplan")
     altered(desk)
     err = desk.run_failing("apply", "-detailed-exitcode", "-on-stale=replan", "q.kplan", code=6)
-    assert "there is nobody to approve it" in err
+    assert "approval is not possible" in err
     desk.cluster.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "86400000"})])
     assert "Apply complete!" in desk.run("apply", "-on-stale=replan", "p.kplan")
 
@@ -69,22 +69,22 @@ def test_a_plan_is_good_for_as_long_as_it_says(desk: MemoryCommand) -> None:
     desk.run("plan", "-out=p.kplan", "-plan-ttl=0.000001s")
     assert "was good until" in desk.run_failing("apply", "p.kplan")
     assert "must be greater than 0" in desk.run_failing("plan", "-out=p.kplan", "-plan-ttl=0s")
-    assert "no span of time" in desk.run_failing("plan", "-out=p.kplan", "-plan-ttl=soon")
+    assert "not a duration" in desk.run_failing("plan", "-out=p.kplan", "-plan-ttl=soon")
 
 
 def test_a_plan_that_is_not_saved_has_no_time_to_live(desk: MemoryCommand) -> None:
     told = desk.run_failing("plan", "-plan-ttl=1h")
-    assert "this one is not saved" in told
+    assert "this plan is not saved" in told
     assert "Save it with -out=FILE" in told
 
 
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (["-on-stale=perhaps", "p.kplan"], "-on-stale=perhaps is none of abort, skip, replan."),
-        (["-on-stale=skip"], "-on-stale goes with a saved plan"),
-        (["-expect-checksum=1", "p.kplan"], "A saved plan is carried out as it is"),
-        (["-expect-checksum=1", "-resume"], "-resume does what was approved"),
+        (["-on-stale=perhaps", "p.kplan"], "-on-stale=perhaps is not one of abort, skip, replan."),
+        (["-on-stale=skip"], "-on-stale requires a saved plan"),
+        (["-expect-checksum=1", "p.kplan"], "A saved plan cannot be combined with"),
+        (["-expect-checksum=1", "-resume"], "-resume finishes an approved plan"),
     ],
 )
 def test_what_contradicts_itself_is_refused(
@@ -107,7 +107,7 @@ def test_after_the_deadline_nothing_is_sent_and_the_rest_is_resumed(desk: Memory
     assert "Apply complete!" in desk.run("apply", "-resume")
     assert "No changes." in desk.run("plan")
     assert "must be greater than 0" in desk.run_failing("destroy", "-auto-approve", "-deadline=0s")
-    assert "is no span of time" in desk.run_failing("apply", "-deadline=soon")
+    assert "is not a duration" in desk.run_failing("apply", "-deadline=soon")
 
 
 # ---- checksums
@@ -137,7 +137,7 @@ def test_what_is_no_checksum_approves_nothing(desk: MemoryCommand, given: str) -
     """A pipeline whose variable is unset says `-expect-checksum=`: that is no approval."""
     desk.write(NEXT)
     err = desk.run_failing("apply", "-auto-approve", f"-expect-checksum={given}")
-    assert f"-expect-checksum={given} is no checksum of a plan." in err
+    assert f"-expect-checksum={given} is not the checksum of a plan." in err
     assert "to change" in desk.run("plan")
 
 
@@ -162,7 +162,7 @@ def test_more_deletes_than_allowed_are_refused_before_anything_is_done(desk: Mem
 
 def test_what_was_applied_without_waiting_is_waited_for_later(desk: MemoryCommand) -> None:
     """K117-10, K4-13."""
-    assert desk.run("wait") == "Nothing is waited for: every broker serves what was applied.\n"
+    assert desk.run("wait") == "No pending changes. Every broker serves the applied changes.\n"
     desk.write(NEXT)
     told = desk.run("apply", "-auto-approve", "-no-wait")
     assert "2 changes accepted by the controller but not seen on every broker yet." in " ".join(
@@ -179,7 +179,7 @@ def test_what_is_still_not_served_is_named(desk: MemoryCommand) -> None:
     altered(desk)
     out = desk.run("wait", "-timeout=300ms", "-detailed-exitcode", code=5)
     assert out == (
-        'Not served by every broker yet: kafka_topic.t["orders"]\n'
+        'Pending: kafka_topic.t["orders"] is not served by every broker.\n'
         "Every broker serves 1 of 2 objects.\n"
     )
     assert json.loads(desk.run("wait", "-timeout=300ms", "-json", code=1)) == {

@@ -52,7 +52,7 @@ def test_the_plan_is_shown_then_what_became_of_it(desk: MemoryCommand) -> None:
 
 
 def test_nobody_to_ask_is_an_error_before_any_work(desk: MemoryCommand) -> None:
-    assert "cannot be approved" in desk.run_failing("records", "delete", "a", "-before=end")
+    assert "approval is not possible" in desk.run_failing("records", "delete", "a", "-before=end")
     told = desk.run("records", "delete", "a", "-before=end", "-json", code=1)
     assert "-auto-approve or -dry-run" in told
     assert desk.cluster.calls == []

@@ -7,13 +7,13 @@ import pytest
 from kplan.cli.run import run
 
 REFUSED: Mapping[tuple[str, ...], str] = {
-    ("inventory", "-master=local", "-remote=sc://x:1"): "-master and -remote name two Sparks.",
-    ("access", "of", "billing"): 'billing" is no principal. hint: Write it as User:billing.',
-    ("access", "who-can", "READ"): "It is: kplan fleet access who-can OPERATION RESOURCE.",
-    ("audit", "ingest", "-removed=x"): "What nobody used is not told by ingest.",
-    ("audit", "ingest", "-since=1h"): "What nobody used is not told by ingest.",
-    ("audit", "usage", "-since=30d"): "-since=30d is no span of time.",
-    ("replay", "-since=9999999h", "x"): "-since=9999999h is longer than a hundred years.",
+    ("inventory", "-master=local", "-remote=sc://x:1"): "-master cannot be combined with -remote.",
+    ("access", "of", "billing"): 'billing" is not a principal. hint: Write it as User:billing.',
+    ("access", "who-can", "READ"): "The usage is kplan fleet access who-can OPERATION RESOURCE.",
+    ("audit", "ingest", "-removed=x"): "ingest does not support -removed and -since.",
+    ("audit", "ingest", "-since=1h"): "ingest does not support -removed and -since.",
+    ("audit", "usage", "-since=30d"): "-since=30d is not a duration.",
+    ("replay", "-since=9999999h", "x"): "-since=9999999h is longer than 100 years.",
     ("vacuum", "-keep="): "-keep is empty. hint: Write it as 720h.",
 }
 

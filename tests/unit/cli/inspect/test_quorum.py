@@ -90,7 +90,7 @@ def test_a_broker_that_is_gone_and_empty_is_taken_out(desk: MemoryCommand) -> No
     """K919-22."""
     desk.cluster.stop_brokers(3)
     told = desk.run("broker", "unregister", "3", "-auto-approve")
-    assert told == "Broker 3 is not registered any more.\n"
+    assert told == "Unregistered broker 3.\n"
     assert desk.cluster.unregister_broker(3) is not None
 
 
@@ -99,7 +99,7 @@ def test_a_broker_is_taken_out_for_scripts(desk: MemoryCommand) -> None:
     told = desk.run("broker", "unregister", "3", "-auto-approve", "-json")
     assert json.loads(told) == {"broker": 3, "unregistered": True}
     told = desk.run("broker", "unregister", "3", "-json", code=1)
-    assert "-json needs -auto-approve" in told
+    assert "-json requires -auto-approve" in told
 
 
 def test_a_broker_that_runs_is_left_alone_unless_it_is_forced(desk: MemoryCommand) -> None:
@@ -143,7 +143,7 @@ def voters(desk: MemoryCommand) -> MemoryCommand:
 def test_a_controller_that_follows_is_let_vote(voters: MemoryCommand) -> None:
     """S25, KIP-853."""
     told = voters.run("quorum", "add-voter", "104@c4:9093", "-auto-approve")
-    assert told == "Controller 104 votes now; voters are 101, 102, 103, 104.\n"
+    assert told == "Added controller 104; the voters are 101, 102, 103, 104.\n"
     assert "votes already" in voters.run_failing(
         "quorum", "add-voter", "104@c4:9093", "-auto-approve"
     )

@@ -61,7 +61,9 @@ def test_a_token_is_renewed_and_ended_by_its_id(desk: MemoryCommand) -> None:
 def test_no_token_ends_without_a_yes(desk: MemoryCommand) -> None:
     desk.cluster.create_token(TokenRequest())
     assert "-auto-approve" in desk.run_failing("tokens", "expire", "token-1")
-    assert "-json needs -auto-approve" in desk.run("tokens", "expire", "token-1", "-json", code=1)
+    assert "-json requires -auto-approve" in desk.run(
+        "tokens", "expire", "token-1", "-json", code=1
+    )
     assert len(desk.cluster.delegation_tokens()) == 1
 
 

@@ -95,7 +95,7 @@ def test_what_is_accepted_is_no_drift(desk: MemoryCommand) -> None:
     assert "No drift." in text
     assert "cannot be read" in desk.run_failing("drift", "-ignore=nowhere")
     (desk.folder / "drift.ignore").write_bytes(b"\xff\n")
-    assert "is no UTF-8" in desk.run_failing("drift", "-ignore=drift.ignore")
+    assert "is not UTF-8" in desk.run_failing("drift", "-ignore=drift.ignore")
     (desk.folder / "drift.ignore").write_text("a b c d\n")
     assert "No pattern on drift.ignore:1" in desk.run_failing("drift", "-ignore=drift.ignore")
 
@@ -178,10 +178,14 @@ def test_addresses_come_from_the_environment_too(desk: MemoryCommand, listener: 
     assert run(("drift",), environ) == 2
     assert sorted(each[1] for each in listener.heard) == ["/n", "/p"]
     desk.capture.readouterr()
-    assert "begins with http://" in desk.run_failing("drift", "-notify=file:///etc/passwd")
-    assert "begins with http://" in desk.run_failing("drift", "-push=gateway:9091")
-    assert "begins with http://" in desk.run_failing("drift", "-push=http://[::1")
-    assert "begins with http://" in desk.run_failing("drift", "-push=http://gateway:port")
+    assert "requires an http:// or https:// URL" in desk.run_failing(
+        "drift", "-notify=file:///etc/passwd"
+    )
+    assert "requires an http:// or https:// URL" in desk.run_failing("drift", "-push=gateway:9091")
+    assert "requires an http:// or https:// URL" in desk.run_failing("drift", "-push=http://[::1")
+    assert "requires an http:// or https:// URL" in desk.run_failing(
+        "drift", "-push=http://gateway:port"
+    )
 
 
 def test_a_watch_tells_what_is_new_and_ends_with_a_signal(
@@ -235,4 +239,4 @@ def test_a_watch_for_machines_writes_a_line_for_what_is_new(
     looks(monkeypatch, lambda: meddle(desk), lambda: None)
     lines = desk.run("drift", "-watch", "-json", code=130).splitlines()
     assert [json.loads(each)["drifted"] for each in lines] == [False, True]
-    assert "one second or more" in desk.run_failing("drift", "-watch", "-interval=10ms")
+    assert "must be 1s or more" in desk.run_failing("drift", "-watch", "-interval=10ms")

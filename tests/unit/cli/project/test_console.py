@@ -38,7 +38,7 @@ def test_a_failed_line_does_not_stop_the_others_and_is_in_the_exit_code(
 
 def test_help_says_how_to_leave(desk: MemoryCommand, monkeypatch: pytest.MonkeyPatch) -> None:
     piped(monkeypatch, b"help\n")
-    assert "To leave: exit" in desk.run("console")
+    assert "To leave the console, type exit" in desk.run("console")
 
 
 def test_problems_of_the_folder_are_told_and_hide_nothing_else(

@@ -58,7 +58,7 @@ def test_every_step_is_a_command_line_that_anybody_can_type(
     assert [line.split()[0] for line in typed] == ["plan", "apply", "plan", "drift"]
     assert "Apply complete! Resources: 8 added" in out
     assert '"604800000" -> "3600000"' in out
-    assert "Every step came out as it should." in err
+    assert "Every step had the expected result." in err
     assert stage.ended
     assert list(tmp_path.iterdir()) == []
 
@@ -69,8 +69,8 @@ def test_a_step_that_comes_out_otherwise_is_a_failure(
     stage.cluster = Deaf()
     assert run(["demo"], {}) == 1
     err = capsys.readouterr().err
-    assert "retention.ms is what it was now" in err
-    assert "Exit code 0 was expected here, not 1." in err
+    assert "retention.ms is unchanged" in err
+    assert "Expected exit code 0, got 1." in err
     assert "Every step" not in err
     assert stage.ended
 

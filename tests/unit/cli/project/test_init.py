@@ -40,7 +40,7 @@ def test_a_project_is_begun_with_the_pipeline_that_is_asked_for(
 ) -> None:
     told = desk.run("init", f"-ci={ci}")
     assert there(desk.folder) == OWN | WRITTEN[ci]
-    assert all(f"Written: {each}\n" in told for each in OWN | WRITTEN[ci])
+    assert all(f"Wrote {each}\n" in told for each in OWN | WRITTEN[ci])
     assert "kplan is ready.\nFiles: kplan.hcl\nResources: 2\n" in told
 
 
@@ -101,7 +101,7 @@ def test_hooks_of_a_new_project_are_hooks_that_kplan_offers() -> None:
 
 def test_nothing_is_written_over_and_then_nothing_is_written_at_all(desk: MemoryCommand) -> None:
     (desk.folder / ".gitignore").write_text("mine\n")
-    assert ".gitignore is there already" in desk.run_failing("init")
+    assert ".gitignore: file exists" in desk.run_failing("init")
     assert there(desk.folder) == {".gitignore"}
     assert (desk.folder / ".gitignore").read_text() == "mine\n"
 
@@ -112,9 +112,9 @@ def test_where_something_is_declared_only_a_pipeline_that_is_asked_for_is_added(
     desk.write('provider "kafka" {}\n')
     assert "Written" not in desk.run("init")
     assert there(desk.folder) == {"main.tf"}
-    assert "Written: Jenkinsfile\n" in desk.run("init", "-ci=jenkins")
+    assert "Wrote Jenkinsfile\n" in desk.run("init", "-ci=jenkins")
     assert there(desk.folder) == {"main.tf", "Jenkinsfile"}
-    assert "Jenkinsfile is there already" in desk.run_failing("init", "-ci=jenkins")
+    assert "Jenkinsfile: file exists" in desk.run_failing("init", "-ci=jenkins")
 
 
 def test_a_pipeline_nobody_knows_is_refused(desk: MemoryCommand) -> None:

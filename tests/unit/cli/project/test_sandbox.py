@@ -88,7 +88,7 @@ def test_status_is_good_only_while_every_node_runs(
 
 
 @pytest.mark.parametrize(
-    ("has_run", "told"), [(True, "The sandbox is stopped.\n"), (False, "No sandbox is running.\n")]
+    ("has_run", "told"), [(True, "Stopped the sandbox.\n"), (False, "No sandbox is running.\n")]
 )
 def test_stop_tells_whether_there_was_something_to_stop(
     has_run: bool, told: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture

@@ -20,4 +20,4 @@ def test_three_ways_of_saying_the_same(desk: MemoryCommand) -> None:
     assert "$schema" in json.loads(desk.run("schema"))
     assert "provider_schemas" in json.loads(desk.run("schema", "-json"))
     assert desk.run("schema", "-markdown").startswith("# Blocks")
-    assert "exclude each other" in desk.run("schema", "-markdown", "-json", code=1)
+    assert "cannot be combined with" in desk.run("schema", "-markdown", "-json", code=1)

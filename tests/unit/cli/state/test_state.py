@@ -74,8 +74,8 @@ def test_a_lost_state_is_rebuilt_after_a_yes_only(desk: MemoryCommand) -> None:
     STATE.unlink()
     assert "3 objects to own." in desk.run("state", "rebuild", "-dry-run")
     assert not STATE.exists()
-    assert "cannot be approved" in desk.run_failing("state", "rebuild")
-    assert f"The state in {STATE} is written." in desk.run("state", "rebuild", "-auto-approve")
+    assert "approval is not possible" in desk.run_failing("state", "rebuild")
+    assert f"Wrote the state to {STATE}." in desk.run("state", "rebuild", "-auto-approve")
     state = read_state(STATE)
     assert state is not None
     assert [str(each.address) for each in state.owned.values()] == [
@@ -102,5 +102,5 @@ def test_the_lock_tells_who_holds_it(desk: MemoryCommand) -> None:
         assert (found["locked"], found["holder"]["id"]) == (True, run.id)
         note = note_path(STATE).read_text()
     note_path(STATE).write_text(note.replace(f'"pid": {run.pid}', '"pid": 4194305'))
-    assert "is dead" in desk.run("lock", "status")
+    assert "ended" in desk.run("lock", "status")
     assert json.loads(desk.run("lock", "status", "-json"))["dead"] is True

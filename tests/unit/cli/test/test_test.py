@@ -85,7 +85,7 @@ def test_variables_are_given_as_for_a_plan_but_those_of_the_tests_win(desk: Memo
 
 
 def test_a_folder_without_tests_says_so(desk: MemoryCommand) -> None:
-    assert "There is no *.kptest.hcl file" in desk.run_failing("test", code=0)
+    assert "Found no *.kptest.hcl files" in desk.run_failing("test", code=0)
 
 
 def test_mistakes_of_test_files_are_shown_with_their_lines(desk: MemoryCommand) -> None:
