@@ -83,7 +83,7 @@ def show_outcomes(session: Session, done: "ApplyResult", again: str) -> None:
     """Show outcomes and, of a complete apply, the outputs; `again` is the command to resume."""
     terminal = session.terminal
     terminal.write_stderr("\n")
-    imported = done.planned.plan.import_count
+    imported = done.plan_result.plan.import_count
     terminal.write_stdout(
         views.apply_text(done.outcomes, terminal.stdout_style, again=again, imported=imported)
     )
@@ -107,12 +107,12 @@ def drift_coverage(found: "DriftResult", *, lists: bool) -> Coverage:
     """Return which part of the cluster was compared."""
     applied = found.state.applied_plans
     return Coverage(
-        found.managed,
+        found.managed_counts,
         found.unmanaged,
         found.unread,
         found.hidden,
         found.cluster["id"],
-        found.ignored,
+        found.ignored_count,
         applied[-1] if applied else None,
         found.state.serial,
         lists,

@@ -154,12 +154,12 @@ def build_plan_options(planning: PlanningOptions, *, is_destroy: bool) -> PlanOp
     return PlanOptions(
         targets=tuple(planning.target),
         is_destroy=is_destroy,
-        asks_broker=planning.broker_validate,
+        has_broker_check=planning.broker_validate,
         max_deletes=planning.max_deletes,
-        accepts=frozenset(planning.accept),
+        accepted_guards=frozenset(planning.accept),
         max_dangerous=planning.max_dangerous,
         max_change_pct=planning.max_change_pct,
-        replaced=dict.fromkeys(planning.replace, ""),
+        replacements=dict.fromkeys(planning.replace, ""),
         acknowledged=frozenset(planning.acknowledge_data_loss),
         policies=PolicyOptions(
             paths=tuple(planning.policy),

@@ -70,7 +70,7 @@ def add_access(plan: Plan, ground: AccessContext, accepted: frozenset[str]) -> P
     shifts = (
         replace(each, provider=ground.provider) for each in compare_access(stages, rules, names)
     )
-    unknown = (*former.unknown, *_unknown(rules), *unread)
+    unknown = (*former.unknown, *_unknown_rules(rules), *unread)
     diff = AccessDiff((*former.shifts, *shifts), tuple(dict.fromkeys(unknown)))
     changes = {each.identity: each for batch in batches for each in batch.changes}
     given = GuardContext(
@@ -104,11 +104,11 @@ def acls_after_plan(ground: AccessContext, plan: Plan) -> frozenset[AclBinding]:
     ).after
 
 
-Listed = tuple[Mapping[str, Collection[str]], tuple[str, ...]]
+LiveNames = tuple[Mapping[str, Collection[str]], tuple[str, ...]]
 """Names of live resources by type, and why a list is missing."""
 
 
-def list_live_names(ground: AccessContext, types: Collection[str]) -> Listed:
+def list_live_names(ground: AccessContext, types: Collection[str]) -> LiveNames:
     """Name the live resources of the types; groups are asked for only where they matter."""
     found: dict[str, Collection[str]] = {"CLUSTER": (CLUSTER_NAME,)}
     unread: list[str] = []
@@ -145,7 +145,7 @@ def read_authorizer_rules(ground: AccessContext) -> AuthorizerRules:
     )
 
 
-_HIDDEN = object()
+_HIDDEN_VALUE = object()
 
 
 def _broker_settings(ground: AccessContext) -> Mapping[str, object] | None:
@@ -163,25 +163,25 @@ def _broker_settings(ground: AccessContext) -> Mapping[str, object] | None:
         return None
     keys = (_SUPER_USERS_KEY, _ALLOW_EVERYONE_KEY)
     return {
-        key: _HIDDEN if found[key].entry.value is None else found[key].entry.value
+        key: _HIDDEN_VALUE if found[key].entry.value is None else found[key].entry.value
         for key in keys
         if key in found
     }
 
 
 def _super_users(live: Mapping[str, object] | None) -> frozenset[str] | None:
-    found = _HIDDEN if live is None else live.get(_SUPER_USERS_KEY, "")
+    found = _HIDDEN_VALUE if live is None else live.get(_SUPER_USERS_KEY, "")
     if not isinstance(found, str):
         return None
     return frozenset(each.strip() for each in found.split(";") if each.strip())
 
 
 def _allows_everyone(live: Mapping[str, object] | None) -> bool | None:
-    found = _HIDDEN if live is None else live.get(_ALLOW_EVERYONE_KEY, "false")
+    found = _HIDDEN_VALUE if live is None else live.get(_ALLOW_EVERYONE_KEY, "false")
     return found.strip().lower() == "true" if isinstance(found, str) else None
 
 
-def _unknown(rules: AuthorizerRules) -> Iterable[str]:
+def _unknown_rules(rules: AuthorizerRules) -> Iterable[str]:
     if rules.super_users is None:
         yield "Super users are not known; they lose and gain nothing."
     if rules.allow_everyone is None:

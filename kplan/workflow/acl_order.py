@@ -18,14 +18,14 @@ def add_first_connections(configuration: Configuration) -> frozenset[str]:
     )
 
 
-def order_problems(configuration: Configuration) -> Iterator[Diagnostic]:
+def acl_order_diagnostics(configuration: Configuration) -> Iterator[Diagnostic]:
     """Find provider blocks that ask for an order that there is not."""
     for block in configuration.providers:
         if block.arguments.get(ARGUMENT) not in {None, ADD_FIRST, DELETE_FIRST}:
-            yield _problem(block)
+            yield _acl_order_diagnostic(block)
 
 
-def _problem(block: Provider) -> Diagnostic:
+def _acl_order_diagnostic(block: Provider) -> Diagnostic:
     return Diagnostic(
         "KP302",
         Severity.ERROR,

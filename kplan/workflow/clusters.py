@@ -33,7 +33,7 @@ from kplan.workflow.snapshot import read_snapshot
 
 _T = TypeVar("_T")
 
-Wanted = Mapping[str, Mapping[str, Collection[Identity]]]
+DesiredIdentities = Mapping[str, Mapping[str, Collection[Identity]]]
 """Objects that are asked for by name: for each connection by kind."""
 
 
@@ -50,15 +50,15 @@ class Clusters:
     """Connections by key, and why those of others cannot be had (design law 2)."""
 
     connections: Mapping[str, Connection] = field(default_factory=dict)
-    dark: Mapping[str, ClusterError] = field(default_factory=dict)
+    unreachable: Mapping[str, ClusterError] = field(default_factory=dict)
 
     @property
     def keys(self) -> tuple[str, ...]:
         """Keys of all connections, in order; that of the one without alias comes first."""
-        return tuple(sorted({*self.connections, *self.dark}))
+        return tuple(sorted({*self.connections, *self.unreachable}))
 
     @property
-    def are_several(self) -> bool:
+    def has_aliases(self) -> bool:
         """Whether there is any but the connection without alias."""
         return self.keys != ("",)
 
@@ -67,7 +67,7 @@ class Clusters:
         """Ids of the clusters that answer, by key of the connection."""
         return {key: each.description.cluster_id for key, each in self.connections.items()}
 
-    def at(self, key: str) -> Connection:
+    def connection(self, key: str) -> Connection:
         """Choose the connection that somebody named.
 
         Raises:
@@ -77,16 +77,16 @@ class Clusters:
         """
         if key in self.connections:
             return self.connections[key]
-        raise self.dark.get(key) or unknown_connection(key, self.keys)
+        raise self.unreachable.get(key) or unknown_connection_error(key, self.keys)
 
-    def known_to(self, state: State) -> State:
+    def record_ids(self, state: State) -> State:
         """Note in a state which clusters these are."""
         others = {key: each for key, each in self.ids.items() if key}
         own = self.ids.get("", state.cluster_id)
         return replace(state, cluster_id=own, clusters={**state.clusters, **others})
 
 
-def unknown_connection(key: str, keys: Iterable[str]) -> UsageError:
+def unknown_connection_error(key: str, keys: Iterable[str]) -> UsageError:
     """Say that nobody declares a connection, and which ones there are."""
     return UsageError(
         f"There is no connection {connection_name(key)}.",
@@ -121,13 +121,13 @@ def connect_clusters(
     """
     with ExitStack() as stack:
         first = _first_keys(configuration, state) | (also & _declared_keys(configuration))
-        clusters = _opened(first, Clusters(), configuration, (ports, stack))
-        state = _followed(state, clusters, configuration, ports)
+        clusters = _open_connections(first, Clusters(), configuration, (ports, stack))
+        state = _follow_clusters(state, clusters, configuration, ports)
         more = {each.provider for each in state.owned.values()} - {*clusters.keys}
-        clusters = _opened(more, clusters, configuration, (ports, stack))
+        clusters = _open_connections(more, clusters, configuration, (ports, stack))
         if not clusters.connections:
-            raise next(iter(clusters.dark.values()))
-        _check(clusters, state, configuration)
+            raise next(iter(clusters.unreachable.values()))
+        _check_cluster_ids(clusters, state, configuration)
         yield clusters, state
 
 
@@ -143,7 +143,7 @@ def _first_keys(configuration: Configuration, state: State) -> set[str]:
     return used or declared & {each.provider for each in state.owned.values()} or {min(declared)}
 
 
-def _opened(
+def _open_connections(
     keys: Collection[str],
     clusters: Clusters,
     configuration: Configuration,
@@ -155,11 +155,11 @@ def _opened(
         cluster = stack.enter_context(closing(ports.connect(configuration, key)))
         return Connection(cluster, cluster.describe())
 
-    fresh, dark = _at_once(sorted(keys), opened, ())
-    return Clusters({**clusters.connections, **fresh}, {**clusters.dark, **dark})
+    fresh, dark = _query_all(sorted(keys), opened, ())
+    return Clusters({**clusters.connections, **fresh}, {**clusters.unreachable, **dark})
 
 
-def _at_once(
+def _query_all(
     keys: Collection[str], ask: Callable[[str], _T], clusters: Iterable[Cluster]
 ) -> tuple[dict[str, _T], dict[str, ClusterError]]:
     """Ask all clusters at the same time; those that cannot be had stand apart with the reason.
@@ -188,7 +188,7 @@ def _at_once(
     return {key: each for key, each in found.items() if not isinstance(each, ClusterError)}, dark
 
 
-def _followed(
+def _follow_clusters(
     state: State, clusters: Clusters, configuration: Configuration, ports: Ports
 ) -> State:
     """Let owned objects go along with their cluster where the connection to it was renamed."""
@@ -203,7 +203,7 @@ def _followed(
         ports.progress.note(
             f"What was on {connection_name(key)} is on {connection_name(by_id[known])} now"
         )
-    return _renamed(state, names) if names else state
+    return _rename_connections(state, names) if names else state
 
 
 def _check_declared(
@@ -220,7 +220,7 @@ def _check_declared(
     )
 
 
-def _renamed(state: State, names: Mapping[str, str]) -> State:
+def _rename_connections(state: State, names: Mapping[str, str]) -> State:
     owned = {
         at: replace(each, provider=names.get(each.provider, each.provider))
         for at, each in state.owned.items()
@@ -231,17 +231,21 @@ def _renamed(state: State, names: Mapping[str, str]) -> State:
     return replace(state, owned=owned, cluster_id=own, clusters=ids)
 
 
-def _check(clusters: Clusters, state: State, configuration: Configuration) -> None:
+def _check_cluster_ids(clusters: Clusters, state: State, configuration: Configuration) -> None:
     owned = {"", *(each.provider for each in state.owned.values())}
     first: dict[str, str] = {}
     for key, cluster_id in clusters.ids.items():
         if key in owned:
             check_same_cluster(state, cluster_id, key)
         if cluster_id and first.setdefault(cluster_id, key) != key:
-            raise ConfigError([_same(first[cluster_id], key, cluster_id, configuration)])
+            raise ConfigError(
+                [_same_cluster_diagnostic(first[cluster_id], key, cluster_id, configuration)]
+            )
 
 
-def _same(first: str, key: str, cluster_id: str, configuration: Configuration) -> Diagnostic:
+def _same_cluster_diagnostic(
+    first: str, key: str, cluster_id: str, configuration: Configuration
+) -> Diagnostic:
     places = {each.key: each.declared_at for each in configuration.providers}
     return Diagnostic(
         "KP307",
@@ -258,7 +262,7 @@ def _same(first: str, key: str, cluster_id: str, configuration: Configuration) -
 
 
 def read_clusters(
-    clusters: Clusters, wanted: Wanted, kinds: Sequence[ResourceKind] = KINDS
+    clusters: Clusters, wanted: DesiredIdentities, kinds: Sequence[ResourceKind] = KINDS
 ) -> dict[str, Snapshot]:
     """Read all clusters at the same time; one that cannot be had has only kinds that are unread.
 
@@ -272,10 +276,10 @@ def read_clusters(
         found = known[key]
         return read_snapshot(found.cluster, found.description, kinds, wanted.get(key, {}))
 
-    snapshots, lost = _at_once(known, read, [each.cluster for each in known.values()])
+    snapshots, lost = _query_all(known, read, [each.cluster for each in known.values()])
     if not snapshots:
         raise next(iter(lost.values()))
-    for key, failure in {**clusters.dark, **lost}.items():
+    for key, failure in {**clusters.unreachable, **lost}.items():
         why = f"{failure.summary}: {failure.detail}"
         asked = (kind for kind in kinds if kind.is_always_read or kind.name in wanted.get(key, {}))
         snapshots[key] = Snapshot("", (), {}, {kind.name: why for kind in asked})
@@ -293,7 +297,7 @@ def unread_kinds(snapshots: Mapping[str, Snapshot]) -> dict[str, str]:
 
 def desired_identities(
     configuration: Configuration, state: State, journal: Journal | None = None
-) -> Wanted:
+) -> DesiredIdentities:
     """List what is declared, owned or in a journal: these are asked for by name."""
     wanted: dict[str, dict[str, set[Identity]]] = defaultdict(lambda: defaultdict(set))
     for resource in configuration.resources:

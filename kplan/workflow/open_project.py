@@ -1,25 +1,67 @@
-"""Configuration, state and cluster, opened together and closed together."""
+"""Configuration, data sources, state and clusters of a project, opened and closed together."""
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager
 
 from kplan.cluster.port import Cluster
+from kplan.cluster.request import ClusterDescription
 from kplan.config.load import Configuration, load_configuration
 from kplan.config.modules.data_source import DataSourceReader
 from kplan.kinds import KINDS
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, StateError
+from kplan.model.resource import Identity
+from kplan.model.snapshot import KindSnapshot
 from kplan.model.state import State
 from kplan.report.documents.notation import count_text
 from kplan.state.file import new_state
 from kplan.state.holder import Holder
 from kplan.state.journal import Journal, fold_journal
-from kplan.workflow.acl_order import order_problems
+from kplan.workflow.acl_order import acl_order_diagnostics
 from kplan.workflow.clusters import Clusters, connect_clusters
-from kplan.workflow.data_source import ClusterReader
 from kplan.workflow.ports import Ports, Project
+
+_TWO_STEP_KIND = "kafka_topic"
+"""Of what is not named, a first reading tells the names, and a second one all about them."""
+
+
+class ClusterReader:
+    """Reads clusters for data sources; what was read once is not asked for again."""
+
+    def __init__(self, connect: Callable[[str], Cluster]) -> None:
+        self._connect = connect
+        self._clusters: dict[str, Cluster] = {}
+        self._descriptions: dict[str, ClusterDescription] = {}
+        self._readings: dict[tuple[str, str, frozenset[Identity] | None], KindSnapshot] = {}
+
+    def _cluster(self, provider: str) -> Cluster:
+        if provider not in self._clusters:
+            self._clusters[provider] = self._connect(provider)
+        return self._clusters[provider]
+
+    def describe(self, provider: str) -> ClusterDescription:
+        """Say what the cluster is."""
+        if provider not in self._descriptions:
+            self._descriptions[provider] = self._cluster(provider).describe()
+        return self._descriptions[provider]
+
+    def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
+        """Read objects in full, by name; None stands for all there are."""
+        key = (provider, kind, None if names is None else frozenset(names))
+        if key not in self._readings:
+            self._readings[key] = self._read(self._cluster(provider), kind, names)
+        return self._readings[key]
+
+    def _read(
+        self, cluster: Cluster, name: str, names: Collection[Identity] | None
+    ) -> KindSnapshot:
+        kind = next(each for each in KINDS if each.name == name)
+        found = kind.read(cluster, names or ())
+        if names is None and name == _TWO_STEP_KIND:
+            return kind.read(cluster, list(found.objects))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +100,7 @@ def open_project(
         state = read_or_create_state(project)
         if journal is not None:
             state, unsettled = fold_journal(state, journal)
-            ports.progress.note(_interrupted(journal, len(unsettled)))
+            ports.progress.note(_interruption_note(journal, len(unsettled)))
         ports.progress.stage("Connecting")
         with connect_clusters(configuration, state, ports, also) as (clusters, state):
             yield OpenProject(configuration, state, clusters, journal)
@@ -92,7 +134,7 @@ def load_checked(project: Project, reader: DataSourceReader | None = None) -> Co
 
     """
     configuration = load_configuration(project.folder, project.inputs, KINDS, reader)
-    problems = sort_diagnostics([*configuration.diagnostics, *order_problems(configuration)])
+    problems = sort_diagnostics([*configuration.diagnostics, *acl_order_diagnostics(configuration)])
     if has_errors(problems):
         raise ConfigError(problems, configuration.sources)
     return configuration
@@ -112,9 +154,13 @@ def read_stored_state(project: Project) -> State | None:
     """
     store = project.store
     found = store.read()
-    if found is None and store.place != project.file.place and project.file.read() is not None:
+    if (
+        found is None
+        and store.place != project.file_store.place
+        and project.file_store.read() is not None
+    ):
         raise StateError(
-            f"There is no state in {store.place}; it is still in {project.file.place}.",
+            f"There is no state in {store.place}; it is still in {project.file_store.place}.",
             "Move it there: kplan state migrate -to kafka",
         )
     return found
@@ -145,7 +191,7 @@ def lock_state(project: Project, ports: Ports) -> Iterator[None]:
         yield
 
 
-def _interrupted(journal: Journal, unsettled: int) -> str:
+def _interruption_note(journal: Journal, unsettled: int) -> str:
     return (
         f"An apply of {count_text(len(journal.changes), 'change')} was interrupted; "
         f"known: {len(journal.outcomes)}, being looked up: {unsettled}, "

@@ -29,10 +29,10 @@ class Project:
     folder: Path
     state_path: Path
     inputs: Inputs
-    remote: Callable[[], StateStore | None] | None = None
+    remote_store: Callable[[], StateStore | None] | None = None
 
     @property
-    def file(self) -> FileStore:
+    def file_store(self) -> FileStore:
         """The file for the state, whether it is kept there or not."""
         return FileStore(self.state_path)
 
@@ -44,8 +44,8 @@ class Project:
             ConfigError: what the configuration says about it is wrong.
 
         """
-        found = None if self.remote is None else self.remote()
-        return self.file if found is None else found
+        found = None if self.remote_store is None else self.remote_store()
+        return self.file_store if found is None else found
 
 
 class Progress(Protocol):
@@ -64,7 +64,7 @@ class Progress(Protocol):
         ...
 
 
-Connect = Callable[[Configuration, str], Cluster]
+ClusterConnector = Callable[[Configuration, str], Cluster]
 """Opens the cluster that the connection with a key leads to.
 
 Raises ConfigError, AuthError, Unreachable.
@@ -95,7 +95,7 @@ class Ports:
     is known of the CI job, {} outside of one.
     """
 
-    connect: Connect
+    connect: ClusterConnector
     progress: Progress
     clock: Clock
     now: Callable[[], datetime]
@@ -118,20 +118,20 @@ class PlanOptions:
     targets: tuple[str, ...] = ()
     only: frozenset[ObjectKey] | None = None
     is_destroy: bool = False
-    asks_broker: bool = True
+    has_broker_check: bool = True
     max_deletes: int | None = None
-    accepts: frozenset[str] = frozenset()
+    accepted_guards: frozenset[str] = frozenset()
     max_dangerous: int | None = None
     max_change_pct: int | None = None
-    replaced: Mapping[str, str] = field(default_factory=dict)
+    replacements: Mapping[str, str] = field(default_factory=dict)
     acknowledged: frozenset[str] = frozenset()
-    is_to_be_applied: bool = False
+    is_for_apply: bool = False
     policies: PolicyOptions = field(default_factory=PolicyOptions)
-    pace: Limits = field(default_factory=Limits)
-    move_pace: ReassignmentLimits = field(default_factory=ReassignmentLimits)
+    limits: Limits = field(default_factory=Limits)
+    reassignment_limits: ReassignmentLimits = field(default_factory=ReassignmentLimits)
 
 
 def keep_replacements(options: PlanOptions, approved: Iterable[Change]) -> PlanOptions:
     """Plan to replace again what was approved to be, unless another object has its place by now."""
     replaced = {str(each.address): each.uid for each in approved if each.is_recreated}
-    return replace(options, replaced=replaced, acknowledged=frozenset(replaced))
+    return replace(options, replacements=replaced, acknowledged=frozenset(replaced))

@@ -30,7 +30,9 @@ def read_snapshot(
     """
     chosen = [kind for kind in kinds if kind.is_always_read or kind.name in wanted]
     with ThreadPoolExecutor(max_workers=len(chosen)) as pool:
-        answers = pool.map(lambda kind: _read(cluster, kind, wanted.get(kind.name, ())), chosen)
+        answers = pool.map(
+            lambda kind: _read_kind(cluster, kind, wanted.get(kind.name, ())), chosen
+        )
         try:
             found = dict(zip((kind.name for kind in chosen), answers, strict=True))
         except BaseException:  # Ctrl-C too must not wait for brokers that do not answer
@@ -46,7 +48,9 @@ def read_snapshot(
     )
 
 
-def _read(cluster: Cluster, kind: ResourceKind, wanted: Collection[Identity]) -> KindSnapshot | str:
+def _read_kind(
+    cluster: Cluster, kind: ResourceKind, wanted: Collection[Identity]
+) -> KindSnapshot | str:
     try:
         return kind.read(cluster, wanted)
     except UnreadableError as failure:

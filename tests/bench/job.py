@@ -204,7 +204,7 @@ def main() -> None:
         found = make_plan(project, PlanOptions(), ports)
         assert not found.plan.has_changes, "the plan was to be empty"
     else:
-        options = PlanOptions(is_destroy=job == "destroy", pace=Limits(visible_s=PATIENCE_S))
+        options = PlanOptions(is_destroy=job == "destroy", limits=Limits(visible_s=PATIENCE_S))
         done = apply(project, options, ports, ApplyHandlers(_approve, stages))
         assert all(each.is_verified for each in done.outcomes), "the brokers never served it"
     end = time.monotonic()

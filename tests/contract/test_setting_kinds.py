@@ -160,7 +160,7 @@ def test_settings_go_from_a_declaration_to_the_cluster_and_back(
 
     done = estate.apply(is_destroy=True)
     assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
-    assert [each.action for each in done.planned.plan.changes].count(Action.FORGET) == 1
+    assert [each.action for each in done.plan_result.plan.changes].count(Action.FORGET) == 1
     assert QuotaEntity(f"{prefix}app", "") not in cluster.quotas()
     assert cluster.versions().finalized["group.version"] == 1, "a feature stays as it is"
 

@@ -39,7 +39,7 @@ from kplan.model.errors import UsageError
 from kplan.model.plan import Action, Change
 from kplan.policy.access_query import who_can as single_who_can
 from kplan.policy.authorizer import OPERATIONS, AccessRequest, AclIndex, AuthorizerRules
-from kplan.workflow.fleet.access import _placed
+from kplan.workflow.fleet.access import _changes_by_cluster
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -475,7 +475,7 @@ def test_a_plan_is_for_its_cluster_under_every_name_that_the_fleet_has_for_it(
     made = change(Action.CREATE, None, acl("a", "User:a", "Read"))
     based_on = SimpleNamespace(clusters={}, cluster_id="id-eu")
     plan = SimpleNamespace(changes=[made], based_on=based_on)
-    assert _placed([plan], run) == {"eu": [made], "eu-again": [made]}  # type: ignore[list-item, arg-type]
+    assert _changes_by_cluster([plan], run) == {"eu": [made], "eu-again": [made]}  # type: ignore[list-item, arg-type]
     based_on.cluster_id = "id-ap"
     with pytest.raises(UsageError, match="A plan is for cluster id-ap, which run now does not"):
-        _placed([plan], run)  # type: ignore[list-item, arg-type]
+        _changes_by_cluster([plan], run)  # type: ignore[list-item, arg-type]

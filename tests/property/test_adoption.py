@@ -43,8 +43,8 @@ def test_an_imported_cluster_needs_no_change(
         site = ProjectHarness(Path(folder), MemoryCluster())
         site.cluster.seed([NewTopic(name, n, 1, config=c) for name, (n, c) in topics.items()], acls)
         found = import_all(site.project, site.folder / "c.tf", "", site.ports)
-        assert len(found.owned) + len(found.left_out) == len(topics) + len(acls)
-        assert not any(is_normalized("NFC", each.identity) for each in found.left_out)
+        assert len(found.owned) + len(found.unimported) == len(topics) + len(acls)
+        assert not any(is_normalized("NFC", each.identity) for each in found.unimported)
         assert format_text(found.text, "c.tf") == found.text
         if found.text:
             made = site.plan().plan

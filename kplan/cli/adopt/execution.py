@@ -57,7 +57,10 @@ def run_import(
         if options.all:
             file = Path(options.generate_config)
             every = import_all(project, file, options.prefix, ports)
-            owned, why = every.owned, [f"{each.identity}: {each.reason}" for each in every.left_out]
+            owned, why = (
+                every.owned,
+                [f"{each.identity}: {each.reason}" for each in every.unimported],
+            )
             why += [f"all {kind}: {reason}" for kind, reason in sorted(every.unread.items())]
             ending = (
                 [f"Wrote their configuration to {file}. The next plan has no changes."]
@@ -67,7 +70,10 @@ def run_import(
         elif options.from_tfstate:
             file = Path(options.from_tfstate)
             taken = import_tfstate(project, file, _read_file(file), ports)
-            owned, why = taken.owned, [f"{each.address}: {each.reason}" for each in taken.left_out]
+            owned, why = (
+                taken.owned,
+                [f"{each.address}: {each.reason}" for each in taken.unsupported],
+            )
             ending = ["Do not apply this folder with Terraform any more."] if owned else []
         else:
             one = import_object(project, options.address, options.identity, ports)

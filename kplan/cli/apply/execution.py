@@ -26,7 +26,7 @@ from kplan.report.report import Report
 from kplan.report.reports import apply_report, plan_report
 from kplan.workflow.apply.apply import apply, resume_apply
 from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult
-from kplan.workflow.apply.saved_plan import OnStale, apply_saved
+from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult
 
 if TYPE_CHECKING:
@@ -170,16 +170,18 @@ def _apply_plan(session: Session, options: ApplyOptions, progress: Progress) -> 
     plan_options = wiring.build_plan_options(options.planning, is_destroy=options.is_destroy)
     in_flight = options.planning.parallel_requests(session.environ) or MAX_IN_FLIGHT
     pace = replace(
-        plan_options.pace,
+        plan_options.limits,
         in_flight=in_flight,
         waits_for_visibility=options.waits,
-        total_s=options.deadline_s or plan_options.pace.total_s,
+        total_s=options.deadline_s or plan_options.limits.total_s,
     )
     plan_options = replace(
-        plan_options, pace=pace, move_pace=options.move_limits or plan_options.move_pace
+        plan_options,
+        limits=pace,
+        reassignment_limits=options.move_limits or plan_options.reassignment_limits,
     )
     if options.needs_approval:  # the question names the topics that lose their records
-        plan_options = replace(plan_options, acknowledged=frozenset(plan_options.replaced))
+        plan_options = replace(plan_options, acknowledged=frozenset(plan_options.replacements))
     verb = "destroy" if options.is_destroy else "apply"
     ports = wiring.build_ports(session, verb, options.states, progress)
     hands = ApplyHandlers(
@@ -189,7 +191,7 @@ def _apply_plan(session: Session, options: ApplyOptions, progress: Progress) -> 
     if options.is_resume:
         return resume_apply(project, plan_options, ports, hands)
     if options.plan_file is not None:
-        on_stale = OnStale(options.on_stale)
+        on_stale = StaleAction(options.on_stale)
         return apply_saved(project, options.plan_file, plan_options, (ports, hands), on_stale)
     return apply(project, plan_options, ports, hands)
 
@@ -244,7 +246,7 @@ def _show_plan(session: Session, options: ApplyOptions, made: PlanResult) -> Non
 
 def _build_report(options: ApplyOptions, done: ApplyResult) -> Report:
     """Return a report about the outcomes, or about the plan if it was not approved."""
-    plan, sources, at = done.planned.plan, done.planned.configuration.sources, timestamp()
+    plan, sources, at = done.plan_result.plan, done.plan_result.configuration.sources, timestamp()
     if done.is_approved or not (plan.has_changes or plan.has_errors):
         again = options.resume_command(is_resumable=done.is_resumable)
         return apply_report(plan, done.outcomes, sources, at, again)
@@ -252,7 +254,7 @@ def _build_report(options: ApplyOptions, done: ApplyResult) -> Report:
 
 
 def _show_result(session: Session, options: ApplyOptions, done: ApplyResult) -> int:
-    made, detailed = done.planned, options.output.detailed_exitcode
+    made, detailed = done.plan_result, options.output.detailed_exitcode
     if done.is_approved:
         if options.output.json:
             session.terminal.write_stdout(views.summary_line(done.outcomes, timestamp()))

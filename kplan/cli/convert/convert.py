@@ -11,7 +11,7 @@ from kplan.cli.session import Session
 from kplan.cli.verb import verb
 
 if TYPE_CHECKING:  # help needs it not
-    from kplan.workflow.convert.convert import Conversion
+    from kplan.workflow.convert.convert import ConversionResult
 
 
 class SourceTool(StrEnum):
@@ -47,7 +47,7 @@ def convert(
     """
     from kplan.workflow.convert import convert as workflow  # noqa: PLC0415 - help needs it not
 
-    found = workflow.convert(files, workflow.Format(from_) if from_ else None)
+    found = workflow.convert(files, workflow.SourceFormat(from_) if from_ else None)
     if out and found.text:
         workflow.write_new_file(Path(out), found.text)
     else:
@@ -56,11 +56,14 @@ def convert(
     return ExitCode.DONE
 
 
-def _summary(found: "Conversion") -> str:
+def _summary(found: "ConversionResult") -> str:
     from kplan.report.documents.notation import count_text  # noqa: PLC0415 - as above
 
     objects = ", ".join(count_text(count, noun) for noun, count in found.counts.items())
-    left_out = f"{len(found.left_out):,} left out" if found.left_out else "0 left out"
-    lines = [f"{each.at}: {each.what}: {each.reason.rstrip('.')}" for each in found.left_out]
+    left_out = f"{len(found.unconverted):,} left out" if found.unconverted else "0 left out"
+    lines = [
+        f"{each.source_range}: {each.subject}: {each.reason.rstrip('.')}"
+        for each in found.unconverted
+    ]
     notes = [f"Left out: {each}." for each in lines]
     return "\n".join([*notes, f"Converted {objects or '0 objects'}; {left_out}."])

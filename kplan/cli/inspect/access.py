@@ -73,7 +73,7 @@ def who_can(
 
     operation, resource = parse_question(what.operation, what.resource)
     asked = AccessQuestion(
-        operation=operation, resource=resource, is_planned=ask.planned, provider=ask.provider
+        operation=operation, resource=resource, is_after_plan=ask.planned, provider=ask.provider
     )
     return _show_access(session, asked, inputs, states, ask)
 
@@ -103,7 +103,7 @@ def access_of(
         raise UsageError(
             f'"{principal}" is not a principal.', hint=f"Write it as User:{principal}."
         )
-    asked = AccessQuestion(principal=principal, is_planned=ask.planned, provider=ask.provider)
+    asked = AccessQuestion(principal=principal, is_after_plan=ask.planned, provider=ask.provider)
     return _show_access(session, asked, inputs, states, ask)
 
 
@@ -130,11 +130,11 @@ def _show_access(
     look = session.terminal.stdout_style
     unknown = (documents.UNKNOWN_SUPER_USERS,) if told.rules.super_users is None else ()
     if asked.principal:
-        of_whom = (asked.principal, told.holdings, unknown)
+        of_whom = (asked.principal, told.permissions, unknown)
         answer = documents.holdings_document(*of_whom, is_super=told.is_super)
         data = documents.holdings_data(*of_whom, is_super=told.is_super)
     else:
-        of_what = (asked.operation, asked.resource, told.holders, unknown)
+        of_what = (asked.operation, asked.resource, told.allowed_principals, unknown)
         answer, data = documents.holders_document(*of_what), documents.holders_data(*of_what)
     if not reports.takes_stdout:
         session.terminal.write_stdout(json_text(data) if ask.json else render_text(answer, look))

@@ -114,7 +114,7 @@ def remove_voter(
     from kplan.workflow.inspect.quorum import VoterChange, remove_voter  # noqa: PLC0415
 
     def question(change: VoterChange) -> str:
-        leads = "\n  It is the leader; another leader is elected." if change.leads else ""
+        leads = "\n  It is the leader; another leader is elected." if change.is_leader else ""
         before, after = _node_list(change.before), _node_list(change.after)
         return REMOVE_QUESTION.format(node=node, before=before, after=after, leads=leads)
 

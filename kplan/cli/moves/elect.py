@@ -106,7 +106,7 @@ def _selected_partitions(
     """Return the partitions of the file, or all that need the election. Raises UsageError."""
     from kplan.model.errors import UsageError  # noqa: PLC0415 - help needs none of these
     from kplan.workflow.moves.reassign_file import read_partitions  # noqa: PLC0415
-    from kplan.workflow.moves.status import electable_partitions  # noqa: PLC0415
+    from kplan.workflow.moves.status import find_electable_partitions  # noqa: PLC0415
 
     file, is_all = which
     if bool(file) is is_all:
@@ -117,5 +117,5 @@ def _selected_partitions(
     if file:
         return read_partitions(Path(file))
     return query_cluster(
-        session, inputs, ask.provider, partial(electable_partitions, election=election)
+        session, inputs, ask.provider, partial(find_electable_partitions, election=election)
     )

@@ -105,12 +105,12 @@ def export(
     The format is that of kafka-reassign-partitions.sh.
     """
     from kplan.cli.exit_code import ExitCode  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.moves.reassign_file import assignment_text  # noqa: PLC0415
+    from kplan.workflow.moves.reassign_file import format_assignment  # noqa: PLC0415
     from kplan.workflow.moves.status import read_live_assignment  # noqa: PLC0415
 
     question = partial(read_live_assignment, match=match, takes_internal=internal)
     session.terminal.write_stdout(
-        assignment_text(query_cluster(session, inputs, provider, question))
+        format_assignment(query_cluster(session, inputs, provider, question))
     )
     return ExitCode.DONE
 

@@ -47,7 +47,7 @@ def lint(
         findings = f"{count:,} need review" if count else "no findings"
         if not answer.has_report_on_stdout:
             session.terminal.write_stdout(
-                f"{found.acls:,} ACLs on {found.topics:,} topics: {findings}.\n"
+                f"{found.acl_count:,} ACLs on {found.topic_count:,} topics: {findings}.\n"
             )
     report = problems_report("kplan lint", found.diagnostics, sources, timestamp(), "Lint ran")
     return reports.write(report, _exit_code(found.diagnostics, detailed=answer.detailed_exitcode))

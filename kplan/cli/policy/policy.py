@@ -53,7 +53,7 @@ def list_(session: Session, paths: PolicyPathOptions, inputs: InputOptions) -> i
     from kplan.cli import wiring  # noqa: PLC0415
     from kplan.policy.engine import sort_policies  # noqa: PLC0415
     from kplan.report import language  # noqa: PLC0415
-    from kplan.workflow.policy.policies import list_policies  # noqa: PLC0415
+    from kplan.workflow.policy.policy import list_policies  # noqa: PLC0415
     from kplan.workflow.ports import PolicyOptions  # noqa: PLC0415
 
     project = wiring.build_project(session, StateOptions(), inputs)
@@ -94,7 +94,7 @@ def test(
     project = wiring.build_project(session, StateOptions(), inputs)
     options = PolicyOptions(paths=tuple(paths.policy))
     with open_policy_suite(project, options, cases.filter) as suite:
-        if not suite.scripts:
+        if not suite.test_files:
             session.terminal.write_stderr("Found no *.policytest.hcl files here or in tests/.")
         results = TestRunner(session.terminal, paths.json, is_verbose=False).run(suite)
     if cases.junit_xml:

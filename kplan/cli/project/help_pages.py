@@ -233,7 +233,7 @@ def _codes_page() -> str:
 def _attributes_page() -> str:
     from kplan.workflow.project import schema  # noqa: PLC0415 - only this page needs it
 
-    return schema.reference()
+    return schema.reference_page()
 
 
 _EXIT_CODES = """# Exit codes

@@ -161,7 +161,7 @@ def _write_project(ci: Pipeline | None) -> list[str]:
 
 def _owned_text(project: Project) -> str:
     """Return the number of owned objects in a state file; a topic would require the network."""
-    if project.store.place != project.file.place:
+    if project.store.place != project.file_store.place:
         return ""
-    state = project.file.read()
+    state = project.file_store.read()
     return f", objects owned: {len(state.owned):,}" if state else " (created by the first apply)"

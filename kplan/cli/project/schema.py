@@ -38,6 +38,6 @@ def schema(
         session.terminal.write_stdout(described.provider_schema())
     else:
         session.terminal.write_stdout(
-            described.reference() if markdown else described.json_schema()
+            described.reference_page() if markdown else described.json_schema()
         )
     return ExitCode.DONE

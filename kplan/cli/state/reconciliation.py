@@ -11,23 +11,21 @@ from kplan.model.dataclass import dataclass
 from kplan.model.state import ObjectStatus
 from kplan.report import views
 from kplan.report.documents.notation import count_text
-from kplan.workflow.state.rebuild import Proposal, rebuild_state
+from kplan.workflow.state.rebuild import RebuildProposal, rebuild_state
 from kplan.workflow.state.verify import VerificationResult
 
 
 def verification_text(session: Session, found: VerificationResult, *, is_json: bool) -> str:
     """Render a verification as text or JSON."""
     if is_json:
-        return views.verification_json(found.state, found.standings, has_journal=found.has_journal)
+        return views.verification_json(found.state, found.statuses, has_journal=found.has_journal)
     look = session.terminal.stdout_style
-    return views.verification_text(
-        found.state, found.standings, look, has_journal=found.has_journal
-    )
+    return views.verification_text(found.state, found.statuses, look, has_journal=found.has_journal)
 
 
 def verification_exit(found: VerificationResult) -> ExitCode:
     """Return the exit code: CHANGES for differences, ERROR for unreadable objects."""
-    standings = set(found.standings.values()) - {ObjectStatus.AS_APPLIED}
+    standings = set(found.statuses.values()) - {ObjectStatus.AS_APPLIED}
     if any(each.is_readable for each in standings):
         return ExitCode.CHANGES
     return ExitCode.ERROR if standings else ExitCode.DONE
@@ -62,10 +60,10 @@ def run_rebuild(session: Session, options: RebuildOptions) -> int:
         approval.check_can_approve(
             session, auto_approve=options.auto_approve, may_ask=options.inputs.input
         )
-    seen: list[Proposal] = []
+    seen: list[RebuildProposal] = []
     with show_progress(session.terminal) as progress:
 
-        def approve(proposal: Proposal) -> bool:
+        def approve(proposal: RebuildProposal) -> bool:
             seen.append(proposal)
             _show_proposal(session, progress, proposal)
             if options.dry_run or not proposal.adopted:
@@ -83,21 +81,21 @@ def run_rebuild(session: Session, options: RebuildOptions) -> int:
     return ExitCode.ERROR if is_declined else ExitCode.DONE
 
 
-def _show_proposal(session: Session, progress: Progress, proposal: Proposal) -> None:
+def _show_proposal(session: Session, progress: Progress, proposal: RebuildProposal) -> None:
     look = session.terminal.stdout_style
     with progress.pause():
         session.terminal.write_stdout(
             views.adoption_text(
-                proposal.adopted, proposal.absent, tuple(_proposal_notes(proposal)), look
+                proposal.adopted, proposal.missing, tuple(_proposal_notes(proposal)), look
             )
         )
 
 
-def _proposal_notes(proposal: Proposal) -> Iterator[str]:
-    if proposal.fault:
-        yield f"The current state cannot be read and will be replaced: {proposal.fault}"
-    if proposal.kept:
-        yield f"{count_text(proposal.kept, 'object')} in the current state will stay."
+def _proposal_notes(proposal: RebuildProposal) -> Iterator[str]:
+    if proposal.read_error:
+        yield f"The current state cannot be read and will be replaced: {proposal.read_error}"
+    if proposal.kept_count:
+        yield f"{count_text(proposal.kept_count, 'object')} in the current state will stay."
     for kind, reason in sorted(proposal.unread.items()):
         yield f"{kind} objects could not be read ({reason.rstrip('.')}); none will be owned."
     for kind, count in sorted(proposal.unmanaged.items()):

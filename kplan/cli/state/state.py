@@ -39,9 +39,9 @@ def list_(
     """List the resources in the state."""
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report.views import state_list_text  # noqa: PLC0415
-    from kplan.workflow.state.state import owned_objects  # noqa: PLC0415
+    from kplan.workflow.state.state import list_owned_objects  # noqa: PLC0415
 
-    owned = owned_objects(build_project(session, states, inputs), tuple(addresses or ()))
+    owned = list_owned_objects(build_project(session, states, inputs), tuple(addresses or ()))
     session.terminal.write_stdout(state_list_text(owned))
     return ExitCode.DONE
 
@@ -58,10 +58,10 @@ def show(
     """Show one resource in the state."""
     from kplan.cli.wiring import build_project  # noqa: PLC0415 - help needs none of these
     from kplan.report import views  # noqa: PLC0415
-    from kplan.workflow.state.state import owned_objects  # noqa: PLC0415
+    from kplan.workflow.state.state import list_owned_objects  # noqa: PLC0415
 
     found, terminal = (
-        owned_objects(build_project(session, states, inputs), (address,)),
+        list_owned_objects(build_project(session, states, inputs), (address,)),
         session.terminal,
     )
     look = terminal.stdout_style
@@ -112,13 +112,15 @@ def rm(
     If they are still declared, the next plan imports them again.
     """
     from kplan.cli import wiring  # noqa: PLC0415 - help needs none of these
-    from kplan.workflow.state.state import forget_objects, owned_objects  # noqa: PLC0415
+    from kplan.workflow.state.state import forget_objects, list_owned_objects  # noqa: PLC0415
 
     project, wanted = wiring.build_project(session, states, inputs), tuple(addresses)
     with show_progress(session.terminal) as progress:
         ports = wiring.build_ports(session, "state rm", states, progress)
         forgotten = (
-            owned_objects(project, wanted) if dry_run else forget_objects(project, wanted, ports)
+            list_owned_objects(project, wanted)
+            if dry_run
+            else forget_objects(project, wanted, ports)
         )
     prefix = "Would forget" if dry_run else "Forgot"
     session.terminal.write_stdout(

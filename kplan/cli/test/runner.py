@@ -24,11 +24,11 @@ class TestFile(Protocol):
 T = TypeVar("T", bound=TestFile)
 
 
-class ConfigurationTests(Protocol[T]):
+class TestSuite(Protocol[T]):
     """Files of tests that can be carried out one by one."""
 
     @property
-    def scripts(self) -> Sequence[T]:
+    def test_files(self) -> Sequence[T]:
         """The files."""
         ...
 
@@ -47,7 +47,7 @@ class ConfigurationTests(Protocol[T]):
         """Warnings about the files."""
         ...
 
-    def results(self, script: T, timer: Callable[[], float]) -> Iterator[RunResult]:
+    def run_file(self, script: T, timer: Callable[[], float]) -> Iterator[RunResult]:
         """Carry out the tests of a file."""
         ...
 
@@ -60,7 +60,7 @@ class TestRunner:
     is_json: bool
     is_verbose: bool
 
-    def run(self, suite: ConfigurationTests[T]) -> tuple[RunResult, ...]:
+    def run(self, suite: TestSuite[T]) -> tuple[RunResult, ...]:
         """Run all tests."""
         if self.is_json:
             self.terminal.write_stdout(language.result_abstract_json(suite.names, timestamp()))
@@ -68,10 +68,10 @@ class TestRunner:
             suite.diagnostics, self.terminal, is_stream=self.is_json, sources=suite.sources
         )
         results: list[RunResult] = []
-        for script in suite.scripts:
+        for script in suite.test_files:
             self._show_file(script.name, None)
             of_file: list[RunResult] = []
-            for each in suite.results(script, time.monotonic):
+            for each in suite.run_file(script, time.monotonic):
                 of_file.append(each)
                 self._show_run(each, suite)
             self._show_file(script.name, of_file)
@@ -88,7 +88,7 @@ class TestRunner:
                 language.result_file_line(path, grade, self.terminal.stdout_style)
             )
 
-    def _show_run(self, result: RunResult, suite: ConfigurationTests[T]) -> None:
+    def _show_run(self, result: RunResult, suite: TestSuite[T]) -> None:
         if self.is_json:
             line = language.result_run_json(
                 result, suite.sources, timestamp(), has_plan=self.is_verbose

@@ -60,7 +60,7 @@ def test(session: Session, tests: TestOptions, inputs: InputOptions) -> int:
 
     project = wiring.build_project(session, StateOptions(), inputs)
     found = open_suite(project, tests.filter, tests.test_directory)
-    if not found.scripts:
+    if not found.test_files:
         session.terminal.write_stderr("Found no *.kptest.hcl files here or in the test directory.")
     results = TestRunner(session.terminal, tests.json, tests.verbose).run(found)
     if tests.junit_xml:

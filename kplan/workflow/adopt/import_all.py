@@ -16,13 +16,13 @@ from kplan.model.errors import UsageError
 from kplan.model.resource import Identity
 from kplan.model.snapshot import LiveObject, Snapshot
 from kplan.model.state import OwnedObject, State
-from kplan.workflow.adopt.adoption import adopt_object, merge_owned
-from kplan.workflow.adopt.topic_block import declarable_value, generate_blocks, is_writable
+from kplan.workflow.adopt.block import declarable_value, generate_blocks, is_writable
+from kplan.workflow.adopt.import_ import adopt_object, merge_owned
 from kplan.workflow.open_project import OpenProject, check_no_journal, load_checked, open_project
 from kplan.workflow.ports import Ports, Project
 from kplan.workflow.snapshot import read_snapshot
 
-SUFFIXES = (".tf", ".hcl")
+CONFIGURATION_SUFFIXES = (".tf", ".hcl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ImportAllResult:
 
     text: str
     owned: tuple[OwnedObject, ...]
-    left_out: tuple[UnimportedObject, ...]
+    unimported: tuple[UnimportedObject, ...]
     unread: Mapping[str, str]
 
 
@@ -59,24 +59,27 @@ def import_all(project: Project, file: Path, prefix: str, ports: Ports) -> Impor
             configuration has no connection without alias.
 
     """
-    with _new_file(project, file), open_project(project, ports, frozenset({""})) as found:
+    with _create_file(project, file), open_project(project, ports, frozenset({""})) as found:
         check_no_journal(project)
         ports.progress.stage("Reading the cluster")
-        snapshot, chosen, left_out = _chosen(found, prefix)
-        text = _text(found.configuration, snapshot, chosen, file.name)
-        owned = _owned(project, file, text, (snapshot, chosen)) if text else ()
+        snapshot, chosen, left_out = _select_objects(found, prefix)
+        text = _render_selected(found.configuration, snapshot, chosen, file.name)
+        owned = _adopt_selected(project, file, text, (snapshot, chosen)) if text else ()
         if owned:
-            project.store.write(_state(found, owned))
+            project.store.write(_state_with_owned(found, owned))
         return ImportAllResult(text, owned, tuple(left_out), snapshot.unread)
 
 
 @contextmanager
-def _new_file(project: Project, file: Path) -> Iterator[None]:
+def _create_file(project: Project, file: Path) -> Iterator[None]:
     """Make the file, and take it away again where it stays empty.
 
     It is there from the beginning so that a folder without any configuration can be started from.
     """
-    if file.suffix not in SUFFIXES or file.absolute().parent.resolve() != project.folder.resolve():
+    if (
+        file.suffix not in CONFIGURATION_SUFFIXES
+        or file.absolute().parent.resolve() != project.folder.resolve()
+    ):
         raise UsageError(
             f"{file} is no configuration file of {project.folder}.",
             "Name a .tf or .hcl file in the folder, so that what is owned is declared.",
@@ -94,10 +97,12 @@ def _new_file(project: Project, file: Path) -> Iterator[None]:
             file.unlink()
 
 
-Chosen = Mapping[str, Sequence[Identity]]
+SelectedObjects = Mapping[str, Sequence[Identity]]
 
 
-def _chosen(found: OpenProject, prefix: str) -> tuple[Snapshot, Chosen, list[UnimportedObject]]:
+def _select_objects(
+    found: OpenProject, prefix: str
+) -> tuple[Snapshot, SelectedObjects, list[UnimportedObject]]:
     """Read what there is, then all about what is to be taken.
 
     What cannot be deleted was made by nobody, and is left out.
@@ -118,7 +123,8 @@ def _chosen(found: OpenProject, prefix: str) -> tuple[Snapshot, Chosen, list[Uni
         kind: [
             identity
             for identity, live in reading.objects.items()
-            if (kind, identity, "") not in declared and _subject(identity, live).startswith(prefix)
+            if (kind, identity, "") not in declared
+            and _filter_name(identity, live).startswith(prefix)
         ]
         for kind, reading in first.readings.items()
     }
@@ -127,7 +133,7 @@ def _chosen(found: OpenProject, prefix: str) -> tuple[Snapshot, Chosen, list[Uni
     chosen: dict[str, list[Identity]] = {kind.name: [] for kind in KINDS}
     for kind in KINDS:
         for identity in sorted(wanted.get(kind.name, ())):
-            reason = _unfit(kind, identity, snapshot)
+            reason = _import_obstacle(kind, identity, snapshot)
             if reason is None:
                 chosen[kind.name].append(identity)
             elif reason:
@@ -135,12 +141,12 @@ def _chosen(found: OpenProject, prefix: str) -> tuple[Snapshot, Chosen, list[Uni
     return snapshot, chosen, left_out
 
 
-def _subject(identity: Identity, live: LiveObject) -> str:
+def _filter_name(identity: Identity, live: LiveObject) -> str:
     """Return the name that a prefix is held against: of an ACL that of what it is about."""
     return live.value.resource_name if isinstance(live.value, Acl) else identity
 
 
-def _unfit(kind: ResourceKind, identity: Identity, snapshot: Snapshot) -> str | None:
+def _import_obstacle(kind: ResourceKind, identity: Identity, snapshot: Snapshot) -> str | None:
     """Say why an object cannot be declared; "" where that goes without saying, None if it can."""
     reading = snapshot.readings.get(kind.name)
     if reading is None:
@@ -156,7 +162,9 @@ def _unfit(kind: ResourceKind, identity: Identity, snapshot: Snapshot) -> str | 
     return faults[0].detail if faults else None
 
 
-def _text(configuration: Configuration, snapshot: Snapshot, chosen: Chosen, file: str) -> str:
+def _render_selected(
+    configuration: Configuration, snapshot: Snapshot, chosen: SelectedObjects, file: str
+) -> str:
     values = {
         kind: [snapshot.readings[kind].objects[each].value for each in identities]
         for kind, identities in chosen.items()
@@ -172,8 +180,8 @@ def _text(configuration: Configuration, snapshot: Snapshot, chosen: Chosen, file
     return generate_blocks(values, KINDS, taken, file)
 
 
-def _owned(
-    project: Project, file: Path, text: str, seen: tuple[Snapshot, Chosen]
+def _adopt_selected(
+    project: Project, file: Path, text: str, seen: tuple[Snapshot, SelectedObjects]
 ) -> tuple[OwnedObject, ...]:
     """Write the file, load it as every later run will, and own what it declares."""
     snapshot, chosen = seen
@@ -191,10 +199,10 @@ def _owned(
     )
 
 
-def _state(found: OpenProject, owned: Sequence[OwnedObject]) -> State:
+def _state_with_owned(found: OpenProject, owned: Sequence[OwnedObject]) -> State:
     state = found.state
     return replace(
-        found.clusters.known_to(state),
+        found.clusters.record_ids(state),
         serial=state.serial + 1,
         owned=merge_owned(state.owned, owned),
     )

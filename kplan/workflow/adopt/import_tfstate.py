@@ -17,12 +17,12 @@ from kplan.model.errors import UsageError
 from kplan.model.resource import Identity, Lifecycle, Resource
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import OwnedObject
-from kplan.workflow.adopt.adoption import adopt_object, merge_owned
+from kplan.workflow.adopt.import_ import adopt_object, merge_owned
 from kplan.workflow.clusters import read_clusters
 from kplan.workflow.open_project import OpenProject, check_no_journal, open_project
 from kplan.workflow.ports import Ports, Project
 
-VERSION = 4
+TFSTATE_VERSION = 4
 """The format of Terraform 0.12 and later, and of OpenTofu."""
 
 
@@ -52,12 +52,12 @@ def read_tfstate(
         UsageError: the bytes are no state of Terraform in a format that is known.
 
     """
-    document = _document(path, data)
+    document = _parse_document(path, data)
     by_name = {kind.name: kind for kind in kinds}
     found: list[TfstateObject] = []
     others: list[UnsupportedEntry] = []
     try:
-        instances = tuple(_instances(document))
+        instances = tuple(_current_instances(document))
     except (AttributeError, TypeError) as fault:
         raise UsageError(f"{path} is damaged: {fault}.") from None
     for place, kind, attributes in instances:
@@ -65,13 +65,13 @@ def read_tfstate(
             others.append(UnsupportedEntry(place, f"kplan does not know {kind}"))
             continue
         try:
-            found.append(_claim(place, by_name[kind], attributes))
+            found.append(_parse_object(place, by_name[kind], attributes))
         except (AttributeError, KeyError, TypeError, ValueError) as fault:
             others.append(UnsupportedEntry(place, f"its entry lacks or misplaces {fault}"))
     return tuple(found), tuple(others)
 
 
-def _document(path: Path, data: bytes) -> Mapping[str, Any]:
+def _parse_document(path: Path, data: bytes) -> Mapping[str, Any]:
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
@@ -81,15 +81,15 @@ def _document(path: Path, data: bytes) -> Mapping[str, Any]:
             f"{path} is no state of Terraform.",
             "For a remote backend: terraform state pull > terraform.tfstate",
         )
-    if found.get("version") != VERSION:
+    if found.get("version") != TFSTATE_VERSION:
         raise UsageError(
-            f"{path} has the format {found.get('version')}; kplan reads {VERSION}.",
+            f"{path} has the format {found.get('version')}; kplan reads {TFSTATE_VERSION}.",
             "Terraform 0.12 or later, or OpenTofu, writes it anew with its next apply.",
         )
     return found
 
 
-def _instances(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _current_instances(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Return address, type and attributes of every instance that is the current one."""
     for resource in document.get("resources") or ():
         if resource.get("mode") != "managed":
@@ -103,10 +103,12 @@ def _instances(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[
                 yield place, kind, instance.get("attributes") or {}
 
 
-def _claim(place: str, kind: ResourceKind, attributes: Mapping[str, Any]) -> TfstateObject:
+def _parse_object(place: str, kind: ResourceKind, attributes: Mapping[str, Any]) -> TfstateObject:
     """Take the attributes that kplan has too, but for secrets; null is the same as absent."""
     known = {
-        each.name: "" if each.attribute.is_sensitive else _fitting(each, attributes[each.name])
+        each.name: ""
+        if each.attribute.is_sensitive
+        else _attribute_value(each, attributes[each.name])
         for each in schema_fields(kind.schema)
         if attributes.get(each.name) is not None
     }
@@ -114,21 +116,21 @@ def _claim(place: str, kind: ResourceKind, attributes: Mapping[str, Any]) -> Tfs
     return TfstateObject(Address.parse(place), kind.identify(value), value)
 
 
-def _fitting(field: SchemaField, held: object) -> object:
+def _attribute_value(field: SchemaField, held: object) -> object:
     """Return the value of an attribute; raises TypeError where it is none of its type."""
-    if not _fits(field.attribute.type, held):
+    if not _has_type(field.attribute.type, held):
         raise TypeError(repr(field.name))
     return held
 
 
-def _fits(type_: str, held: object) -> bool:
+def _has_type(type_: str, held: object) -> bool:
     """Whether it is of the type, in HCL's notation; quotas are numbers in maps there."""
     outer, _, inner = type_.removesuffix(")").partition("(")
     match outer, held:
         case "map", dict():
             return all(isinstance(each, str | int | float) for each in held.values())
         case (("list" | "set"), list()):
-            return all(_fits(inner, each) for each in held)
+            return all(_has_type(inner, each) for each in held)
         case "bool", _:
             return isinstance(held, bool)
         case "number", _:
@@ -142,7 +144,7 @@ class TfstateImportResult:
     """What is owned now, and which entries of Terraform's state were left out, and why."""
 
     owned: tuple[OwnedObject, ...]
-    left_out: tuple[UnsupportedEntry, ...]
+    unsupported: tuple[UnsupportedEntry, ...]
 
 
 def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> TfstateImportResult:
@@ -164,13 +166,13 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
         for claim in found_claims:
             wanted[declared.get(claim.address, "")][claim.address.kind].add(claim.identity)
         snapshots = read_clusters(found.clusters, wanted)
-        sorted_out = list(_sorted_out(found_claims, found, snapshots))
+        sorted_out = list(_adopt_or_reject(found_claims, found, snapshots))
         owned = tuple(each for each in sorted_out if isinstance(each, OwnedObject))
         if owned:
             state = found.state
             project.store.write(
                 replace(
-                    found.clusters.known_to(state),
+                    found.clusters.record_ids(state),
                     serial=state.serial + 1,
                     owned=merge_owned(state.owned, owned),
                 ),
@@ -179,7 +181,7 @@ def import_tfstate(project: Project, file: Path, data: bytes, ports: Ports) -> T
     return TfstateImportResult(owned, (*others, *left_out))
 
 
-def _sorted_out(
+def _adopt_or_reject(
     found_claims: Sequence[TfstateObject], found: OpenProject, snapshots: Mapping[str, Snapshot]
 ) -> Iterator[OwnedObject | UnsupportedEntry]:
     declared = {each.address: each for each in found.configuration.resources}
@@ -188,13 +190,13 @@ def _sorted_out(
         holders[each.provider][each.address.kind, each.identity] = each
     for claim in found_claims:
         resource = declared.get(claim.address)
-        if resource is None and found.clusters.are_several:
+        if resource is None and found.clusters.has_aliases:
             told = "it is not declared, so nothing says on which cluster it is"
             yield UnsupportedEntry(str(claim.address), told)
             continue
         provider = "" if resource is None else resource.provider
         snapshot = snapshots[provider]
-        if reason := _reason(claim, holders[provider], found.state.owned, snapshot):
+        if reason := _rejection_reason(claim, holders[provider], found.state.owned, snapshot):
             yield UnsupportedEntry(str(claim.address), reason)
             continue
         live = snapshot.readings[claim.address.kind].objects[claim.identity]
@@ -205,7 +207,7 @@ def _sorted_out(
         yield owned if resource is not None else replace(owned, declared_at="")
 
 
-def _reason(
+def _rejection_reason(
     claim: TfstateObject,
     holders: Mapping[tuple[str, Identity], OwnedObject],
     owned: Mapping[Address, OwnedObject],

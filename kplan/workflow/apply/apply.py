@@ -21,7 +21,7 @@ def apply(
 ) -> ApplyResult:
     """Plan, ask for approval, and carry the plan out, all under one lock."""
     with open_project(project, ports) as found:
-        made = plan_open_project(found, replace(options, is_to_be_applied=True), ports)
+        made = plan_open_project(found, replace(options, is_for_apply=True), ports)
         if not made.plan.is_applyable:
             if not made.plan.has_errors:
                 made = absorb_journal(project, found, made, ports)
@@ -47,13 +47,13 @@ def resume_apply(
         approved = found.journal.changes
         options = replace(
             keep_replacements(options, approved),
-            only=_meant(approved, found.state),
+            only=_approved_keys(approved, found.state),
             is_destroy=any(each.reason is Reason.DESTROY for each in approved),
         )
         made = plan_open_project(found, options, ports)
         if made.plan.has_errors:
             return ApplyResult(made, (), made.state, is_approved=False)
-        if others := tuple(_not_approved(made.plan, approved)):
+        if others := tuple(_unapproved_changes(made.plan, approved)):
             raise StalePlanError(
                 f"Not what the interrupted apply was approved for: {', '.join(others)}.",
                 "kplan apply plans what is declared now, and asks.",
@@ -61,14 +61,14 @@ def resume_apply(
         return execute_plan(project, found, made, options, (ports, hands))
 
 
-def _meant(approved: Sequence[Change], state: State) -> frozenset[ObjectKey]:
+def _approved_keys(approved: Sequence[Change], state: State) -> frozenset[ObjectKey]:
     """Return what the apply was about: its objects, and those that their addresses held before."""
     addresses = {each.address for each in approved}
     held = (each for address, each in state.owned.items() if address in addresses)
     return frozenset(each.key for each in approved) | frozenset(each.key for each in held)
 
 
-def _not_approved(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
+def _unapproved_changes(plan: Plan, approved: Sequence[Change]) -> Iterator[str]:
     """Name the changes that aim at something else than the change that was approved."""
     kinds = {kind.name: kind for kind in KINDS}
     goals = {each.key: each.after for each in approved}

@@ -1,23 +1,67 @@
-"""Send what a plan says; intents and outcomes are on disk before the state is written."""
+"""Execute an approved plan: journal, checkpoints of the state, outcomes."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 
 from kplan.apply.apply import apply_plan
-from kplan.apply.limits import ApplyContext, Watcher
+from kplan.apply.limits import ApplyContext, Clock, Watcher
+from kplan.apply.state import state_after
 from kplan.model.dataclass import dataclass
+from kplan.model.errors import StateError
 from kplan.model.outcome import Outcome, OutcomeStatus
 from kplan.model.plan import Action, Batch, Change, Plan
 from kplan.model.state import AppliedPlan, OutputValue, State
 from kplan.state.journal_writer import JournalWriter
 from kplan.state.plan_file import read_saved_plan_header
-from kplan.workflow.apply.checkpoint import Checkpoints
 from kplan.workflow.moves.moves import kinds_with_limits, remove_stale_throttles
 from kplan.workflow.open_project import OpenProject
 from kplan.workflow.plan.plan import PlanResult, output_values
-from kplan.workflow.policy.policies import report_refused
+from kplan.workflow.policy.policy import report_refused
 from kplan.workflow.ports import PlanOptions, Ports, Project
+
+CHECKPOINT_INTERVAL_S = 30.0
+
+
+class CheckpointWatcher:
+    """A watcher that has the state of so far written, for all who read states and not journals.
+
+    Nothing rests on it: the journal holds every outcome before. So a write that fails is passed
+    over, and the one at the end tells why. `serial` is the last one that was used.
+    """
+
+    def __init__(self, made: PlanResult, clock: Clock, write: Callable[[State], None]) -> None:
+        self.serial = made.state.serial
+        self._plan_result = made
+        self._clock = clock
+        self._write = write
+        self._outcomes: list[Outcome] = []
+        self._written_at = clock.now()
+
+    def on_send(self, batch: Batch, changes: Sequence[Change]) -> None:
+        """Hear it."""
+
+    def on_visibility(self, waiting: int, total: int) -> None:
+        """Hear it."""
+
+    def on_reassignment(self, left: int, total: int) -> None:
+        """Hear it."""
+
+    def on_outcomes(self, outcomes: Sequence[Outcome]) -> None:
+        """Take the outcomes in, and write the state when the last time was long ago."""
+        self._outcomes += outcomes
+        if self._clock.now() - self._written_at < CHECKPOINT_INTERVAL_S:
+            return
+        state = self.next_state(self._outcomes, dict(self._plan_result.state.outputs))
+        with suppress(StateError, OSError):
+            self._write(state)
+        self._written_at = self._clock.now()
+
+    def next_state(self, outcomes: Sequence[Outcome], outputs: dict[str, OutputValue]) -> State:
+        """Return the state after these outcomes, with a serial that no write has used."""
+        self.serial += 1
+        state = state_after(self._plan_result.state, self._plan_result.plan, outcomes, outputs)
+        return replace(state, serial=self.serial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +92,7 @@ class TeeWatcher:
         self.second.on_reassignment(left, total)
 
 
-_PLANS_KEPT = 100
+_MAX_APPLIED_PLANS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +107,7 @@ class ApplyHandlers:
 class ApplyResult:
     """What an apply came to. `outcomes` is empty when it was not approved or could not be."""
 
-    planned: PlanResult
+    plan_result: PlanResult
     outcomes: tuple[Outcome, ...]
     state: State
     is_approved: bool
@@ -83,25 +127,27 @@ def execute_plan(
 ) -> ApplyResult:
     """Carry an approved plan out; the state is written at the end, and now and then before."""
     ports, hands = outside
-    project.store.check_room(_sendings(made.plan))
+    project.store.check_room(_sent_change_count(made.plan))
     made = absorb_journal(project, found, made, ports)
-    with _journal(project, made, ports) as journal:
-        ports.progress.stage("Applying", _sendings(made.plan))
+    with _open_journal(project, made, ports) as journal:
+        ports.progress.stage("Applying", _sent_change_count(made.plan))
 
         def write(state: State) -> None:
             journal.writes(state.serial)
             project.store.write(state)
 
-        checkpoints = Checkpoints(made, ports.clock, write)
+        checkpoints = CheckpointWatcher(made, ports.clock, write)
         watcher = TeeWatcher(journal, TeeWatcher(checkpoints, hands.watcher))
         outcomes = tuple(
             outcome
             for provider, part in made.plan.split_by_provider()
-            for outcome in apply_plan(part, _means(found, provider, options, (ports, watcher)))
+            for outcome in apply_plan(
+                part, _apply_context(found, provider, options, (ports, watcher))
+            )
         )
         journal.end()
         outcomes = (*outcomes, *report_refused(made.plan, hands.watcher))
-        state = checkpoints.after(outcomes, _outputs(made))
+        state = checkpoints.next_state(outcomes, _final_outputs(made))
         state = replace(state, applied_plans=_applied_plans(made, ports))
         write(state)
     done = ApplyResult(made, outcomes, state, is_approved=True)
@@ -110,21 +156,21 @@ def execute_plan(
     return done
 
 
-def _journal(
+def _open_journal(
     project: Project, made: PlanResult, ports: Ports
 ) -> AbstractContextManager[JournalWriter]:
-    nonce = made.saved.nonce if made.saved else ""
+    nonce = made.meta.nonce if made.meta else ""
     return project.store.recording(made.plan, nonce, ports.holder)
 
 
-def _means(
+def _apply_context(
     found: OpenProject, provider: str, options: PlanOptions, outside: tuple[Ports, Watcher]
 ) -> ApplyContext:
     ports, watcher = outside
     cluster = found.clusters.connections[provider].cluster
-    kinds = kinds_with_limits(options.move_pace)
+    kinds = kinds_with_limits(options.reassignment_limits)
     return ApplyContext(
-        cluster, kinds, ports.clock, watcher, options.pace, is_stopped=ports.is_stopped
+        cluster, kinds, ports.clock, watcher, options.limits, is_stopped=ports.is_stopped
     )
 
 
@@ -141,7 +187,7 @@ def absorb_journal(
     state = replace(made.state, serial=made.state.serial + 1)
     begun = read_saved_plan_header(found.journal)
     if begun is not None and begun.nonce not in {each.nonce for each in state.applied_plans}:
-        plans = _applied_plans(replace(made, saved=begun), ports)
+        plans = _applied_plans(replace(made, meta=begun), ports)
         state = replace(state, applied_plans=plans)
     project.store.write(state)
     project.store.discard_journal()
@@ -153,17 +199,17 @@ def _applied_plans(made: PlanResult, ports: Ports) -> tuple[AppliedPlan, ...]:
     """Remember every saved plan, so that it is applied once, and who applied last."""
     by = "" if ports.holder is None else ports.holder.ci or ports.holder.person
     at = ports.now().isoformat(timespec="seconds")
-    nonce = made.saved.nonce if made.saved else ""
-    checksum = made.saved.checksum if made.saved else made.plan.checksum
+    nonce = made.meta.nonce if made.meta else ""
+    checksum = made.meta.checksum if made.meta else made.plan.checksum
     saved = [each for each in made.state.applied_plans if each.nonce]
-    return (*saved, AppliedPlan(nonce, checksum, at, by))[-_PLANS_KEPT:]
+    return (*saved, AppliedPlan(nonce, checksum, at, by))[-_MAX_APPLIED_PLANS:]
 
 
-def _sendings(plan: Plan) -> int:
+def _sent_change_count(plan: Plan) -> int:
     return sum(1 for change in plan.allowed_changes if change.touches_cluster)
 
 
-def _outputs(made: PlanResult) -> dict[str, OutputValue]:
+def _final_outputs(made: PlanResult) -> dict[str, OutputValue]:
     """Return the outputs after the apply: those of the state, with the changes of the plan."""
     outputs, declared = dict(made.state.outputs), output_values(made.configuration)
     for change in made.plan.outputs:

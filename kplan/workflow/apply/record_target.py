@@ -8,11 +8,11 @@ from pathlib import Path
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import UsageError
 
-_END = "end"
+_END_WORD = "end"
 _HIGH_WATERMARK = -1
-_MOST_DIGITS = 19  # of 2^63-1
-_WORD = re.compile(r"(?P<topic>[^:=]+)(:(?P<partition>[^:=]*))?(=(?P<before>[^:=]*))?")
-_FORM = "Write it as TOPIC, TOPIC:PARTITION or TOPIC:PARTITION=OFFSET."
+_MAX_DIGITS = 19  # of 2^63-1
+_TARGET_PATTERN = re.compile(r"(?P<topic>[^:=]+)(:(?P<partition>[^:=]*))?(=(?P<before>[^:=]*))?")
+_FORMAT_HINT = "Write it as TOPIC, TOPIC:PARTITION or TOPIC:PARTITION=OFFSET."
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class DeletionTarget:
 
     topic: str
     partition: int | None = None
-    before: int | None = None
+    before_offset: int | None = None
 
 
 def parse_targets(
@@ -39,15 +39,17 @@ def parse_targets(
     if file is not None and (words or before):
         raise UsageError("-offset-json-file says it all: leave topics and -before out.")
     found = tuple(
-        _of_file(file) if file is not None else (_of_word(each, before) for each in words)
+        _read_file(file) if file is not None else (_parse_word(each, before) for each in words)
     )
     if not found:
-        raise UsageError("Which records?", hint=f"{_FORM} Or name a file: -offset-json-file=FILE")
-    _check_once(found)
+        raise UsageError(
+            "Which records?", hint=f"{_FORMAT_HINT} Or name a file: -offset-json-file=FILE"
+        )
+    _check_unique(found)
     return found
 
 
-def _check_once(targets: Iterable[DeletionTarget]) -> None:
+def _check_unique(targets: Iterable[DeletionTarget]) -> None:
     seen: dict[str, set[int | None]] = {}
     for each in targets:
         others = seen.setdefault(each.topic, set())
@@ -57,10 +59,10 @@ def _check_once(targets: Iterable[DeletionTarget]) -> None:
         others.add(each.partition)
 
 
-def _of_word(word: str, before: str) -> DeletionTarget:
-    found = _WORD.fullmatch(word)
+def _parse_word(word: str, before: str) -> DeletionTarget:
+    found = _TARGET_PATTERN.fullmatch(word)
     if found is None:
-        raise UsageError(f'"{word}" names no records.', hint=_FORM)
+        raise UsageError(f'"{word}" names no records.', hint=_FORMAT_HINT)
     partition, own = found["partition"], found["before"]
     offset = before if own is None else own
     if not offset:
@@ -68,21 +70,21 @@ def _of_word(word: str, before: str) -> DeletionTarget:
             f"Up to which offset are records of {word} to go?",
             hint='Give -before=OFFSET, or -before=end for "all that is there now".',
         )
-    number = None if partition is None else _number(partition, f'The partition in "{word}"')
-    return DeletionTarget(found["topic"], number, _offset(offset))
+    number = None if partition is None else _parse_number(partition, f'The partition in "{word}"')
+    return DeletionTarget(found["topic"], number, _parse_offset(offset))
 
 
-def _offset(text: str) -> int | None:
-    return None if text == _END else _number(text, 'An offset other than "end"')
+def _parse_offset(text: str) -> int | None:
+    return None if text == _END_WORD else _parse_number(text, 'An offset other than "end"')
 
 
-def _number(text: str, what: str) -> int:
-    if not text.isascii() or not text.isdecimal() or len(text) > _MOST_DIGITS:
+def _parse_number(text: str, what: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > _MAX_DIGITS:
         raise UsageError(f'{what} is a whole number from 0, not "{text}".')
     return int(text)
 
 
-def _of_file(file: Path) -> Iterator[DeletionTarget]:
+def _read_file(file: Path) -> Iterator[DeletionTarget]:
     """Read a file as kafka-delete-records.sh takes it; -1 there stands for the end."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
@@ -90,7 +92,7 @@ def _of_file(file: Path) -> Iterator[DeletionTarget]:
         raise UsageError(f"{file} cannot be read as JSON: {failure}") from None
     rows = found.get("partitions") if isinstance(found, dict) else None
     if not isinstance(rows, list) or found.get("version", 1) != 1:
-        raise _no_shape(file)
+        raise _format_error(file)
     for row in rows:
         match row:
             case {"topic": str(topic), "partition": int(partition), "offset": int(offset)} if (
@@ -102,10 +104,10 @@ def _of_file(file: Path) -> Iterator[DeletionTarget]:
                     topic, partition, None if offset == _HIGH_WATERMARK else offset
                 )
             case _:
-                raise _no_shape(file, f" But there is {json.dumps(row)[:200]}.")
+                raise _format_error(file, f" But there is {json.dumps(row)[:200]}.")
 
 
-def _no_shape(file: Path, what: str = "") -> UsageError:
+def _format_error(file: Path, what: str = "") -> UsageError:
     return UsageError(
         f"{file} does not have the shape of a file of offsets.{what}",
         hint='As in {"version": 1, "partitions": [{"topic": "a", "partition": 0, "offset": 7}]}',

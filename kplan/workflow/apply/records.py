@@ -1,4 +1,4 @@
-"""Use case: delete records, after showing what goes and asking policies."""
+"""Use case: delete records; plan, policies, outcome per partition."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -14,12 +14,14 @@ from kplan.cluster.errors import (
 from kplan.cluster.port import Cluster
 from kplan.cluster.topic import is_internal_topic
 from kplan.cluster.usage import PartitionUse, TopicUse
+from kplan.config.load import Configuration
 from kplan.kinds import KINDS
 from kplan.kinds.codes import SUMMARIES as KIND_SUMMARIES
 from kplan.model.dataclass import dataclass
-from kplan.model.diagnostic import Diagnostic, Severity
+from kplan.model.diagnostic import Diagnostic, Severity, has_errors
 from kplan.model.errors import ClusterError, ConfigError, UnreadableError
 from kplan.model.outcome import OutcomeStatus
+from kplan.model.policy import Violation
 from kplan.model.record_deletion import (
     PartitionDeletion,
     PartitionDeletionOutcome,
@@ -28,12 +30,55 @@ from kplan.model.record_deletion import (
 from kplan.model.refusal import Refusal
 from kplan.model.resource import Identity
 from kplan.model.snapshot import Snapshot
-from kplan.workflow.apply.record_policy import judge_records
+from kplan.policy.engine import (
+    EvaluationOptions,
+    evaluate_question,
+    sort_policies,
+    unused_overrides,
+)
+from kplan.policy.facts import ClusterFacts
+from kplan.policy.question import QuestionContext, records_question
 from kplan.workflow.apply.record_target import DeletionTarget
 from kplan.workflow.open_project import OpenProject, open_project
-from kplan.workflow.policy.policies import ALL, policy_refusal
+from kplan.workflow.policy.policy import MODE_ALL, open_policies, policy_refusal
 from kplan.workflow.ports import PolicyOptions, Ports, Project
 from kplan.workflow.snapshot import read_snapshot
+
+RecordOffsets = Mapping[Identity, Mapping[int, int]]
+"""The first offset that stays, by topic and partition."""
+
+
+def check_record_policies(
+    offsets: RecordOffsets,
+    seen: tuple[Configuration, Snapshot],
+    options: PolicyOptions,
+    ports: Ports,
+) -> tuple[Violation, ...]:
+    """Ask every policy that decides `delete_records`, topic by topic (K201-12).
+
+    Raises:
+        ConfigError: a policy that was asked for cannot be used.
+
+    """
+    configuration, snapshot = seen
+    terms = EvaluationOptions(ports.now().date(), options.overrides)
+    cluster = ClusterFacts(snapshot, tuple(kind.name for kind in KINDS))
+    setting = QuestionContext(
+        snapshot, KINDS, cluster, options.principal or snapshot.principal, ports.ci
+    )
+    with open_policies(configuration, options) as found:
+        problems = (*found.diagnostics, *unused_overrides(found.policies, terms))
+        if has_errors(problems):
+            raise ConfigError(problems, {**configuration.sources, **found.sources})
+        asked = sort_policies(found.policies)
+        return tuple(
+            said
+            for topic in sorted(offsets)
+            for said in evaluate_question(
+                records_question(topic, offsets[topic], setting), asked, terms
+            )
+        )
+
 
 SUMMARIES: Mapping[str, str] = {
     "KP461": "Offset is not in the partition",
@@ -41,7 +86,7 @@ SUMMARIES: Mapping[str, str] = {
 }
 _TOPICS = "kafka_topic"
 _LEADER_PAUSE_S = 1.0
-_HIDDEN = TopicUse(unread=("the topic is not there, or hidden from us",))
+_HIDDEN_TOPIC = TopicUse(unread=("the topic is not there, or hidden from us",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,25 +124,25 @@ def delete_records(
 
     """
     with open_project(project, ports, frozenset({wanted.provider})) as found:
-        cluster, snapshot = _seen(found, wanted, ports)
-        plan = _planned(cluster, wanted, snapshot)
+        cluster, snapshot = _read_live_topics(found, wanted, ports)
+        plan = _plan_deletion(cluster, wanted, snapshot)
         offsets: dict[Identity, dict[int, int]] = {}
         for cut in plan.allowed:
             offsets.setdefault(Identity(cut.topic), {})[cut.partition] = cut.target
         configuration = found.configuration
-        said = judge_records(offsets, (configuration, snapshot), wanted.policies, ports)
+        said = check_record_policies(offsets, (configuration, snapshot), wanted.policies, ports)
         mode = wanted.policies.mode or configuration.policy_settings.mode
-        plan = replace(plan, violations=said, is_all_or_nothing=mode == ALL)
+        plan = replace(plan, violations=said, is_all_or_nothing=mode == MODE_ALL)
         if not approve(plan):
             return RecordDeletionResult(plan)
         ports.progress.stage("Deleting records", len(plan.allowed))
-        return RecordDeletionResult(plan, _carried_out(cluster, plan, ports), is_approved=True)
+        return RecordDeletionResult(plan, _execute_deletion(cluster, plan, ports), is_approved=True)
 
 
-def _seen(
+def _read_live_topics(
     found: OpenProject, wanted: RecordDeletionRequest, ports: Ports
 ) -> tuple[Cluster, Snapshot]:
-    connection = found.clusters.at(wanted.provider)
+    connection = found.clusters.connection(wanted.provider)
     ports.progress.stage("Reading the cluster")
     snapshot = read_snapshot(connection.cluster, connection.description, KINDS, {})
     if _TOPICS in snapshot.unread:
@@ -105,16 +150,18 @@ def _seen(
     return connection.cluster, snapshot
 
 
-def _planned(
+def _plan_deletion(
     cluster: Cluster, wanted: RecordDeletionRequest, snapshot: Snapshot
 ) -> RecordDeletionPlan:
     names = sorted({each.topic for each in wanted.targets})
-    problems = [_internal(name) for name in names if is_internal_topic(name)]
+    problems = [_internal_topic_diagnostic(name) for name in names if is_internal_topic(name)]
     if problems:
         raise ConfigError(problems)
     uses = cluster.topic_use(names)
     found = [
-        each for target in wanted.targets for each in _cuts(target, uses.get(target.topic, _HIDDEN))
+        each
+        for target in wanted.targets
+        for each in _partition_deletions(target, uses.get(target.topic, _HIDDEN_TOPIC))
     ]
     problems = [each for each in found if isinstance(each, Diagnostic)]
     if problems:
@@ -126,25 +173,27 @@ def _planned(
     return RecordDeletionPlan(tuple(in_order), topic_ids=ids)
 
 
-def _cuts(target: DeletionTarget, used: TopicUse) -> Iterator[PartitionDeletion | Diagnostic]:
+def _partition_deletions(
+    target: DeletionTarget, used: TopicUse
+) -> Iterator[PartitionDeletion | Diagnostic]:
     numbers = sorted(used.partitions) if target.partition is None else [target.partition]
     if not numbers:
-        yield _problem("KP462", f"{target.topic}: {'; '.join(used.unread)}.")
+        yield _deletion_diagnostic("KP462", f"{target.topic}: {'; '.join(used.unread)}.")
     for number in numbers:
-        yield _cut(target, number, used.partitions.get(number), used.unread)
+        yield _partition_deletion(target, number, used.partitions.get(number), used.unread)
 
 
-def _cut(
+def _partition_deletion(
     target: DeletionTarget, number: int, held: PartitionUse | None, unread: Sequence[str]
 ) -> PartitionDeletion | Diagnostic:
     at = f"{target.topic}:{number}"
     if held is None or held.start is None or held.end is None:
         why = "; ".join(unread) or "there is no such partition"
-        return _problem("KP462", f"{at}: {why}.")
-    before = held.end if target.before is None else target.before
+        return _deletion_diagnostic("KP462", f"{at}: {why}.")
+    before = held.end if target.before_offset is None else target.before_offset
     if before > held.end:
         detail = f"{at} ends before offset {held.end:,}, and {before:,} is behind that."
-        return _problem("KP461", detail)
+        return _deletion_diagnostic("KP461", detail)
     return PartitionDeletion(target.topic, number, before, held.start, held.end, held.size_bytes)
 
 
@@ -154,11 +203,11 @@ _HINTS: Mapping[str, str] = {
 }
 
 
-def _problem(code: str, detail: str) -> Diagnostic:
+def _deletion_diagnostic(code: str, detail: str) -> Diagnostic:
     return Diagnostic(code, Severity.ERROR, SUMMARIES[code], detail, _HINTS[code])
 
 
-def _internal(name: str) -> Diagnostic:
+def _internal_topic_diagnostic(name: str) -> Diagnostic:
     return Diagnostic(
         "KP207",
         Severity.ERROR,
@@ -168,27 +217,27 @@ def _internal(name: str) -> Diagnostic:
     )
 
 
-def _carried_out(
+def _execute_deletion(
     cluster: Cluster, plan: RecordDeletionPlan, ports: Ports
 ) -> tuple[PartitionDeletionOutcome, ...]:
     """Send what was granted, and tell of everything that was planned."""
-    stale = _stale(cluster, plan)
-    told = {each.deletion: each for each in _kept(plan, stale)}
+    stale = _find_stale_topics(cluster, plan)
+    told = {each.deletion: each for each in _unsent_outcomes(plan, stale)}
     cuts = [each for each in plan.allowed if each.topic not in stale]
-    answers = _sent(cluster, cuts)
-    again = [cut for cut in cuts if _is(answers[cut], Handling.RETRY)]
+    answers = _send_deletions(cluster, cuts)
+    again = [cut for cut in cuts if _has_handling(answers[cut], Handling.RETRY)]
     if again:  # the leader moved; each call finds the leaders anew
         ports.clock.sleep(_LEADER_PAUSE_S)
-        answers |= _sent(cluster, again)
-    in_doubt = {cut for cut in cuts if _is(answers[cut], Handling.IN_DOUBT)}
-    uses = _uses_now(cluster, {cut.topic for cut in in_doubt})
+        answers |= _send_deletions(cluster, again)
+    in_doubt = {cut for cut in cuts if _has_handling(answers[cut], Handling.IN_DOUBT)}
+    uses = _read_topic_use(cluster, {cut.topic for cut in in_doubt})
     for cut in cuts:
-        told[cut] = _outcome(cut, answers[cut], uses if cut in in_doubt else {})
+        told[cut] = _deletion_outcome(cut, answers[cut], uses if cut in in_doubt else {})
     ports.progress.advance(len(cuts))
     return tuple(told[cut] for cut in plan.deletions)
 
 
-def _sent(
+def _send_deletions(
     cluster: Cluster, cuts: Iterable[PartitionDeletion]
 ) -> dict[PartitionDeletion, int | Refusal]:
     asked = {(each.topic, each.partition): each for each in cuts}
@@ -203,32 +252,32 @@ def _sent(
     return {each: found.get(key, silent) for key, each in asked.items()}
 
 
-def _uses_now(cluster: Cluster, names: Collection[str]) -> Mapping[str, TopicUse]:
+def _read_topic_use(cluster: Cluster, names: Collection[str]) -> Mapping[str, TopicUse]:
     try:
         return cluster.topic_use(names) if names else {}
     except ClusterError:
         return {}  # what became of them stays unknown
 
 
-def _is(answer: int | Refusal, what: Handling) -> bool:
+def _has_handling(answer: int | Refusal, what: Handling) -> bool:
     return isinstance(answer, Refusal) and handling(answer) is what
 
 
-def _outcome(
+def _deletion_outcome(
     cut: PartitionDeletion, answer: int | Refusal, uses: Mapping[str, TopicUse]
 ) -> PartitionDeletionOutcome:
     """Return what became of a cut; where no answer came, its first offset now tells (`uses`)."""
     if not isinstance(answer, Refusal):
         return PartitionDeletionOutcome(cut, OutcomeStatus.APPLIED, answer)
-    if not _is(answer, Handling.IN_DOUBT):
+    if not _has_handling(answer, Handling.IN_DOUBT):
         return PartitionDeletionOutcome(cut, OutcomeStatus.FAILED, refusal=answer)
-    held = uses.get(cut.topic, _HIDDEN).partitions.get(cut.partition, PartitionUse())
+    held = uses.get(cut.topic, _HIDDEN_TOPIC).partitions.get(cut.partition, PartitionUse())
     if held.start is not None and held.start >= cut.target:
         return PartitionDeletionOutcome(cut, OutcomeStatus.APPLIED, held.start)
     return PartitionDeletionOutcome(cut, OutcomeStatus.UNKNOWN, held.start, answer)
 
 
-def _stale(cluster: Cluster, plan: RecordDeletionPlan) -> Mapping[str, Refusal]:
+def _find_stale_topics(cluster: Cluster, plan: RecordDeletionPlan) -> Mapping[str, Refusal]:
     """Find topics that are others than those that were looked at (KIP-516)."""
     names = {each.topic for each in plan.allowed}
     now = cluster.topics(names) if names else {}
@@ -242,7 +291,7 @@ def _stale(cluster: Cluster, plan: RecordDeletionPlan) -> Mapping[str, Refusal]:
     return found
 
 
-def _kept(
+def _unsent_outcomes(
     plan: RecordDeletionPlan, stale: Mapping[str, Refusal]
 ) -> Iterator[PartitionDeletionOutcome]:
     """Return of what is not sent: nothing to go, refused by a policy, or another topic by now."""

@@ -21,22 +21,22 @@ from kplan.policy.impact import check_thresholds
 from kplan.state.file import check_same_state
 from kplan.state.plan_file import SavedPlan, check_not_expired, read_plan
 from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult, execute_plan
+from kplan.workflow.apply.staleness import Staleness, find_stale_changes
 from kplan.workflow.clusters import desired_identities, read_clusters
 from kplan.workflow.open_project import OpenProject, open_project
-from kplan.workflow.plan.capability import check_direct_plan
-from kplan.workflow.plan.freshness import Staleness, find_stale_changes
+from kplan.workflow.plan.capability import check_plan_controller_access
 from kplan.workflow.plan.plan import PlanResult, plan_open_project
-from kplan.workflow.policy.policies import PolicyInput, apply_policies
+from kplan.workflow.policy.policy import PolicyInput, apply_policies
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Ports, Project, keep_replacements
 
 
 def restore_secrets(plan: Plan, configuration: Configuration) -> Plan:
     """Take the secrets that apply has to send from the configuration the plan was made from."""
     declared = {each.address: each for each in configuration.resources}
-    return plan.map_changes(lambda change: _completed(change, declared))
+    return plan.map_changes(lambda change: _restore_change_secrets(change, declared))
 
 
-def _completed(change: Change, declared: Mapping[Address, Resource]) -> Change:
+def _restore_change_secrets(change: Change, declared: Mapping[Address, Resource]) -> Change:
     resource = declared.get(change.address)
     if change.after is None or resource is None or not change.touches_cluster:
         return change
@@ -46,11 +46,13 @@ def _completed(change: Change, declared: Mapping[Address, Resource]) -> Change:
     return replace(change, after=replace(change.after, **secrets))  # type: ignore[type-var] # a kind's dataclass
 
 
-_AGAIN = "Plan again."
-_CHANGED = "Plan again; a saved plan keeps the values of its variables, so give it no others."
+_PLAN_AGAIN_HINT = "Plan again."
+_CONFIGURATION_HINT = (
+    "Plan again; a saved plan keeps the values of its variables, so give it no others."
+)
 
 
-class OnStale(StrEnum):
+class StaleAction(StrEnum):
     """What to do when something moved since the plan was made."""
 
     ABORT = "abort"
@@ -63,7 +65,7 @@ def apply_saved(
     path: Path,
     options: PlanOptions,
     outside: tuple[Ports, ApplyHandlers],
-    on_stale: OnStale = OnStale.ABORT,
+    on_stale: StaleAction = StaleAction.ABORT,
 ) -> ApplyResult:
     """Carry out a saved plan; it was approved when it was made.
 
@@ -83,20 +85,22 @@ def apply_saved(
     inputs = replace(project.inputs, values=saved.meta.variables)
     project = replace(project, inputs=inputs)
     with open_project(project, ports) as found:
-        _check_may_be_applied(saved, found, options)
+        _check_applicable(saved, found, options)
         try:
-            made, stale = _rebound(saved, found, on_stale)
+            made, stale = _rebase_plan(saved, found, on_stale)
         except StalePlanError:
-            if on_stale is not OnStale.REPLAN:
+            if on_stale is not StaleAction.REPLAN:
                 raise
-            options = replace(options, policies=_with_overrides(saved.plan, options.policies))
-            return _replanned(project, saved, found, options, outside)
-        made = _policed(made, options, ports)
-        made = replace(made, plan=check_direct_plan(made.plan, found.clusters))
+            options = replace(options, policies=_merge_overrides(saved.plan, options.policies))
+            return _replan(project, saved, found, options, outside)
+        made = _apply_current_policies(made, options, ports)
+        made = replace(made, plan=check_plan_controller_access(made.plan, found.clusters))
         if made.plan.has_errors:
             return ApplyResult(made, (), made.state, is_approved=False)
         done = execute_plan(project, found, made, options, outside)
-        refused = tuple(_refused(change, why) for change, why in stale if change.touches_cluster)
+        refused = tuple(
+            _stale_outcome(change, why) for change, why in stale if change.touches_cluster
+        )
         hands.watcher.on_outcomes(refused)
         return replace(done, outcomes=(*done.outcomes, *refused))
 
@@ -105,10 +109,12 @@ def _check_not_applied(saved: SavedPlan, state: State) -> None:
     for each in state.applied_plans:
         if each.nonce == saved.meta.nonce:
             by = f" by {each.by}" if each.by else ""
-            raise StalePlanError(f"The plan was applied already, at {each.at}{by}.", _AGAIN)
+            raise StalePlanError(
+                f"The plan was applied already, at {each.at}{by}.", _PLAN_AGAIN_HINT
+            )
 
 
-def _check_may_be_applied(saved: SavedPlan, found: OpenProject, options: PlanOptions) -> None:
+def _check_applicable(saved: SavedPlan, found: OpenProject, options: PlanOptions) -> None:
     """Check what no way of dealing with stale plans can make up for."""
     if found.journal is not None and found.journal.head.nonce == saved.meta.nonce:
         raise StalePlanError(
@@ -135,29 +141,33 @@ def _check_may_be_applied(saved: SavedPlan, found: OpenProject, options: PlanOpt
             )
 
 
-Stale = tuple[tuple[Change, Staleness], ...]
+StaleChanges = tuple[tuple[Change, Staleness], ...]
 
 
-def _rebound(saved: SavedPlan, found: OpenProject, on_stale: OnStale) -> tuple[PlanResult, Stale]:
+def _rebase_plan(
+    saved: SavedPlan, found: OpenProject, on_stale: StaleAction
+) -> tuple[PlanResult, StaleChanges]:
     """Put a saved plan on what is open now, without what does not fit any more."""
-    state = _same_state(saved.plan, found.state, on_stale)
+    state = _select_state(saved.plan, found.state, on_stale)
     if saved.plan.based_on.config_digest != found.configuration.digest:
-        raise StalePlanError("The configuration changed since the plan was made.", _CHANGED)
+        raise StalePlanError(
+            "The configuration changed since the plan was made.", _CONFIGURATION_HINT
+        )
     wanted = desired_identities(found.configuration, state)
     snapshots = read_clusters(found.clusters, wanted)
     stale = find_stale_changes(saved.plan, state, snapshots, KINDS)
     anew = [str(each.address) for each, why in stale if why is Staleness.RECREATED]
-    if anew or (stale and on_stale is not OnStale.SKIP):
+    if anew or (stale and on_stale is not StaleAction.SKIP):
         names = anew or [f"{each.address} ({why})" for each, why in stale]
         said = "Created again since the plan" if anew else "Not as the plan saw it"
-        raise StalePlanError(f"{said}: {', '.join(names)}.", _AGAIN)
-    plan = restore_secrets(_without(saved.plan, stale, state), found.configuration)
+        raise StalePlanError(f"{said}: {', '.join(names)}.", _PLAN_AGAIN_HINT)
+    plan = restore_secrets(_remove_stale_changes(saved.plan, stale, state), found.configuration)
     return PlanResult(plan, found.configuration, state, snapshots, saved.meta), stale
 
 
-def _policed(made: PlanResult, options: PlanOptions, ports: Ports) -> PlanResult:
+def _apply_current_policies(made: PlanResult, options: PlanOptions, ports: Ports) -> PlanResult:
     """Hold it against the policies and thresholds of today, whatever let it through before."""
-    policies = _with_overrides(made.plan, options.policies)
+    policies = _merge_overrides(made.plan, options.policies)
     former = made.plan
     kept = tuple(each for each in former.violations if each.standing is ViolationStatus.REFUSED)
     problems = check_thresholds(former, options.max_dangerous, options.max_change_pct)
@@ -168,7 +178,7 @@ def _policed(made: PlanResult, options: PlanOptions, ports: Ports) -> PlanResult
     return replace(made, plan=plan, configuration=configuration)
 
 
-def _with_overrides(plan: Plan, options: PolicyOptions) -> PolicyOptions:
+def _merge_overrides(plan: Plan, options: PolicyOptions) -> PolicyOptions:
     """Take over the reasons that were recorded when the plan was made."""
     recorded = {
         each.policy: each.reason.removeprefix("overridden: ")
@@ -178,18 +188,18 @@ def _with_overrides(plan: Plan, options: PolicyOptions) -> PolicyOptions:
     return replace(options, overrides={**recorded, **options.overrides})
 
 
-def _same_state(plan: Plan, state: State, on_stale: OnStale) -> State:
+def _select_state(plan: Plan, state: State, on_stale: StaleAction) -> State:
     """Return the state to go on with: the one of the plan, or with SKIP a later one of it."""
     based_on = plan.based_on
     if state.serial == based_on.serial == 0:
         return replace(state, lineage=based_on.lineage)  # neither has been written yet
     is_later = state.lineage == based_on.lineage and state.serial > based_on.serial
-    if not (is_later and on_stale is OnStale.SKIP):
+    if not (is_later and on_stale is StaleAction.SKIP):
         check_same_state(state, based_on)
     return state
 
 
-def _without(plan: Plan, stale: Stale, state: State) -> Plan:
+def _remove_stale_changes(plan: Plan, stale: StaleChanges, state: State) -> Plan:
     """Leave stale changes out, and with a later state what says no more than that it was so."""
     out = {each.key for each, _ in stale}
     is_later = state.serial != plan.based_on.serial
@@ -210,12 +220,12 @@ def _without(plan: Plan, stale: Stale, state: State) -> Plan:
     )
 
 
-def _refused(change: Change, why: Staleness) -> Outcome:
+def _stale_outcome(change: Change, why: Staleness) -> Outcome:
     told = f"{why.value[0].upper()}{why.value[1:]}."
     return Outcome(change, OutcomeStatus.FAILED, client_refusal(CLIENT_STALE, told))
 
 
-def _replanned(
+def _replan(
     project: Project,
     saved: SavedPlan,
     found: OpenProject,
@@ -230,7 +240,7 @@ def _replanned(
         is_destroy=any(each.reason is Reason.DESTROY for each in former.changes),
         only=None if former.is_complete else frozenset(each.key for each in former.changes),
     )
-    made = replace(plan_open_project(found, options, ports), saved=saved.meta)
+    made = replace(plan_open_project(found, options, ports), meta=saved.meta)
     is_same = made.plan.checksum == former.checksum
     if not made.plan.is_applyable or not (is_same or hands.approve(made)):
         return ApplyResult(made, (), made.state, is_approved=False)

@@ -11,7 +11,7 @@ from kplan.kinds.schema import from_document, schema_fields, to_document
 from kplan.model.dataclass import dataclass
 from kplan.model.plan import Action, Change
 from kplan.model.state import OwnedObject
-from kplan.workflow.adopt.adoption import kind_of_address, merge_owned
+from kplan.workflow.adopt.import_ import kind_of_address, merge_owned
 from kplan.workflow.open_project import check_no_journal, open_project
 from kplan.workflow.ports import Ports, Project
 
@@ -37,19 +37,21 @@ def wait_until_served(project: Project, pace: Limits, ports: Ports, watcher: Wat
             means = ApplyContext(
                 connection.cluster, KINDS, ports.clock, watcher, pace, is_stopped=ports.is_stopped
             )
-            served += _served(here, means, until)
+            served += _wait_for_cluster(here, means, until)
         if served:
             owned = merge_owned(state.owned, served)
             project.store.write(replace(state, serial=state.serial + 1, owned=owned))
-        return WaitResult(served, _others(waiting, served))
+        return WaitResult(served, _still_pending(waiting, served))
 
 
-def _served(
+def _wait_for_cluster(
     waiting: Iterable[OwnedObject], means: ApplyContext, until: float
 ) -> tuple[OwnedObject, ...]:
     """Wait for the objects of one cluster, and give those that every broker serves."""
     lines = {(each.address.kind, each.identity): each for each in waiting}
-    ledger = ApplyProgress({key: ChangeProgress(_change(each), 0) for key, each in lines.items()})
+    ledger = ApplyProgress(
+        {key: ChangeProgress(_pending_change(each), 0) for key, each in lines.items()}
+    )
     wait_until_visible(ledger, means, until)
     return tuple(
         replace(each, is_pending=False, uid=ledger.changes[key].uid or each.uid)
@@ -58,14 +60,14 @@ def _served(
     )
 
 
-def _others(
+def _still_pending(
     waiting: Iterable[OwnedObject], served: Iterable[OwnedObject]
 ) -> tuple[OwnedObject, ...]:
     known = {each.address for each in served}
     return tuple(each for each in waiting if each.address not in known)
 
 
-def _change(owned: OwnedObject) -> Change:
+def _pending_change(owned: OwnedObject) -> Change:
     """Make the change that brings about all of the object, as if only its name had been there."""
     kind = kind_of_address(owned.address)
     names = {each.name for each in schema_fields(kind.schema) if each.is_required}

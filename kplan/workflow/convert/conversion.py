@@ -14,10 +14,10 @@ from kplan.kinds.topic_value import Topic
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import Diagnostic, SourceRange
 from kplan.model.resource import Identity
-from kplan.workflow.adopt.topic_block import is_writable
+from kplan.workflow.adopt.block import is_writable
 
 _KINDS = {kind.schema: kind for kind in KINDS}
-_WORDS: Mapping[str, Mapping[str, str]] = {
+_CANONICAL_WORDS: Mapping[str, Mapping[str, str]] = {
     sort: {each.replace("_", "").casefold(): written for each, written in words.items()}
     for sort, words in {
         "type": RESOURCE_TYPES,
@@ -29,11 +29,11 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LeftOut:
+class UnconvertedEntry:
     """Something that was not carried over: where it stands, what it is, and why."""
 
-    at: SourceRange
-    what: str
+    source_range: SourceRange
+    subject: str
     reason: str
 
 
@@ -42,37 +42,37 @@ class AclGrant:
     """To whom ACLs are given, and where that is written."""
 
     principal: str
-    at: SourceRange
+    source_range: SourceRange
     host: str = "*"
     permission: str = "Allow"
 
 
 @dataclass(slots=True)
-class ConvertedObjects:
+class Conversion:
     """Values by kind and identity, filled by the reader of a format."""
 
     values: dict[str, dict[Identity, object]] = field(default_factory=lambda: defaultdict(dict))
-    left_out: list[LeftOut] = field(default_factory=list)
+    unconverted: list[UnconvertedEntry] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
     @contextmanager
-    def gathering(self) -> Iterator[None]:
+    def collect_problems(self) -> Iterator[None]:
         """Note a mistake and go on behind the block."""
         try:
             yield
         except EvaluationError as failure:
             self.problems.extend(failure.diagnostics)
 
-    def leave_out(self, at: SourceRange, what: str, reason: str) -> None:
+    def skip(self, at: SourceRange, what: str, reason: str) -> None:
         """Note what is not carried over."""
-        self.left_out.append(LeftOut(at, what, reason))
+        self.unconverted.append(UnconvertedEntry(at, what, reason))
 
-    def leave_out_others(self, part: YamlNode, known: Collection[str], of: str) -> None:
+    def skip_unknown_members(self, part: YamlNode, known: Collection[str], of: str) -> None:
         """Note the members of a mapping that nothing was made of."""
         for key, other in part.unknown_members(known):
-            self.leave_out(other.source_range, f"{key} of {of}", "kplan has nothing like it")
+            self.skip(other.source_range, f"{key} of {of}", "kplan has nothing like it")
 
-    def topic(
+    def add_topic(
         self,
         name: str,
         at: SourceRange,
@@ -84,28 +84,32 @@ class ConvertedObjects:
         found: dict[str, str] = {}
         for key, part in config.items():
             if part.content is None:
-                self.leave_out(part.source_range, f"{key} of topic {name}", "it has no value")
+                self.skip(part.source_range, f"{key} of topic {name}", "it has no value")
             else:
                 found[key] = (
                     ",".join(part.texts()) if isinstance(part.content, tuple) else part.text()
                 )
         self._add(Topic(name, partitions, factor, None, found), f"topic {name}", at)
 
-    def acl(self, to: AclGrant, sort: str, name: str, operation: str, pattern: str = "") -> None:
+    def add_acl(
+        self, to: AclGrant, sort: str, name: str, operation: str, pattern: str = ""
+    ) -> None:
         """Add an ACL, its words in any spelling."""
-        type_ = _word("type", sort)
+        type_ = _canonical_word("type", sort)
         acl = Acl(
             "kafka-cluster" if type_ == "Cluster" else name,
             type_,
             to.principal,
             to.host,
-            _word("operation", operation),
-            _word("permission", to.permission),
-            _word("pattern", pattern or "Literal"),
+            _canonical_word("operation", operation),
+            _canonical_word("permission", to.permission),
+            _canonical_word("pattern", pattern or "Literal"),
         )
-        self._add(acl, f"ACL {acl.acl_operation} on {type_} {name} for {to.principal}", to.at)
+        self._add(
+            acl, f"ACL {acl.acl_operation} on {type_} {name} for {to.principal}", to.source_range
+        )
 
-    def quota(
+    def add_quota(
         self, entity: tuple[str, str | None, str | None], at: SourceRange, limits: Mapping[str, str]
     ) -> None:
         """Add a quota; an entity is its type, its name, and the client id of a user."""
@@ -118,11 +122,11 @@ class ConvertedObjects:
         faults = [each for each in kind.check(value) if not each.is_warning]
         known = self.values[kind.name].setdefault(kind.identify(value), value)
         if known != value:
-            self.leave_out(at, what, "it is declared before, and not alike")
+            self.skip(at, what, "it is declared before, and not alike")
         elif faults or not is_writable(value):
             del self.values[kind.name][kind.identify(value)]
             told = faults[0].detail if faults else "HCL keeps text in composed form (NFC)"
-            self.leave_out(at, what, told)
+            self.skip(at, what, told)
 
 
 def quota_limits(part: YamlNode) -> Mapping[str, str]:
@@ -133,6 +137,6 @@ def quota_limits(part: YamlNode) -> Mapping[str, str]:
     }
 
 
-def _word(sort: str, text: str) -> str:
+def _canonical_word(sort: str, text: str) -> str:
     plain = text.replace("_", "").replace("-", "").casefold()
-    return _WORDS[sort].get(plain, text)
+    return _CANONICAL_WORDS[sort].get(plain, text)

@@ -3,157 +3,159 @@
 from collections.abc import Iterator, Sequence
 
 from kplan.config.yaml_document import YamlNode
-from kplan.workflow.convert.conversion import AclGrant, ConvertedObjects
+from kplan.workflow.convert.conversion import AclGrant, Conversion
 
-_NO_PREFIX = {"context", "projects", "special_topics", "platform"}
-_CLIENTS = {"principal", "group", "transactionId", "idempotence", "metadata"}
+_NON_PREFIX_KEYS = {"context", "projects", "special_topics", "platform"}
+_CLIENT_KEYS = {"principal", "group", "transactionId", "idempotence", "metadata"}
 
 
-def read_julie(documents: Sequence[YamlNode], found: ConvertedObjects) -> None:
+def read_julie(documents: Sequence[YamlNode], found: Conversion) -> None:
     """Read topologies of julie, which the Kafka topology builder became."""
     for document in documents:
-        with found.gathering():
-            _topology(document, found)
+        with found.collect_problems():
+            _read_topology(document, found)
 
 
-def _topology(document: YamlNode, found: ConvertedObjects) -> None:
+def _read_topology(document: YamlNode, found: Conversion) -> None:
     """Read a topology: its other members are parts of all names, in the order written."""
     prefix = [document.get("context").text()]
-    prefix += [part.text() for _, part in document.unknown_members(_NO_PREFIX)]
+    prefix += [part.text() for _, part in document.unknown_members(_NON_PREFIX_KEYS)]
     for project in document.get("projects").items():
-        with found.gathering():
-            _project([*prefix, project.get("name").text()], project, found)
+        with found.collect_problems():
+            _read_project([*prefix, project.get("name").text()], project, found)
     for topic in document.get("special_topics").items():
-        with found.gathering():
-            _topic(topic.get("name").text(), topic, (), (), found)
+        with found.collect_problems():
+            _read_topic(topic.get("name").text(), topic, (), (), found)
     for name, part in document.get("platform").members().items():
-        with found.gathering():
-            _platform(name, part, found)
+        with found.collect_problems():
+            _read_platform(name, part, found)
 
 
-def _platform(name: str, part: YamlNode, found: ConvertedObjects) -> None:
+def _read_platform(name: str, part: YamlNode, found: Conversion) -> None:
     """Read what a platform has: quotas of users, and schema registries."""
     match name:
         case "kafka":
             for quota in part.get("quotas").items():
                 user = quota.get("principal").text().removeprefix("User:")
                 rates = {key: each.text() for key, each in quota.unknown_members({"principal"})}
-                found.quota(("user", user, None), quota.source_range, rates)
-            found.leave_out_others(part, {"quotas"}, "the platform's kafka")
+                found.add_quota(("user", user, None), quota.source_range, rates)
+            found.skip_unknown_members(part, {"quotas"}, "the platform's kafka")
         case "schema_registry":
-            for each in _instances(part):
+            for each in _registry_instances(part):
                 topic = each.get("topic").text("_schemas")
                 for operation in ("DescribeConfigs", "Write", "Read"):
-                    found.acl(
+                    found.add_acl(
                         AclGrant(each.get("principal").text(), each.source_range),
                         "Topic",
                         topic,
                         operation,
                     )
-                found.leave_out_others(each, {"principal", "topic", "group"}, "a schema registry")
+                found.skip_unknown_members(
+                    each, {"principal", "topic", "group"}, "a schema registry"
+                )
         case _:
-            found.leave_out(part.source_range, f"platform {name}", "declare the ACLs that it needs")
+            found.skip(part.source_range, f"platform {name}", "declare the ACLs that it needs")
 
 
-def _instances(part: YamlNode) -> Sequence[YamlNode]:
+def _registry_instances(part: YamlNode) -> Sequence[YamlNode]:
     """Return the instances of a platform; older files list them without the word."""
     return part.items() if isinstance(part.content, tuple) else part.get("instances").items()
 
 
-def _project(prefix: Sequence[str], project: YamlNode, found: ConvertedObjects) -> None:
+def _read_project(prefix: Sequence[str], project: YamlNode, found: Conversion) -> None:
     consumers, producers = project.get("consumers").items(), project.get("producers").items()
     for topic in project.get("topics").items():
-        with found.gathering():
+        with found.collect_problems():
             kind = topic.get("dataType")
             parts = [*prefix, topic.get("name").text(), *([kind.text()] if kind.content else [])]
-            _topic(".".join(parts), topic, consumers, producers, found)
+            _read_topic(".".join(parts), topic, consumers, producers, found)
     for each in project.get("streams").items():
-        with found.gathering():
-            _streams(".".join(prefix), each, found)
-    for each in _connectors(project, found):
-        with found.gathering():
-            _connector(each, found)
+        with found.collect_problems():
+            _read_streams(".".join(prefix), each, found)
+    for each in _project_connectors(project, found):
+        with found.collect_problems():
+            _read_connector(each, found)
     known = {"name", "topics", "consumers", "producers", "streams", "connectors"}
-    found.leave_out_others(project, known, f"project {prefix[-1]}")
+    found.skip_unknown_members(project, known, f"project {prefix[-1]}")
 
 
-def _topic(
+def _read_topic(
     name: str,
     topic: YamlNode,
     consumers: Sequence[YamlNode],
     producers: Sequence[YamlNode],
-    found: ConvertedObjects,
+    found: Conversion,
 ) -> None:
     config = dict(topic.get("config").members())
     counts = [
         config.pop(key).number() if key in config else None
         for key in ("num.partitions", "replication.factor")
     ]
-    found.topic(name, topic.source_range, counts, config)
+    found.add_topic(name, topic.source_range, counts, config)
     for each in (*consumers, *topic.get("consumers").items()):
         to = AclGrant(each.get("principal").text(), each.source_range)
         for operation in ("Describe", "Read"):
-            found.acl(to, "Topic", name, operation)
-        found.acl(to, "Group", *_pattern(each.get("group").text("*"), "Read"))
-        found.leave_out_others(each, _CLIENTS, "a consumer")
+            found.add_acl(to, "Topic", name, operation)
+        found.add_acl(to, "Group", *_parse_pattern(each.get("group").text("*"), "Read"))
+        found.skip_unknown_members(each, _CLIENT_KEYS, "a consumer")
     for each in (*producers, *topic.get("producers").items()):
-        _producer(name, each, found)
+        _read_producer(name, each, found)
     known = {"name", "dataType", "config", "consumers", "producers"}
-    found.leave_out_others(topic, known, f"topic {name}")
+    found.skip_unknown_members(topic, known, f"topic {name}")
 
 
-def _producer(topic: str, part: YamlNode, found: ConvertedObjects) -> None:
+def _read_producer(topic: str, part: YamlNode, found: Conversion) -> None:
     to = AclGrant(part.get("principal").text(), part.source_range)
     transaction = part.get("transactionId")
     for operation in ("Describe", "Write"):
-        found.acl(to, "Topic", topic, operation)
+        found.add_acl(to, "Topic", topic, operation)
         if transaction.content is not None:
-            found.acl(to, "TransactionalID", *_pattern(transaction.text(), operation))
+            found.add_acl(to, "TransactionalID", *_parse_pattern(transaction.text(), operation))
     if transaction.content is not None or part.get("idempotence").content is not None:
-        found.acl(to, "Cluster", "kafka-cluster", "IdempotentWrite")
-    found.leave_out_others(part, _CLIENTS, "a producer")
+        found.add_acl(to, "Cluster", "kafka-cluster", "IdempotentWrite")
+    found.skip_unknown_members(part, _CLIENT_KEYS, "a producer")
 
 
-def _pattern(name: str, operation: str) -> tuple[str, str, str]:
+def _parse_pattern(name: str, operation: str) -> tuple[str, str, str]:
     """Read a name that is a prefix where a star ends it."""
     if len(name) > 1 and name.endswith("*"):
         return name[:-1], operation, "Prefixed"
     return name, operation, "Literal"
 
 
-def _flows(to: AclGrant, part: YamlNode, found: ConvertedObjects) -> None:
+def _add_topic_acls(to: AclGrant, part: YamlNode, found: Conversion) -> None:
     for key, operation in (("read", "Read"), ("write", "Write")):
         for topic in part.get("topics", key).texts():
-            found.acl(to, "Topic", topic, operation)
+            found.add_acl(to, "Topic", topic, operation)
 
 
-def _streams(prefix: str, part: YamlNode, found: ConvertedObjects) -> None:
+def _read_streams(prefix: str, part: YamlNode, found: Conversion) -> None:
     to = AclGrant(part.get("principal").text(), part.source_range)
     application = part.get("applicationId").text(prefix)
-    _flows(to, part, found)
-    found.acl(to, "Topic", application, "All", "Prefixed")
-    found.acl(to, "Group", application, "Read", "Prefixed")
+    _add_topic_acls(to, part, found)
+    found.add_acl(to, "Topic", application, "All", "Prefixed")
+    found.add_acl(to, "Group", application, "Read", "Prefixed")
     known = {"principal", "applicationId", "topics", "metadata"}
-    found.leave_out_others(part, known, "a streams application")
+    found.skip_unknown_members(part, known, "a streams application")
 
 
-def _connectors(project: YamlNode, found: ConvertedObjects) -> Iterator[YamlNode]:
+def _project_connectors(project: YamlNode, found: Conversion) -> Iterator[YamlNode]:
     """Return the connectors that ACLs are for; newer files keep them beside the artifacts."""
     connectors = project.get("connectors")
     if isinstance(connectors.content, tuple):
         yield from connectors.content
         return
     yield from connectors.get("access_control").items()
-    found.leave_out_others(connectors, {"access_control"}, "the connectors")
+    found.skip_unknown_members(connectors, {"access_control"}, "the connectors")
 
 
-def _connector(part: YamlNode, found: ConvertedObjects) -> None:
+def _read_connector(part: YamlNode, found: Conversion) -> None:
     to = AclGrant(part.get("principal").text(), part.source_range)
     for sort in ("status", "offset", "configs"):
         default = "connect-offsets" if sort == "offset" else f"connect-{sort}"
         for operation in ("Read", "Write"):
-            found.acl(to, "Topic", part.get(f"{sort}_topic").text(default), operation)
-    found.acl(to, "Group", part.get("group").text("connect-cluster"), "Read")
-    _flows(to, part, found)
+            found.add_acl(to, "Topic", part.get(f"{sort}_topic").text(default), operation)
+    found.add_acl(to, "Group", part.get("group").text("connect-cluster"), "Read")
+    _add_topic_acls(to, part, found)
     known = {"principal", "group", "topics", "status_topic", "offset_topic", "configs_topic"}
-    found.leave_out_others(part, known | {"metadata"}, "a connector")
+    found.skip_unknown_members(part, known | {"metadata"}, "a connector")

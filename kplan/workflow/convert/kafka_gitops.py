@@ -5,9 +5,9 @@ from itertools import chain
 from pathlib import Path
 
 from kplan.config.yaml_document import YamlNode
-from kplan.workflow.convert.conversion import AclGrant, ConvertedObjects
+from kplan.workflow.convert.conversion import AclGrant, Conversion
 
-_STREAMS = (
+_STREAMS_OPERATIONS = (
     "Read",
     "Write",
     "Describe",
@@ -19,10 +19,10 @@ _STREAMS = (
 )
 """What a Streams application may do with the topics that begin with its id."""
 
-Right = tuple[str, str, str, str]
+AclRule = tuple[str, str, str, str]
 """Type of resource, its name, operation and type of pattern."""
 
-_ROLES: Mapping[str, Sequence[Right]] = {
+_ROLES: Mapping[str, Sequence[AclRule]] = {
     "reader": (("Topic", "*", "Read", ""), ("Group", "*", "Read", "")),
     "writer": (("Topic", "*", "Write", ""),),
     "operator": (
@@ -44,75 +44,75 @@ SECTIONS = {
 """What a state file is made of."""
 
 
-def read_kafka_gitops(documents: Sequence[YamlNode], found: ConvertedObjects) -> None:
+def read_kafka_gitops(documents: Sequence[YamlNode], found: Conversion) -> None:
     """Read state files of kafka-gitops.
 
     A state may name files for its topics, services and users; its settings hold for those too, and
     its ACLs for owners that stand there.
     """
-    with found.gathering():
+    with found.collect_problems():
         settings = [each.get("settings") for each in documents if "settings" in each.members()]
         for each in settings:
-            _named_files(each, {document.source_range.file for document in documents}, found)
+            _report_missing_files(
+                each, {document.source_range.file for document in documents}, found
+            )
         for document in documents:
-            with found.gathering():
-                _file(document, settings[0] if settings else None, found)
-        _custom_rules(documents, found)
+            with found.collect_problems():
+                _read_document(document, settings[0] if settings else None, found)
+        _read_custom_rules(documents, found)
 
 
-def _named_files(settings: YamlNode, given: Collection[str], found: ConvertedObjects) -> None:
+def _report_missing_files(settings: YamlNode, given: Collection[str], found: Conversion) -> None:
     folder = Path(settings.source_range.file).parent
     for section, named in settings.get("files").members().items():
         if str(folder / named.text()) not in {str(Path(each)) for each in given}:
-            found.leave_out(
-                named.source_range, f"{section} of {named.text()}", "give that file too"
-            )
+            found.skip(named.source_range, f"{section} of {named.text()}", "give that file too")
 
 
-def _file(document: YamlNode, shared: YamlNode | None, found: ConvertedObjects) -> None:
+def _read_document(document: YamlNode, shared: YamlNode | None, found: Conversion) -> None:
     settings = document.members().get("settings") or shared or document.get("settings")
     factor = settings.get("topics", "defaults", "replication").number()
     describes = settings.get("services", "acls", "describe-topic-enabled").text("")
     for name, topic in document.get("topics").members().items():
-        with found.gathering():
+        with found.collect_problems():
             own = topic.get("replication").number()
             counts = (topic.get("partitions").number(), factor if own is None else own)
-            found.topic(name, topic.source_range, counts, topic.get("configs").members())
+            found.add_topic(name, topic.source_range, counts, topic.get("configs").members())
             known = {"partitions", "replication", "configs"}
-            found.leave_out_others(topic, known, f"topic {name}")
+            found.skip_unknown_members(topic, known, f"topic {name}")
     for name, service in document.get("services").members().items():
-        with found.gathering():
-            _service(name, service, found, describes=describes == "true")
+        with found.collect_problems():
+            _read_service(name, service, found, describes=describes == "true")
     for name, user in document.get("users").members().items():
-        with found.gathering():
-            _user(name, user, found)
-    found.leave_out_others(document, SECTIONS, "the file")
+        with found.collect_problems():
+            _read_user(name, user, found)
+    found.skip_unknown_members(document, SECTIONS, "the file")
 
 
-def _custom_rules(documents: Sequence[YamlNode], found: ConvertedObjects) -> None:
+def _read_custom_rules(documents: Sequence[YamlNode], found: Conversion) -> None:
     for section, sort in (("customServiceAcls", "services"), ("customUserAcls", "users")):
-        owners = dict(_all(documents, sort))
-        for name, rules in _all(documents, section):
+        owners = dict(_section_members(documents, sort))
+        for name, rules in _section_members(documents, section):
             owner = owners.get(name)
             principal = owner.get("principal").text("") if owner else ""
-            _custom(name, principal, rules, found)
+            _add_custom_acls(name, principal, rules, found)
 
 
-def _all(documents: Sequence[YamlNode], section: str) -> Iterator[tuple[str, YamlNode]]:
+def _section_members(documents: Sequence[YamlNode], section: str) -> Iterator[tuple[str, YamlNode]]:
     return chain.from_iterable(each.get(section).members().items() for each in documents)
 
 
-def _service(name: str, service: YamlNode, found: ConvertedObjects, *, describes: bool) -> None:
+def _read_service(name: str, service: YamlNode, found: Conversion, *, describes: bool) -> None:
     sort = service.get("type").text()
-    unfold = _SERVICES.get(sort)
+    unfold = _SERVICE_RULES.get(sort)
     principal = service.get("principal").text("")
     if unfold is None:
-        found.leave_out(
+        found.skip(
             service.source_range, f"service {name}", f'kplan knows no service of type "{sort}"'
         )
         return
     if not principal:
-        found.leave_out(
+        found.skip(
             service.source_range, f"service {name}", "it has no principal; the cloud gave it one"
         )
         return
@@ -121,7 +121,7 @@ def _service(name: str, service: YamlNode, found: ConvertedObjects, *, describes
         topics = {*service.get("produces").texts(), *service.get("consumes").texts()}
         rights += [("Topic", topic, "Describe", "") for topic in sorted(topics)]
     for right in rights:
-        found.acl(AclGrant(principal, service.source_range), *right)
+        found.add_acl(AclGrant(principal, service.source_range), *right)
     known = {
         "type",
         "principal",
@@ -129,29 +129,29 @@ def _service(name: str, service: YamlNode, found: ConvertedObjects, *, describes
         "consumes",
         *("group-id", "application-id", "connectors", "storage-topics"),
     }
-    found.leave_out_others(service, known, f"service {name}")
+    found.skip_unknown_members(service, known, f"service {name}")
 
 
-def _flows(part: YamlNode) -> Iterator[Right]:
+def _topic_rules(part: YamlNode) -> Iterator[AclRule]:
     yield from (("Topic", each, "Write", "") for each in part.get("produces").texts())
     yield from (("Topic", each, "Read", "") for each in part.get("consumes").texts())
 
 
-def _application(name: str, service: YamlNode) -> Iterator[Right]:
-    yield from _flows(service)
+def _application_rules(name: str, service: YamlNode) -> Iterator[AclRule]:
+    yield from _topic_rules(service)
     if service.get("consumes").items():
         yield "Group", service.get("group-id").text(name), "Read", ""
 
 
-def _streams(name: str, service: YamlNode) -> Iterator[Right]:
+def _streams_rules(name: str, service: YamlNode) -> Iterator[AclRule]:
     application = service.get("application-id").text(name)
-    yield from _flows(service)
-    yield from (("Topic", application, each, "Prefixed") for each in _STREAMS)
+    yield from _topic_rules(service)
+    yield from (("Topic", application, each, "Prefixed") for each in _STREAMS_OPERATIONS)
     yield from (("Group", application, each, "") for each in ("Read", "Describe", "Delete"))
     yield "Cluster", "kafka-cluster", "DescribeConfigs", ""
 
 
-def _connect(name: str, service: YamlNode) -> Iterator[Right]:
+def _connect_rules(name: str, service: YamlNode) -> Iterator[AclRule]:
     yield from (("Topic", each, "Write", "") for each in service.get("produces").texts())
     for sort in ("config", "offset", "status"):
         plural = sort if sort == "status" else f"{sort}s"
@@ -159,45 +159,39 @@ def _connect(name: str, service: YamlNode) -> Iterator[Right]:
         yield from (("Topic", topic, each, "") for each in ("Read", "Write"))
     yield "Group", service.get("group-id").text(name), "Read", ""
     for connector, part in service.get("connectors").members().items():
-        yield from _flows(part)
+        yield from _topic_rules(part)
         if part.get("consumes").items():
             yield "Group", f"connect-{connector}", "Read", ""
 
 
-_SERVICES: Mapping[str, Callable[[str, YamlNode], Iterator[Right]]] = {
-    "application": _application,
-    "kafka-streams": _streams,
-    "kafka-connect": _connect,
+_SERVICE_RULES: Mapping[str, Callable[[str, YamlNode], Iterator[AclRule]]] = {
+    "application": _application_rules,
+    "kafka-streams": _streams_rules,
+    "kafka-connect": _connect_rules,
 }
 
 
-def _user(name: str, user: YamlNode, found: ConvertedObjects) -> None:
+def _read_user(name: str, user: YamlNode, found: Conversion) -> None:
     principal = user.get("principal").text("")
     roles = user.get("roles").texts()
     if not principal:
-        found.leave_out(
-            user.source_range, f"user {name}", "it has no principal; the cloud gave it one"
-        )
+        found.skip(user.source_range, f"user {name}", "it has no principal; the cloud gave it one")
         return
     for each in roles:
         if each.casefold() not in _ROLES:
-            found.leave_out(
-                user.source_range, f"role {each} of {name}", "kafka-gitops has no such role"
-            )
+            found.skip(user.source_range, f"role {each} of {name}", "kafka-gitops has no such role")
     rights = chain.from_iterable(_ROLES.get(each.casefold(), ()) for each in roles)
     for right in rights:
-        found.acl(AclGrant(principal, user.source_range), *right)
-    found.leave_out_others(user, {"principal", "roles"}, f"user {name}")
+        found.add_acl(AclGrant(principal, user.source_range), *right)
+    found.skip_unknown_members(user, {"principal", "roles"}, f"user {name}")
 
 
-def _custom(owner: str, principal: str, rules: YamlNode, found: ConvertedObjects) -> None:
+def _add_custom_acls(owner: str, principal: str, rules: YamlNode, found: Conversion) -> None:
     for name, rule in rules.members().items():
-        with found.gathering():
+        with found.collect_problems():
             whom = rule.get("principal").text(principal)
             if not whom:
-                found.leave_out(
-                    rule.source_range, f"ACL {name} of {owner}", "nobody says whose it is"
-                )
+                found.skip(rule.source_range, f"ACL {name} of {owner}", "nobody says whose it is")
                 continue
             to = AclGrant(
                 whom,
@@ -208,4 +202,4 @@ def _custom(owner: str, principal: str, rules: YamlNode, found: ConvertedObjects
             sort, what, operation = (
                 rule.get(each).text() for each in ("type", "name", "operation")
             )
-            found.acl(to, sort, what, operation, rule.get("pattern").text("Literal"))
+            found.add_acl(to, sort, what, operation, rule.get("pattern").text("Literal"))

@@ -72,7 +72,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
     """
     plans = [read_plan(each).plan for each in files]
     with open_snapshot(options, ports) as found:
-        by_cluster = _placed(plans, found)
+        by_cluster = _changes_by_cluster(plans, found)
         gone, coming = acl_changes(found.spark, by_cluster)
         history = read_audit(options, ports, found.store)
         told = replay_requests(history, found.objects, gone, coming).cache()
@@ -86,7 +86,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
         made = render_figures(
             "What the plans would have changed", tables, (options, found), lineage
         )
-        unknown = _unknown(by_cluster, found, history)
+        unknown = _unknown_effects(by_cluster, found, history)
         return replace(
             made,
             notes=(*made.notes, *unknown),
@@ -94,7 +94,7 @@ def replay_audit(options: FleetOptions, ports: FleetPorts, files: Sequence[Path]
         )
 
 
-def _unknown(
+def _unknown_effects(
     plans: Mapping[str, Sequence[Change]], found: OpenSnapshot, history: "DataFrame"
 ) -> tuple[str, ...]:
     """Say of which clusters a plan changes ACLs, and nothing is known of what it would deny."""
@@ -111,7 +111,7 @@ def _unknown(
     )
 
 
-def _placed(plans: Sequence[Plan], found: OpenSnapshot) -> dict[str, list[Change]]:
+def _changes_by_cluster(plans: Sequence[Plan], found: OpenSnapshot) -> dict[str, list[Change]]:
     """Find the clusters of plans by their ids; the fleet may know one under two names."""
     rows = found.objects.where(found.objects["kind"] == CLUSTER).select("cluster", "identity")
     names: dict[str, list[str]] = {}

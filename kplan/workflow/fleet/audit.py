@@ -1,5 +1,6 @@
-"""Use cases over many clusters: keeping what was really asked of them, and what nobody asks for."""
+"""Use cases over many clusters: authorizer logs, usage, and HCL to remove what is unused."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -13,9 +14,14 @@ from kplan.fleet import audit, audit_file, audit_topic, inventory, output
 from kplan.fleet.session import open_session
 from kplan.fleet.snapshot import Row
 from kplan.fleet.store import Store, UnreadableLog
+from kplan.kinds import KINDS
+from kplan.kinds.schema import from_document
 from kplan.model.errors import ConfigError, FleetError, KplanError, UsageError
+from kplan.model.resource import Identity
+from kplan.model.state import State
 from kplan.model.table import Figures
 from kplan.model.version import VERSION
+from kplan.workflow.adopt.block import generate_blocks, is_writable
 from kplan.workflow.fleet.desired import read_owned
 from kplan.workflow.fleet.fleet import (
     OpenSnapshot,
@@ -27,7 +33,51 @@ from kplan.workflow.fleet.fleet import (
     render_figures,
 )
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
-from kplan.workflow.fleet.removals import write_removals
+
+_OWNED_HEADER = """\
+# Nobody used these. Delete their resource blocks, add this file, and plan: the plan deletes them. A
+# block with for_each loses the key instead.
+"""
+_UNOWNED_HEADER = """\
+# Nobody used these, and kplan does not own them, so that it deletes none of them. To have it delete
+# some, add their blocks and apply: that changes nothing but makes kplan their owner. Then take the
+# blocks out again and plan.
+"""
+
+
+def render_removals(state: State, unused: Sequence[Row]) -> Mapping[str, str]:
+    """Write, by the ending of a file, `removed` blocks for what is owned, and blocks for the rest.
+
+    `unused` are rows of one cluster, `state` is its own.
+    """
+    owned = {(each.address.kind, each.identity): each.address for each in state.owned.values()}
+    named = {(row.kind, Identity(row.identity)): row for row in unused}
+    addresses = sorted(
+        (owned[key] for key in owned.keys() & named.keys()), key=lambda each: each.sort_key
+    )
+    blocks = [
+        f"removed {{\n  from = {each}\n  lifecycle {{\n    destroy = true\n  }}\n}}\n"
+        for each in addresses
+    ]
+    foreign = [row for key, row in sorted(named.items()) if key not in owned]
+    texts = {
+        "unused": _OWNED_HEADER + "\n" + "\n".join(blocks) if blocks else "",
+        "unmanaged": _UNOWNED_HEADER + "\n" + _render_unowned(foreign, state) if foreign else "",
+    }
+    return {ending: text for ending, text in texts.items() if text}
+
+
+def _render_unowned(rows: Sequence[Row], state: State) -> str:
+    values: dict[str, list[object]] = {}
+    taken: dict[str, set[str]] = {}
+    for each in state.owned.values():
+        taken.setdefault(each.address.kind, set()).add(each.address.name)
+    for kind in KINDS:
+        found = (row.value for row in rows if row.kind == kind.name and row.value is not None)
+        read = (from_document(kind.schema, json.loads(each)) for each in found)
+        values[kind.name] = [each for each in read if is_writable(each)]
+    return generate_blocks(values, KINDS, taken, "unmanaged.tf")
+
 
 if TYPE_CHECKING:
     from kplan.fleet.session import DataFrame, SparkSession
@@ -40,13 +90,13 @@ def ingest_logs(options: FleetOptions, ports: FleetPorts) -> Figures:
     came since is read. What goes wrong with one cluster is a note, unless it goes wrong with all.
     """
     fleet = read_fleet(options)
-    logging = [each for each in options.chosen(fleet) if each.audit]
+    logging = [each for each in options.selected_clusters(fleet) if each.audit]
     if not logging:
         raise UsageError(
             "The fleet file names no authorizer log.", 'In a cluster block: audit = ["logs/*.log"]'
         )
     engine = choose_engine(fleet, options.engine)
-    if any(map(_topics, logging)) and not engine.remote:
+    if any(map(_log_topics, logging)) and not engine.remote:
         more = audit_topic.connector_settings(engine.conf, options.inputs.environ)
         engine = replace(engine, conf={**engine.conf, **more})
     ports.progress.stage("Starting Spark")
@@ -101,7 +151,7 @@ def _ingest(
     """Read all logs of one cluster; returns why some were left out. Raises KplanError."""
     _, cluster = what
     left_out = _ingest_files(store, spark, cluster)
-    for topic in _topics(cluster):
+    for topic in _log_topics(cluster):
         _ingest_topic(store, spark, (*what, topic), ports)
     return left_out
 
@@ -110,7 +160,7 @@ def _ingest_files(
     store: Store, spark: "SparkSession", cluster: FleetCluster
 ) -> list[UnreadableLog]:
     """Read the files that are new or changed, without those that cannot be read."""
-    patterns, zone = _files(cluster), cluster.audit_time_zone
+    patterns, zone = _log_files(cluster), cluster.audit_time_zone
     found = audit_file.list_log_files(spark, cluster.name, patterns, zone) if patterns else []
     new = audit_file.new_log_files(found, store.log_stamps(cluster.name)) if found else []
     left_out: list[UnreadableLog] = []
@@ -129,11 +179,11 @@ def _ingest_files(
     return left_out
 
 
-def _files(cluster: FleetCluster) -> list[str]:
+def _log_files(cluster: FleetCluster) -> list[str]:
     return [each for each in cluster.audit if not each.startswith(audit_topic.KAFKA_SCHEME)]
 
 
-def _topics(cluster: FleetCluster) -> list[str]:
+def _log_topics(cluster: FleetCluster) -> list[str]:
     found = (each for each in cluster.audit if each.startswith(audit_topic.KAFKA_SCHEME))
     return [each.removeprefix(audit_topic.KAFKA_SCHEME) for each in found]
 
@@ -151,20 +201,22 @@ def _ingest_topic(
             f"Nothing says how topic {topic} of cluster {cluster.name} is read.",
             'Give the cluster a provider "kafka" block.',
         )
-    connect, problems = ports.connecting(cluster)
+    connect, problems = ports.connector(cluster)
     if connect is None:
         raise ConfigError(problems, fleet.sources)
     with closing(connect()) as opened:
         use = opened.topic_use([topic])[topic]
-    spans = tuple(_spans(topic, use, store.topic_offsets(cluster.name)))
+    spans = tuple(_offset_ranges(topic, use, store.topic_offsets(cluster.name)))
     if not spans:
         raise FleetError(f"Topic {topic} of cluster {cluster.name}: {'; '.join(use.unread)}.")
     if any(each.start < each.end for each in spans):
-        found = audit_topic.read_records(spark, cluster.name, spans, ports.java_client(cluster))
+        found = audit_topic.read_records(
+            spark, cluster.name, spans, ports.java_client_settings(cluster)
+        )
         store.append_records(cluster.name, audit.parse_lines(found), spans)
 
 
-def _spans(
+def _offset_ranges(
     topic: str, use: TopicUse, known: Mapping[str, int]
 ) -> Iterator[audit_topic.OffsetRange]:
     """Say what is to be read of each partition; nothing where one of them cannot be seen."""
@@ -184,7 +236,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
     """
     with open_snapshot(options, ports) as found:
         history = read_audit(options, ports, found.store)
-        idle = read_unused(found.objects, history)
+        idle = unused_objects(found.objects, history)
         if removed is not None:
             idle = {name: each.cache() for name, each in idle.items()}  # asked twice
             rows = audit.removal_candidates(
@@ -197,7 +249,7 @@ def read_usage(options: FleetOptions, ports: FleetPorts, removed: Path | None = 
         )
 
 
-def read_unused(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":
+def unused_objects(objects: "DataFrame", history: "DataFrame") -> "dict[str, DataFrame]":
     """Return what nobody uses, and the clusters of whose ACLs that cannot be said."""
     return {
         "unused_acls": audit.unused_acls(objects, history),
@@ -222,7 +274,7 @@ def _write_removals(
     for name, own in groupby(rows, key=lambda each: each.cluster):
         if name not in clusters:
             continue
-        for ending, text in write_removals(
+        for ending, text in render_removals(
             read_owned(clusters[name], options, ports), list(own)
         ).items():
             file = folder / f"{name}.{ending}.tf"

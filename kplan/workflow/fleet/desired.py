@@ -35,21 +35,23 @@ from kplan.workflow.ports import Project
 if TYPE_CHECKING:
     from kplan.fleet.session import DataFrame
 
-Asked = dict[str, dict[str, set[Identity]]]
+RequestedObjects = dict[str, dict[str, set[Identity]]]
 """What is asked for by name: for each cluster by kind."""
 
 
-def desired_names(fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts) -> Asked:
+def load_desired_names(
+    fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts
+) -> RequestedObjects:
     """List what is declared or owned on each cluster, for a run to ask for it by name.
 
     What cannot be made out yet is left out: `kplan fleet plan` tells why.
     """
-    found: Asked = {}
-    for each in _declaring(fleet, options, ports):
-        project = _project(each, options.inputs, ports)
+    found: RequestedObjects = {}
+    for each in _configured_clusters(fleet, options, ports):
+        project = _cluster_project(each, options.inputs, ports)
         try:
             configuration = load_configuration(project.folder, project.inputs, KINDS)
-            found[each.name] = expected_objects(_request(project, configuration))
+            found[each.name] = expected_objects(_plan_request(project, configuration))
         except KplanError:
             continue
     return found
@@ -65,17 +67,17 @@ def load_desired(
     requests: dict[str, PlanRequest] = {}
     problems: dict[str, str] = {}
     notes: list[str] = []
-    for name, project, found in _configured(fleet, options, ports, objects):
+    for name, project, found in _load_configurations(fleet, options, ports, objects):
         try:
-            configuration = _sound(found)
-            requests[name] = _request(project, configuration)
+            configuration = _require_configuration(found)
+            requests[name] = _plan_request(project, configuration)
             others = {each.provider for each in configuration.resources} - {""}
             notes += [
                 f"{name}: what is on {connection_name(each)} is not looked at."
                 for each in sorted(others)
             ]
         except KplanError as failure:
-            problems[name] = _told(failure)
+            problems[name] = _failure_text(failure)
     return FleetPlanRequest(requests, problems, tuple(notes))
 
 
@@ -87,20 +89,20 @@ def load_policies(
     owned: dict[str, dict[tuple[str, Identity], Address]] = {}
     problems: dict[str, str] = {}
     left_out: list[str] = []
-    for name, project, found in _configured(fleet, options, ports, objects):
+    for name, project, found in _load_configurations(fleet, options, ports, objects):
         try:
-            configuration = _sound(found)
-            more, others = _elsewhere(project.folder, configuration)
+            configuration = _require_configuration(found)
+            more, others = _load_other_policies(project.folder, configuration)
             policies[name] = (*configuration.policies, *more)
-            held = _state(project).for_provider("").owned.values()
+            held = _read_state(project).for_provider("").owned.values()
             owned[name] = {(each.address.kind, each.identity): each.address for each in held}
             left_out += [f"{name}: policies of {each} are not asked." for each in others]
         except KplanError as failure:
-            problems[name] = _told(failure)
+            problems[name] = _failure_text(failure)
     return FleetPolicies(policies, owned, problems, ports.now().date()), tuple(left_out)
 
 
-def _elsewhere(
+def _load_other_policies(
     folder: Path, configuration: Configuration
 ) -> tuple[tuple[Policy, ...], tuple[str, ...]]:
     """Load the policies of other folders, and name what holds policies in Python."""
@@ -118,31 +120,33 @@ def _elsewhere(
     return tuple(found), tuple(left_out)
 
 
-Found = tuple[str, Project, Configuration | KplanError]
+LoadedConfiguration = tuple[str, Project, Configuration | KplanError]
 """A cluster, and its configuration or why it has none that could be used."""
 
 
-def _configured(
+def _load_configurations(
     fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts, objects: "DataFrame"
-) -> Iterator[Found]:
-    for each in _declaring(fleet, options, ports):
-        project = _project(each, options.inputs, ports)
+) -> Iterator[LoadedConfiguration]:
+    for each in _configured_clusters(fleet, options, ports):
+        project = _cluster_project(each, options.inputs, ports)
         try:
             configuration = load_checked(project)
             if configuration.lacks_data:
-                configuration = load_checked(project, _RunReader(_seen(objects, each.name)))
+                configuration = load_checked(
+                    project, _SnapshotReader(_lazy_snapshot(objects, each.name))
+                )
             yield each.name, project, configuration
         except KplanError as failure:
             yield each.name, project, failure
 
 
-def _sound(found: Configuration | KplanError) -> Configuration:
+def _require_configuration(found: Configuration | KplanError) -> Configuration:
     if isinstance(found, KplanError):
         raise found
     return found
 
 
-def _told(failure: KplanError) -> str:
+def _failure_text(failure: KplanError) -> str:
     return "; ".join(
         f"{told.code} {told.summary}: {told.detail}"
         for told in failure.diagnostics
@@ -152,7 +156,7 @@ def _told(failure: KplanError) -> str:
 
 def read_owned(cluster: FleetCluster, options: FleetOptions, ports: FleetPorts) -> State:
     """Read what kplan owns on the cluster itself. Raises StateError and ClusterError."""
-    return _state(_project(cluster, options.inputs, ports)).for_provider("")
+    return _read_state(_cluster_project(cluster, options.inputs, ports)).for_provider("")
 
 
 def list_owners(
@@ -164,54 +168,54 @@ def list_owners(
     """
     found: list[tuple[str, str, str, str]] = []
     unknown: list[str] = []
-    for each in _declaring(fleet, options, ports):
+    for each in _configured_clusters(fleet, options, ports):
         try:
             owned = read_owned(each, options, ports).owned.values()
         except KplanError as failure:
-            unknown.append(f"{each.name}: who owns what is not known: {_told(failure)}")
+            unknown.append(f"{each.name}: who owns what is not known: {_failure_text(failure)}")
             continue
         name = str(each.configuration)
         found += [
-            (each.name, one.address.kind, str(one.identity), _within(name, one.address))
+            (each.name, one.address.kind, str(one.identity), _owner_name(name, one.address))
             for one in owned
         ]
     return found, tuple(unknown)
 
 
-def _within(configuration: str, address: Address) -> str:
+def _owner_name(configuration: str, address: Address) -> str:
     modules = ".".join(f"module.{each}" for each in address.module)
     return f"{configuration}: {modules}" if modules else configuration
 
 
-def _declaring(
+def _configured_clusters(
     fleet: FleetConfiguration, options: FleetOptions, ports: FleetPorts
 ) -> Iterator[FleetCluster]:
-    chosen = [each for each in options.chosen(fleet) if each.configuration is not None]
+    chosen = [each for each in options.selected_clusters(fleet) if each.configuration is not None]
     ports.progress.stage("Reading configurations", len(chosen))
     for each in chosen:
         yield each
         ports.progress.advance()
 
 
-def _project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -> Project:
+def _cluster_project(cluster: FleetCluster, inputs: Inputs, ports: FleetPorts) -> Project:
     """Return the project that `kplan plan` would find in the folder of the cluster."""
     folder = cluster.configuration or Path()
     own = Inputs(environ=inputs.environ, skips_foreign=inputs.skips_foreign)
-    remote = None if cluster.has_own_state else cache(lambda: ports.keeping(folder, own))
+    remote = None if cluster.has_own_state else cache(lambda: ports.state_store(folder, own))
     return Project(folder, cluster.state or folder, own, remote)
 
 
-def _state(project: Project) -> State:
+def _read_state(project: Project) -> State:
     """Read the state with what an interrupted apply had done."""
     state, journal = read_or_create_state(project), project.store.journal()
     return state if journal is None else fold_journal(state, journal)[0]
 
 
-def _request(project: Project, configuration: Configuration) -> PlanRequest:
+def _plan_request(project: Project, configuration: Configuration) -> PlanRequest:
     return PlanRequest(
         resources=tuple(each for each in configuration.resources if not each.provider),
         outputs=output_values(configuration),
-        state=_state(project),
+        state=_read_state(project),
         config_digest=configuration.digest,
         adds_first=add_first_connections(configuration),
         moved=configuration.refactorings.moved,
@@ -220,7 +224,7 @@ def _request(project: Project, configuration: Configuration) -> PlanRequest:
     )
 
 
-def _seen(objects: "DataFrame", name: str) -> Callable[[], Snapshot]:
+def _lazy_snapshot(objects: "DataFrame", name: str) -> Callable[[], Snapshot]:
     """Bring the rows of one cluster over, when they are first needed."""
     found: list[Snapshot] = []
 
@@ -237,21 +241,21 @@ def _seen(objects: "DataFrame", name: str) -> Callable[[], Snapshot]:
 
 
 @dataclass(frozen=True, slots=True)
-class _RunReader:
+class _SnapshotReader:
     """Answers data sources from what a run knows of the cluster."""
 
-    seen: Callable[[], Snapshot]
+    load_snapshot: Callable[[], Snapshot]
 
     def describe(self, provider: str) -> ClusterDescription:
         """Say what the cluster is."""
-        snapshot = self._of(provider)
+        snapshot = self._snapshot(provider)
         return ClusterDescription(
             snapshot.cluster_id, snapshot.brokers, snapshot.principal, snapshot.version
         )
 
     def read(self, provider: str, kind: str, names: Collection[Identity] | None) -> KindSnapshot:
         """Return objects by name; None stands for all there are. Raises Unread."""
-        snapshot = self._of(provider)
+        snapshot = self._snapshot(provider)
         if kind not in snapshot.readings:
             raise UnreadableError(
                 f"{kind}: {snapshot.unread.get(kind, 'the run does not speak of it')}"
@@ -264,7 +268,7 @@ class _RunReader:
             {name: each for name, each in reading.hidden.items() if name in names},
         )
 
-    def _of(self, provider: str) -> Snapshot:
+    def _snapshot(self, provider: str) -> Snapshot:
         if provider:
             raise NoClusterError(f"The run knows nothing of the connection {provider}.")
-        return self.seen()
+        return self.load_snapshot()

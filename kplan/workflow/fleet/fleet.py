@@ -19,7 +19,12 @@ from kplan.model.diagnostic import Diagnostic, has_errors, sort_diagnostics
 from kplan.model.errors import ConfigError, UsageError
 from kplan.model.table import Figures, FigureTable
 from kplan.model.version import VERSION
-from kplan.workflow.fleet.desired import Asked, desired_names, list_owners, load_desired
+from kplan.workflow.fleet.desired import (
+    RequestedObjects,
+    list_owners,
+    load_desired,
+    load_desired_names,
+)
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 
 if TYPE_CHECKING:
@@ -41,7 +46,7 @@ class OpenSnapshot:
     run: Run
     objects: "DataFrame"
     _unread: "Future[FigureTable]"
-    _taken: "Future[str]"
+    _snapshot_times: "Future[str]"
 
     @property
     def unread(self) -> FigureTable:
@@ -51,7 +56,7 @@ class OpenSnapshot:
     @property
     def lineage(self) -> Mapping[str, str]:
         """Say what all figures are of."""
-        return _lineage(self.run, self._taken.result(), self.fleet.store)
+        return _lineage(self.run, self._snapshot_times.result(), self.fleet.store)
 
 
 def read_fleet(options: FleetOptions) -> FleetConfiguration:
@@ -71,7 +76,7 @@ def read_fleet(options: FleetOptions) -> FleetConfiguration:
             'Write: cluster "NAME" { provider "kafka" { ... } }; see kplan help fleets.',
         )
     known = {each.name for each in found.clusters}
-    if strange := [name for name in options.only if name not in known]:
+    if strange := [name for name in options.cluster_names if name not in known]:
         raise UsageError(
             f"The fleet has no cluster {', '.join(strange)}.",
             f"It has: {', '.join(sorted(known))}.",
@@ -108,7 +113,9 @@ def open_snapshot(options: FleetOptions, ports: FleetPorts) -> Iterator[OpenSnap
 
 def filter_clusters(options: FleetOptions, rows: "DataFrame") -> "DataFrame":
     """Keep the rows of the clusters that were asked for."""
-    return rows.where(rows["cluster"].isin(*options.only)) if options.only else rows
+    return (
+        rows.where(rows["cluster"].isin(*options.cluster_names)) if options.cluster_names else rows
+    )
 
 
 def read_audit(options: FleetOptions, ports: FleetPorts, store: Store) -> "DataFrame":
@@ -127,8 +134,8 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
     as well, for `snapshot = "FILE"`.
     """
     fleet = read_fleet(options)
-    asked = desired_names(fleet, options, ports)
-    sources = tuple(_sources(fleet, options, asked, ports))
+    asked = load_desired_names(fleet, options, ports)
+    sources = tuple(_snapshot_sources(fleet, options, asked, ports))
     ports.progress.stage("Starting Spark")
     with open_session(choose_engine(fleet, options.engine), ports.progress.tasks) as spark:
         from kplan.fleet.data_source import read_clusters  # noqa: PLC0415 - imports PySpark
@@ -139,25 +146,25 @@ def take_snapshot(options: FleetOptions, ports: FleetPorts, save: Path | None = 
         run = store.add_run(read_clusters(spark, sources), name, at)
         objects = store.objects(run)
         if save is not None:
-            _saved(objects, sources, save)
+            _save_snapshots(objects, sources, save)
         lineage = _lineage(run, output.snapshot_times(objects), fleet.store)
         told = {
             "inventory": inventory.inventory(objects),
             "unread": inventory.unread_kinds(objects),
         }
-        tables = _tables(options, lineage, told)
-        return Figures(f"Run {run.run}", tables, lineage, _notes(tables[1]))
+        tables = _write_tables(options, lineage, told)
+        return Figures(f"Run {run.run}", tables, lineage, _unread_notes(tables[1]))
 
 
-def _sources(
-    fleet: FleetConfiguration, options: FleetOptions, asked: Asked, ports: FleetPorts
+def _snapshot_sources(
+    fleet: FleetConfiguration, options: FleetOptions, asked: RequestedObjects, ports: FleetPorts
 ) -> Iterator[SnapshotSource]:
     problems: list[Diagnostic] = []
     found: list[SnapshotSource] = []
-    for each in options.chosen(fleet):
+    for each in options.selected_clusters(fleet):
         connect = None
         if each.provider is not None:
-            connect, told = ports.connecting(each)
+            connect, told = ports.connector(each)
             problems.extend(told)
         deadline = each.deadline_s or DEADLINE_S
         rules = each.super_users, each.allow_everyone
@@ -169,7 +176,7 @@ def _sources(
     yield from found
 
 
-def _saved(objects: "DataFrame", sources: Sequence[SnapshotSource], folder: Path) -> None:
+def _save_snapshots(objects: "DataFrame", sources: Sequence[SnapshotSource], folder: Path) -> None:
     """Write each cluster to a file of its own; one cluster at a time is in memory."""
     for source in sources:
         own = objects.where(objects["cluster"] == source.name).select(*Row._fields)
@@ -291,10 +298,12 @@ def render_figures(
     """
     options, found = at
     lineage = {**found.lineage, **(more or {})}
-    return Figures(title, _tables(options, lineage, told), lineage, _notes(found.unread))
+    return Figures(
+        title, _write_tables(options, lineage, told), lineage, _unread_notes(found.unread)
+    )
 
 
-def _tables(
+def _write_tables(
     options: FleetOptions, lineage: Mapping[str, str], told: "Mapping[str, DataFrame]"
 ) -> tuple[FigureTable, ...]:
     """Show and write out; the first table has the name that was given, further ones their own."""
@@ -316,7 +325,7 @@ def _lineage(run: Run, taken: str, store: str) -> dict[str, str]:
     }
 
 
-def _notes(unread: FigureTable) -> tuple[str, ...]:
+def _unread_notes(unread: FigureTable) -> tuple[str, ...]:
     return tuple(
         f"{cluster} could not be read: {reason}"
         if kind == ALL_KINDS

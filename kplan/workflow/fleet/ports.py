@@ -18,13 +18,15 @@ from kplan.workflow.ports import Progress
 if TYPE_CHECKING:
     from kplan.cluster.port import Cluster
 
-Connecting = Callable[[FleetCluster], "tuple[Callable[[], Cluster] | None, Sequence[Diagnostic]]"]
+FleetConnector = Callable[
+    [FleetCluster], "tuple[Callable[[], Cluster] | None, Sequence[Diagnostic]]"
+]
 """Works out how a cluster is reached, without reaching it; the result goes to the executors."""
 
-Keeping = Callable[[Path, Inputs], StateStore | None]
+StateStoreFactory = Callable[[Path, Inputs], StateStore | None]
 """Says where the state of a folder is kept; None is a file there. Raises ConfigError."""
 
-JavaClient = Callable[[FleetCluster], Mapping[str, str]]
+JavaClientSettings = Callable[[FleetCluster], Mapping[str, str]]
 """Says how Kafka's Java client connects, which Spark is; holds secrets. Raises AuthError."""
 
 
@@ -38,16 +40,20 @@ class FleetOptions:
 
     folder: Path
     inputs: Inputs
-    only: tuple[str, ...] = ()
+    cluster_names: tuple[str, ...] = ()
     run: str = ""
     limit: int = MAX_ROWS
     output: str = ""
     engine: SparkSettings = field(default_factory=SparkSettings)
     since: timedelta | None = None
 
-    def chosen(self, fleet: FleetConfiguration) -> tuple[FleetCluster, ...]:
+    def selected_clusters(self, fleet: FleetConfiguration) -> tuple[FleetCluster, ...]:
         """Return the clusters that were asked for, in the order of the file."""
-        return tuple(each for each in fleet.clusters if not self.only or each.name in self.only)
+        return tuple(
+            each
+            for each in fleet.clusters
+            if not self.cluster_names or each.name in self.cluster_names
+        )
 
 
 class FleetProgress(Progress, Protocol):
@@ -62,8 +68,8 @@ class FleetProgress(Progress, Protocol):
 class FleetPorts:
     """The outside world of a fleet command."""
 
-    connecting: Connecting
-    keeping: Keeping
-    java_client: JavaClient
+    connector: FleetConnector
+    state_store: StateStoreFactory
+    java_client_settings: JavaClientSettings
     progress: FleetProgress
     now: Callable[[], datetime]

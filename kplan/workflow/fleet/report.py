@@ -8,7 +8,7 @@ from kplan.fleet import audit, inventory, lint, plan
 from kplan.model.errors import FleetError
 from kplan.model.table import Figures
 from kplan.report.documents.notation import count_text
-from kplan.workflow.fleet.audit import read_unused
+from kplan.workflow.fleet.audit import unused_objects
 from kplan.workflow.fleet.desired import list_owners, load_desired
 from kplan.workflow.fleet.fleet import (
     OpenSnapshot,
@@ -31,11 +31,11 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
         asked = load_desired(found.fleet, options, ports, found.objects)
         owned, unknown = list_owners(found.fleet, options, ports)
         ports.progress.stage("Working out the page")
-        history = _history(options, ports, found)
+        history = _read_history(options, ports, found)
         told = {
-            **_sizes(found, owned),
-            **_findings(found.objects.cache(), asked),
-            **({} if history is None else read_unused(found.objects, history)),
+            **_size_tables(found, owned),
+            **_finding_tables(found.objects.cache(), asked),
+            **({} if history is None else unused_objects(found.objects, history)),
         }
         title = f"Kafka fleet, {count_text(len(found.fleet.clusters), 'cluster')}"
         logs = {} if history is None else audit.log_lineage(history)
@@ -43,7 +43,7 @@ def build_report(options: FleetOptions, ports: FleetPorts) -> Figures:
         return replace(made, notes=(*made.notes, *unknown))
 
 
-def _sizes(
+def _size_tables(
     found: OpenSnapshot, owned: Sequence[tuple[str, str, str, str]]
 ) -> "dict[str, DataFrame]":
     return {
@@ -53,7 +53,7 @@ def _sizes(
     }
 
 
-def _findings(objects: "DataFrame", asked: plan.FleetPlanRequest) -> "dict[str, DataFrame]":
+def _finding_tables(objects: "DataFrame", asked: plan.FleetPlanRequest) -> "dict[str, DataFrame]":
     everything = plan.plan_clusters(objects, asked).cache()
     told = everything.where(everything["finding"].isin("change", "obstacle", "drift", "problem"))
     counts = told.groupBy("cluster", "finding", "risk").count()
@@ -70,7 +70,9 @@ def _findings(objects: "DataFrame", asked: plan.FleetPlanRequest) -> "dict[str, 
     }
 
 
-def _history(options: FleetOptions, ports: FleetPorts, found: OpenSnapshot) -> "DataFrame | None":
+def _read_history(
+    options: FleetOptions, ports: FleetPorts, found: OpenSnapshot
+) -> "DataFrame | None":
     try:
         return read_audit(options, ports, found.store)
     except FleetError:  # no log was ever kept: then nothing is known of use

@@ -33,7 +33,7 @@ class AccessQuestion:
     principal: str = ""
     operation: str = ""
     resource: tuple[str, str] = ("", "")
-    is_planned: bool = False
+    is_after_plan: bool = False
     provider: str = ""
 
 
@@ -43,8 +43,8 @@ class AccessAnswer:
 
     question: AccessQuestion
     rules: AuthorizerRules
-    holders: tuple[AllowedPrincipal, ...] = ()
-    holdings: tuple[PrincipalPermission, ...] = ()
+    allowed_principals: tuple[AllowedPrincipal, ...] = ()
+    permissions: tuple[PrincipalPermission, ...] = ()
     unread: tuple[str, ...] = ()
 
     @property
@@ -100,23 +100,25 @@ def answer_question(project: Project, question: AccessQuestion, ports: Ports) ->
 
     """
     with open_project(project, ports, frozenset({question.provider})) as found:
-        ground, acls = _acls(found, question, ports)
+        ground, acls = _read_acls(found, question, ports)
         rules = read_authorizer_rules(ground)
         told = AccessAnswer(question, rules)
         if question.principal:
             names, unread = list_live_names(ground, OPERATIONS.keys())
             held = holdings(question.principal, acls, rules, names)
-            return replace(told, holdings=held, unread=unread)
-        return replace(told, holders=who_can(question.operation, question.resource, acls, rules))
+            return replace(told, permissions=held, unread=unread)
+        return replace(
+            told, allowed_principals=who_can(question.operation, question.resource, acls, rules)
+        )
 
 
-def _acls(
+def _read_acls(
     found: OpenProject, question: AccessQuestion, ports: Ports
 ) -> tuple[AccessContext, frozenset[AclBinding]]:
     key = question.provider
-    connection = found.clusters.at(key)
-    if question.is_planned:
-        made = plan_open_project(found, PlanOptions(asks_broker=False), ports)
+    connection = found.clusters.connection(key)
+    if question.is_after_plan:
+        made = plan_open_project(found, PlanOptions(has_broker_check=False), ports)
         ground = AccessContext(connection.cluster, made.snapshots[key], found.configuration, key)
         acls = acls_after_plan(ground, made.plan)
     else:

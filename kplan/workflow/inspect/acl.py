@@ -23,7 +23,7 @@ class AclFilter:
     resource: str = ""
     match: str = ""
 
-    def chosen(self, acls: frozenset[AclBinding]) -> list[AclBinding]:
+    def matching_acls(self, acls: frozenset[AclBinding]) -> list[AclBinding]:
         """Return the ACLs that fit, sorted. Raises UsageError."""
         found = set(acls)
         if self.match:
@@ -56,6 +56,6 @@ def list_acls(cluster: Cluster, wanted: AclFilter) -> Figures:
 
     """
     wanted.check()
-    rows = tuple(astuple(each) for each in wanted.chosen(cluster.acls()))
+    rows = tuple(astuple(each) for each in wanted.matching_acls(cluster.acls()))
     columns = tuple(each.name for each in fields(AclBinding))
     return Figures("ACLs", (FigureTable("acls", columns, rows),))

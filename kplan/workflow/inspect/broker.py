@@ -12,7 +12,7 @@ from kplan.workflow.ports import Ports, Project
 
 _LIVE_MS = 10_000
 """Of a broker that fetched the metadata within this time it is taken that it runs."""
-_NAMED = 5
+_MAX_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,8 @@ class BrokerStatus:
         if self.topics is None:
             told.append("controllers do not tell whether it has replicas")
         elif self.topics:
-            more = len(self.topics) - _NAMED
-            named = ", ".join(self.topics[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+            more = len(self.topics) - _MAX_NAMES
+            named = ", ".join(self.topics[:_MAX_NAMES]) + (f" and {more} more" if more > 0 else "")
             told.append(f"it has replicas of {named}")
         return tuple(told)
 
@@ -84,15 +84,15 @@ def read_broker_status(cluster: Cluster, broker: int) -> BrokerStatus:
 
     """
     described = cluster.describe()
-    check_direct(described)
+    check_controller_access(described)
     if described.controller_access is None:
         return BrokerStatus(
-            broker, broker in described.verifying_node_ids, _topics(cluster, broker)
+            broker, broker in described.verifying_node_ids, _topics_on_broker(cluster, broker)
         )
-    return BrokerStatus(broker, _fetches(cluster, broker), None)
+    return BrokerStatus(broker, _is_fetching(cluster, broker), None)
 
 
-def check_direct(described: ClusterDescription) -> None:
+def check_controller_access(described: ClusterDescription) -> None:
     """Refuse changes at controllers unless they are allowed (K919-06). Raises PolicyDenied."""
     if described.controller_access is not None and not described.controller_access.is_allowed:
         raise PolicyDeniedError(
@@ -101,14 +101,14 @@ def check_direct(described: ClusterDescription) -> None:
         )
 
 
-def _fetches(cluster: Cluster, broker: int) -> bool:
+def _is_fetching(cluster: Cluster, broker: int) -> bool:
     return any(
         each.id == broker and each.fetched_ms is not None and each.fetched_ms < _LIVE_MS
         for each in cluster.quorum().observers
     )
 
 
-def _topics(cluster: Cluster, broker: int) -> tuple[str, ...]:
+def _topics_on_broker(cluster: Cluster, broker: int) -> tuple[str, ...]:
     return tuple(
         name
         for name, found in sorted(cluster.topics().items())

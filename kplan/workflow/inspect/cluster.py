@@ -14,7 +14,7 @@ from kplan.model.table import Cell, Figures, FigureTable
 from kplan.workflow.open_project import load_checked
 from kplan.workflow.ports import Ports, Project
 
-Told = Mapping[Broker, NodeVersions]
+VersionsByNode = Mapping[Broker, NodeVersions]
 
 
 def list_versions(project: Project, ports: Ports) -> Figures:
@@ -30,22 +30,22 @@ def list_versions(project: Project, ports: Ports) -> Figures:
     configuration = load_checked(project)
     tables: list[FigureTable] = []
     notes: list[str] = []
-    keys = _keys(configuration)
+    keys = _connection_keys(configuration)
     for key in keys:
         ports.progress.stage("Asking the brokers")
         with closing(ports.connect(configuration, key)) as cluster:
-            told, silent = node_offers(cluster)
+            told, silent = read_node_versions(cluster)
             noun = "broker" if cluster.describe().controller_access is None else "controller"
-        tables += [_named(each, key, keys) for each in _tables(told, noun)]
-        notes += [cluster_label(each, key) for each in (*silent, *_mixture(told))]
+        tables += [_label_table(each, key, keys) for each in _version_tables(told, noun)]
+        notes += [cluster_label(each, key) for each in (*silent, *_version_mismatches(told))]
     return Figures("What the brokers offer", tuple(tables), notes=tuple(notes))
 
 
-def _keys(configuration: Configuration) -> tuple[str, ...]:
+def _connection_keys(configuration: Configuration) -> tuple[str, ...]:
     return tuple(sorted({each.key for each in configuration.providers})) or ("",)
 
 
-def node_offers(cluster: Cluster) -> tuple[Told, list[str]]:
+def read_node_versions(cluster: Cluster) -> tuple[VersionsByNode, list[str]]:
     """Ask each node; one that does not answer leaves the others told (K117-08), with a note."""
     described = cluster.describe()
     noun = "Broker" if described.controller_access is None else "Controller"
@@ -59,12 +59,12 @@ def node_offers(cluster: Cluster) -> tuple[Told, list[str]]:
     return told, silent
 
 
-def _named(table: FigureTable, key: str, keys: Sequence[str]) -> FigureTable:
+def _label_table(table: FigureTable, key: str, keys: Sequence[str]) -> FigureTable:
     name = cluster_label(table.name, key) if len(keys) > 1 else table.name
     return FigureTable(name, table.columns, table.rows)
 
 
-def _tables(told: Told, noun: str) -> Iterator[FigureTable]:
+def _version_tables(told: VersionsByNode, noun: str) -> Iterator[FigureTable]:
     nodes = [f"{noun} {each.id}" for each in told]
     yield FigureTable(
         f"{noun}s",
@@ -78,7 +78,10 @@ def _tables(told: Told, noun: str) -> Iterator[FigureTable]:
     yield FigureTable(
         "apis",
         ("api", *nodes),
-        tuple((name, *(_range(found.apis.get(name)) for found in told.values())) for name in names),
+        tuple(
+            (name, *(_format_range(found.apis.get(name)) for found in told.values()))
+            for name in names
+        ),
     )
     features = sorted({name for found in told.values() for name in found.supported})
     yield FigureTable(
@@ -88,32 +91,32 @@ def _tables(told: Told, noun: str) -> Iterator[FigureTable]:
             (
                 name,
                 max(found.finalized.get(name, 0) for found in told.values()),
-                *(_range(found.supported.get(name)) for found in told.values()),
+                *(_format_range(found.supported.get(name)) for found in told.values()),
             )
             for name in features
         ),
     )
 
 
-def _range(found: tuple[int, int] | None) -> str:
+def _format_range(found: tuple[int, int] | None) -> str:
     return "-" if found is None else f"{found[0]} to {found[1]}"
 
 
-def _mixture(told: Told) -> Iterator[str]:
+def _version_mismatches(told: VersionsByNode) -> Iterator[str]:
     """Say where brokers differ: most often an upgrade is under way."""
     apis = {name for found in told.values() for name in found.apis}
     mixed = sorted(
         name for name in apis if len({found.apis.get(name) for found in told.values()}) > 1
     )
     if mixed:
-        shown = ", ".join(mixed[:_NAMED]) + (", ..." if len(mixed) > _NAMED else "")
+        shown = ", ".join(mixed[:_MAX_NAMES]) + (", ..." if len(mixed) > _MAX_NAMES else "")
         yield (
             f"The brokers offer different versions of {len(mixed)} APIs ({shown}): "
             "kplan uses what the broker offers that it asks. Is an upgrade under way?"
         )
 
 
-_NAMED = 5
+_MAX_NAMES = 5
 
 
 _SILENT_MS = 10_000
@@ -157,19 +160,19 @@ def list_controllers(cluster: Cluster) -> Figures:
     silent: list[str] = []
     if direct is not None:
         at |= {each.id: f"{each.host}:{each.port}" for each in direct.controllers}
-        silent = node_offers(cluster)[1]
+        silent = read_node_versions(cluster)[1]
     rows = tuple(
-        (number, at.get(number, ""), _state(number, found), behind.get(number))
+        (number, at.get(number, ""), _controller_state(number, found), behind.get(number))
         for number in sorted({*at, *behind})
     )
     return Figures(
         "The controllers",
         (FigureTable("controllers", ("controller", "address", "state", "behind"), rows),),
-        notes=tuple(silent) or tuple(_unheard(found)),
+        notes=tuple(silent) or tuple(_silent_nodes(found)),
     )
 
 
-def _state(number: int, found: Quorum) -> str:
+def _controller_state(number: int, found: Quorum) -> str:
     return "active" if number == found.leader else "inactive"
 
 
@@ -196,25 +199,25 @@ def describe_quorum(cluster: Cluster) -> Figures:
             FigureTable(
                 "replicas",
                 ("node", "role", "end_offset", "behind", "fetched_ms_ago", "caught_up_ms_ago"),
-                tuple(_replicas(found)),
+                tuple(_replica_rows(found)),
             ),
         ),
-        notes=tuple(_unheard(found)),
+        notes=tuple(_silent_nodes(found)),
     )
 
 
-def _replicas(found: Quorum) -> Iterator[tuple[Cell, ...]]:
+def _replica_rows(found: Quorum) -> Iterator[tuple[Cell, ...]]:
     for each in found.voters:
-        yield _replica(each, "leader" if each.id == found.leader else "voter")
+        yield _replica_row(each, "leader" if each.id == found.leader else "voter")
     for each in found.observers:
-        yield _replica(each, "observer")
+        yield _replica_row(each, "observer")
 
 
-def _replica(each: QuorumReplica, role: str) -> tuple[Cell, ...]:
+def _replica_row(each: QuorumReplica, role: str) -> tuple[Cell, ...]:
     return (each.id, role, each.end_offset, each.lag, each.fetched_ms, each.caught_up_ms)
 
 
-def _unheard(found: Quorum) -> Iterator[str]:
+def _silent_nodes(found: Quorum) -> Iterator[str]:
     """Name the nodes that have not fetched for long: most often they are down."""
     for each in (*found.voters, *found.observers):
         if each.id != found.leader and (each.fetched_ms is None or each.fetched_ms > _SILENT_MS):
@@ -229,7 +232,7 @@ def list_features(cluster: Cluster) -> Figures:
         ClusterError: the cluster does not answer, or refuses to.
 
     """
-    told, silent = node_offers(cluster)
+    told, silent = read_node_versions(cluster)
     if not told:
         raise ClusterError(" ".join(silent))
     ranges: dict[str, list[tuple[int, int]]] = {}
@@ -239,13 +242,18 @@ def list_features(cluster: Cluster) -> Figures:
             ranges.setdefault(name, []).append(span)
         levels |= each.finalized
     rows = tuple(
-        (name, levels.get(name, 0), *_shared(spans), levels.get(name, 0) < _shared(spans)[1])
+        (
+            name,
+            levels.get(name, 0),
+            *_common_levels(spans),
+            levels.get(name, 0) < _common_levels(spans)[1],
+        )
         for name, spans in sorted(ranges.items())
     )
     columns = ("feature", "level", "lowest", "highest", "can_be_raised")
     return Figures("The features", (FigureTable("features", columns, rows),), notes=tuple(silent))
 
 
-def _shared(spans: list[tuple[int, int]]) -> tuple[int, int]:
+def _common_levels(spans: list[tuple[int, int]]) -> tuple[int, int]:
     """Return the levels that all of them can run."""
     return max(low for low, _ in spans), min(high for _, high in spans)

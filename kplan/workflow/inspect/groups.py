@@ -30,7 +30,7 @@ def list_groups(cluster: Cluster, match: str = "*") -> Figures:
     )
     if notes and len(notes) == len(told):
         raise ClusterError("No broker lists its groups. " + " ".join(notes))
-    rows = sorted(_listed_row(number, each) for number, each in _fitting(told, match))
+    rows = sorted(_group_row(number, each) for number, each in _matching_groups(told, match))
     columns = ("group", "type", "protocol", "state", "coordinator")
     return Figures(
         "Groups",
@@ -40,7 +40,7 @@ def list_groups(cluster: Cluster, match: str = "*") -> Figures:
     )
 
 
-def _fitting(
+def _matching_groups(
     told: Mapping[int, tuple[GroupListing, ...] | Refusal], match: str
 ) -> Iterator[tuple[int, GroupListing]]:
     for number, groups in told.items():
@@ -48,7 +48,7 @@ def _fitting(
             yield from ((number, each) for each in groups if fnmatchcase(each.name, match))
 
 
-def _listed_row(number: int, group: GroupListing) -> tuple[Cell, ...]:
+def _group_row(number: int, group: GroupListing) -> tuple[Cell, ...]:
     return (group.name, group.type, group.protocol, group.state, number)
 
 
@@ -72,13 +72,13 @@ def describe_groups(cluster: Cluster, names: Sequence[str]) -> Figures:
     notes = [f"Group {each.name}: {why.rstrip('.')}." for each in found for why in each.unread]
     return Figures(
         "Groups",
-        (_groups(found), _members(found), _offsets(found)),
+        (_group_table(found), _member_table(found), _offset_table(found)),
         notes=tuple(notes),
         findings=frozenset({UNREAD} if notes else ()),
     )
 
 
-def _groups(groups: Iterable[GroupDescription]) -> FigureTable:
+def _group_table(groups: Iterable[GroupDescription]) -> FigureTable:
     columns = (
         "group",
         "type",
@@ -98,21 +98,21 @@ def _groups(groups: Iterable[GroupDescription]) -> FigureTable:
             each.assignor,
             each.coordinator,
             None if each.members is None else len(each.members),
-            _total(each),
+            _total_lag(each),
         )
         for each in groups
     )
     return FigureTable("groups", columns, rows)
 
 
-def _total(group: GroupDescription) -> int | None:
+def _total_lag(group: GroupDescription) -> int | None:
     """Add up the lag; None where the end of a partition is not known."""
     lags = [group.lag(at) for at in group.committed_offsets]
     known = [each for each in lags if each is not None]
     return sum(known) if len(known) == len(lags) else None
 
 
-def _members(groups: Iterable[GroupDescription]) -> FigureTable:
+def _member_table(groups: Iterable[GroupDescription]) -> FigureTable:
     columns = ("group", "member", "client", "host", "instance", "partitions")
     rows = tuple(
         (
@@ -129,7 +129,7 @@ def _members(groups: Iterable[GroupDescription]) -> FigureTable:
     return FigureTable("members", columns, rows)
 
 
-def _offsets(groups: Iterable[GroupDescription]) -> FigureTable:
+def _offset_table(groups: Iterable[GroupDescription]) -> FigureTable:
     """Return every partition that was read from or is assigned to a member."""
     columns = ("group", "topic", "partition", "committed", "end", "lag", "member")
     rows: list[tuple[Cell, ...]] = []

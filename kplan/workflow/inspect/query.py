@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from kplan.cluster.port import Cluster
 from kplan.config.load import Configuration
-from kplan.workflow.clusters import unknown_connection
+from kplan.workflow.clusters import unknown_connection_error
 from kplan.workflow.open_project import load_checked
 from kplan.workflow.ports import Ports, Project
 
@@ -25,17 +25,17 @@ def query_cluster(
 
     """
     configuration = load_checked(project)
-    key = _key(configuration, provider)
+    key = _connection_key(configuration, provider)
     ports.progress.stage("Asking the cluster")
     with closing(ports.connect(configuration, key)) as cluster:
         return question(cluster)
 
 
-def _key(configuration: Configuration, provider: str) -> str:
+def _connection_key(configuration: Configuration, provider: str) -> str:
     """Choose the connection; one that stands alone need not be named."""
     keys = sorted({each.key for each in configuration.providers}) or [""]
     if provider in keys:
         return provider
     if not provider and len(keys) == 1:
         return keys[0]
-    raise unknown_connection(provider, keys)
+    raise unknown_connection_error(provider, keys)

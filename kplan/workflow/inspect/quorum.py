@@ -7,7 +7,7 @@ from kplan.cluster.request import ItemResult
 from kplan.cluster.topology import Quorum, QuorumReplica, Voter
 from kplan.model.dataclass import dataclass
 from kplan.model.errors import ClusterError, PolicyDeniedError, UnsupportedError, UsageError
-from kplan.workflow.inspect.broker import check_direct
+from kplan.workflow.inspect.broker import check_controller_access
 from kplan.workflow.inspect.query import query_cluster
 from kplan.workflow.plan.capability import check_api
 from kplan.workflow.ports import Ports, Project
@@ -25,7 +25,7 @@ class VoterChange:
     before: tuple[int, ...]
     after: tuple[int, ...]
     live: tuple[int, ...]
-    leads: bool = False
+    is_leader: bool = False
 
 
 Approve = Callable[[VoterChange], bool]
@@ -54,15 +54,15 @@ def add_voter(
     """
 
     def question(cluster: Cluster) -> tuple[int, ...] | None:
-        found = _quorum(cluster, "add_voter")
-        observer = _observer(found, wanted.id)
-        change = _change(found, wanted.id, {each.id for each in found.voters} | {wanted.id})
+        found = _read_quorum(cluster, "add_voter")
+        observer = _find_observer(found, wanted.id)
+        change = _voter_change(found, wanted.id, {each.id for each in found.voters} | {wanted.id})
         if not approve(change):
             return None
         listener = wanted.listener or found.listener
         voter = Voter(wanted.id, observer.directory, listener, wanted.host, wanted.port)
-        _check(cluster.add_voter(voter), f"Controller {wanted.id} does not vote")
-        return _voters(cluster)
+        _check_result(cluster.add_voter(voter), f"Controller {wanted.id} does not vote")
+        return _read_voter_ids(cluster)
 
     return query_cluster(project, ports, provider, question)
 
@@ -80,18 +80,19 @@ def remove_voter(
     """
 
     def question(cluster: Cluster) -> tuple[int, ...] | None:
-        found = _quorum(cluster, "remove_voter")
+        found = _read_quorum(cluster, "remove_voter")
         voter = next((each for each in found.voters if each.id == node), None)
         if voter is None:
             raise UsageError(
-                f"Controller {node} does not vote.", f"Voters are {_named(_ids(found))}."
+                f"Controller {node} does not vote.",
+                f"Voters are {_format_nodes(_voter_ids(found))}.",
             )
-        change = _change(found, node, {each.id for each in found.voters} - {node})
+        change = _voter_change(found, node, {each.id for each in found.voters} - {node})
         check_majority(change)
         if not approve(change):
             return None
-        _check(cluster.remove_voter(node, voter.directory), f"Controller {node} still votes")
-        return _voters(cluster)
+        _check_result(cluster.remove_voter(node, voter.directory), f"Controller {node} still votes")
+        return _read_voter_ids(cluster)
 
     return query_cluster(project, ports, provider, question)
 
@@ -102,18 +103,18 @@ def check_majority(change: VoterChange) -> None:
     live = [each for each in change.after if each in change.live]
     if len(live) >= needed:
         return
-    left = f"{_named(tuple(live))} of them run" if live else "none of them runs"
+    left = f"{_format_nodes(tuple(live))} of them run" if live else "none of them runs"
     left = f"{live[0]} alone of them runs" if len(live) == 1 else left
     raise PolicyDeniedError(
         f"Without controller {change.node} there is no majority: voters would be "
-        f"{_named(change.after) or 'none'}, of which {needed} have to run, and {left}.",
+        f"{_format_nodes(change.after) or 'none'}, of which {needed} have to run, and {left}.",
         "Add a voter first, or bring one back.",
     )
 
 
-def _quorum(cluster: Cluster, method: str) -> Quorum:
+def _read_quorum(cluster: Cluster, method: str) -> Quorum:
     """Read the quorum of a cluster whose voters can be changed."""
-    check_direct(cluster.describe())
+    check_controller_access(cluster.describe())
     check_api(cluster, {method})
     level = cluster.versions().finalized.get(_FEATURE, 0)
     if level < 1:
@@ -127,9 +128,11 @@ def _quorum(cluster: Cluster, method: str) -> Quorum:
     return cluster.quorum()
 
 
-def _observer(found: Quorum, node: int) -> QuorumReplica:
-    if node in _ids(found):
-        raise UsageError(f"Controller {node} votes already.", f"Voters are {_named(_ids(found))}.")
+def _find_observer(found: Quorum, node: int) -> QuorumReplica:
+    if node in _voter_ids(found):
+        raise UsageError(
+            f"Controller {node} votes already.", f"Voters are {_format_nodes(_voter_ids(found))}."
+        )
     observer = next((each for each in found.observers if each.id == node), None)
     if observer is None or not _is_live(observer):
         raise PolicyDeniedError(
@@ -140,27 +143,29 @@ def _observer(found: Quorum, node: int) -> QuorumReplica:
     return observer
 
 
-def _change(found: Quorum, node: int, after: set[int]) -> VoterChange:
+def _voter_change(found: Quorum, node: int, after: set[int]) -> VoterChange:
     live = tuple(each.id for each in found.voters if each.id == found.leader or _is_live(each))
-    return VoterChange(node, _ids(found), tuple(sorted(after)), live, leads=node == found.leader)
+    return VoterChange(
+        node, _voter_ids(found), tuple(sorted(after)), live, is_leader=node == found.leader
+    )
 
 
 def _is_live(node: QuorumReplica) -> bool:
     return node.fetched_ms is not None and node.fetched_ms < LIVE_MS
 
 
-def _ids(found: Quorum) -> tuple[int, ...]:
+def _voter_ids(found: Quorum) -> tuple[int, ...]:
     return tuple(each.id for each in found.voters)
 
 
-def _voters(cluster: Cluster) -> tuple[int, ...]:
-    return _ids(cluster.quorum())
+def _read_voter_ids(cluster: Cluster) -> tuple[int, ...]:
+    return _voter_ids(cluster.quorum())
 
 
-def _named(nodes: tuple[int, ...]) -> str:
+def _format_nodes(nodes: tuple[int, ...]) -> str:
     return ", ".join(map(str, nodes))
 
 
-def _check(verdict: ItemResult, failed: str) -> None:
+def _check_result(verdict: ItemResult, failed: str) -> None:
     if verdict is not None:
         raise ClusterError(f"{failed}: {verdict}")

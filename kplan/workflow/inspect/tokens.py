@@ -25,12 +25,12 @@ def list_tokens(cluster: Cluster, owner: str = "*") -> Figures:
     """
     check_api(cluster, {"delegation_tokens"})
     rows = tuple(
-        _row(each) for each in cluster.delegation_tokens() if fnmatchcase(each.owner, owner)
+        _token_row(each) for each in cluster.delegation_tokens() if fnmatchcase(each.owner, owner)
     )
     return Figures("The delegation tokens", (FigureTable("tokens", _COLUMNS, rows),))
 
 
-def _row(token: DelegationToken) -> tuple[str, ...]:
+def _token_row(token: DelegationToken) -> tuple[str, ...]:
     return (
         token.id,
         token.owner,
@@ -80,7 +80,7 @@ def renew_token(cluster: Cluster, token: str, span_ms: int) -> int:
 
     """
     check_api(cluster, {"delegation_tokens", "renew_token"})
-    until = cluster.renew_token(_secret(cluster, token), span_ms)
+    until = cluster.renew_token(_read_secret(cluster, token), span_ms)
     if isinstance(until, Refusal):
         raise ClusterError(f"Token {token} was not renewed: {until}", remedy_for(until))
     return until
@@ -94,7 +94,7 @@ def expire_token(cluster: Cluster, token: str, span_ms: int) -> int:
 
     """
     check_api(cluster, {"delegation_tokens", "expire_token"})
-    until = cluster.expire_token(_secret(cluster, token), span_ms)
+    until = cluster.expire_token(_read_secret(cluster, token), span_ms)
     if isinstance(until, Refusal):
         raise ClusterError(f"Token {token} goes on: {until}", remedy_for(until))
     return until
@@ -105,7 +105,7 @@ def format_time(at_ms: int) -> str:
     return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _secret(cluster: Cluster, token: str) -> bytes:
+def _read_secret(cluster: Cluster, token: str) -> bytes:
     for each in cluster.delegation_tokens():
         if each.id == token:
             return each.hmac

@@ -24,13 +24,13 @@ def list_topics(cluster: Cluster, match: str = "*", *, shows_internal: bool = Fa
 
     """
     answers = {name: told for name, told in cluster.topics().items() if fnmatchcase(name, match)}
-    found = _described(answers)
+    found = _topic_descriptions(answers)
     shown = [each for each in found if shows_internal or not _is_internal(each)]
     configs = cluster.topic_configs([each.name for each in shown]) if shown else {}
-    notes = [*_unread(answers), *_unread(configs, "Configs of topic")]
+    notes = [*_unread_notes(answers), *_unread_notes(configs, "Configs of topic")]
     if left_out := len(found) - len(shown):
         notes.append(f"Internal topics are not shown ({left_out}); -internal shows them.")
-    rows = tuple(_row(each, configs) for each in shown)
+    rows = tuple(_topic_row(each, configs) for each in shown)
     columns = ("topic", "partitions", "replication_factor", "own_configs", "internal")
     return Figures("Topics", (FigureTable("topics", columns, rows),), notes=tuple(notes))
 
@@ -44,12 +44,12 @@ def describe_topics(cluster: Cluster, names: Sequence[str]) -> Figures:
 
     """
     wanted = sorted(set(names))
-    found = _found(cluster, wanted)
+    found = _find_topics(cluster, wanted)
     configs = cluster.topic_configs(wanted)
     return Figures(
         "Topics",
-        (_identities(found), _partitions(found), _settings(configs)),
-        notes=tuple(_unread(configs, "Configs of topic")),
+        (_topic_table(found), _partition_table(found), _config_table(configs)),
+        notes=tuple(_unread_notes(configs, "Configs of topic")),
     )
 
 
@@ -62,10 +62,10 @@ def list_offsets(cluster: Cluster, names: Sequence[str]) -> Figures:
 
     """
     wanted = sorted(set(names))
-    _found(cluster, wanted)
+    _find_topics(cluster, wanted)
     used = cluster.topic_use(wanted)
     rows = tuple(
-        (name, number, each.start, each.end, each.records, _moment(each.newest_ms))
+        (name, number, each.start, each.end, each.records, _format_time(each.newest_ms))
         for name, use in used.items()
         for number, each in sorted(use.partitions.items())
     )
@@ -73,7 +73,7 @@ def list_offsets(cluster: Cluster, names: Sequence[str]) -> Figures:
         f"Topic {name}: {why.rstrip('.')}."
         for name, use in used.items()
         for why in use.unread
-        if not why.startswith(_BESIDE)
+        if not why.startswith(_OTHER_USE_PREFIXES)
     )
     columns = ("topic", "partition", "start", "end", "offsets", "newest_record")
     return Figures(
@@ -84,39 +84,41 @@ def list_offsets(cluster: Cluster, names: Sequence[str]) -> Figures:
     )
 
 
-_BESIDE = ("sizes:", "producers:", "groups:")
+_OTHER_USE_PREFIXES = ("sizes:", "producers:", "groups:")
 
 
-def _moment(newest_ms: int | None) -> str | None:
+def _format_time(newest_ms: int | None) -> str | None:
     """Write the time of a record, in UTC."""
     if newest_ms is None:
         return None
     return datetime.fromtimestamp(newest_ms / 1000, UTC).isoformat(timespec="seconds")
 
 
-def _found(cluster: Cluster, wanted: Sequence[str]) -> list[TopicDescription]:
+def _find_topics(cluster: Cluster, wanted: Sequence[str]) -> list[TopicDescription]:
     """Find topics by name; raises UsageError and ClusterError."""
     for name in wanted:
         if fault := topic_name_fault(name):
             raise UsageError(f'"{name}" is no name of a topic: {fault}.')
     answers = cluster.topics(wanted)
-    if refused := [*_unread(answers)]:
-        raise ClusterError(" ".join(refused), _SEEN)
-    return _described(answers)
+    if refused := [*_unread_notes(answers)]:
+        raise ClusterError(" ".join(refused), _VISIBLE_TOPICS_HINT)
+    return _topic_descriptions(answers)
 
 
-_SEEN = (
+_VISIBLE_TOPICS_HINT = (
     "kplan topics list tells the topics that we may see; kplan errors explain tells what an "
     "answer of Kafka means."
 )
 
 
-def _described(answers: Mapping[str, TopicDescription | Refusal]) -> list[TopicDescription]:
+def _topic_descriptions(
+    answers: Mapping[str, TopicDescription | Refusal],
+) -> list[TopicDescription]:
     found = (told for _, told in sorted(answers.items()))
     return [told for told in found if isinstance(told, TopicDescription)]
 
 
-def _unread(answers: Mapping[str, object], what: str = "Topic") -> Iterator[str]:
+def _unread_notes(answers: Mapping[str, object], what: str = "Topic") -> Iterator[str]:
     for name, told in sorted(answers.items()):
         if isinstance(told, Refusal):
             yield f"{what} {name} cannot be read: {str(told).rstrip('.')}."
@@ -126,37 +128,37 @@ def _is_internal(topic: TopicDescription) -> bool:
     return topic.is_internal or is_internal_topic(topic.name)
 
 
-def _row(topic: TopicDescription, configs: Configs) -> tuple[Cell, ...]:
+def _topic_row(topic: TopicDescription, configs: Configs) -> tuple[Cell, ...]:
     return (
         topic.name,
         len(topic.assignment),
-        _replication(topic),
-        _own(configs.get(topic.name)),
+        _replication_factor(topic),
+        _own_config_count(configs.get(topic.name)),
         _is_internal(topic),
     )
 
 
-def _replication(topic: TopicDescription) -> Cell:
+def _replication_factor(topic: TopicDescription) -> Cell:
     """Give the replication factor; partitions of one topic may differ while replicas are moved."""
     counts = sorted({len(replicas) for replicas in topic.assignment})
     return counts[0] if len(counts) == 1 else " or ".join(map(str, counts))
 
 
-def _own(configs: Mapping[str, ConfigEntry] | Refusal | None) -> int | None:
+def _own_config_count(configs: Mapping[str, ConfigEntry] | Refusal | None) -> int | None:
     """Count the configs that are the topic's own; None where they could not be read."""
     if configs is None or isinstance(configs, Refusal):
         return None
     return sum(1 for each in configs.values() if each.source is ConfigSource.TOPIC)
 
 
-def _identities(topics: Sequence[TopicDescription]) -> FigureTable:
+def _topic_table(topics: Sequence[TopicDescription]) -> FigureTable:
     columns = ("topic", "topic_id", "partitions", "replication_factor", "leaderless", "internal")
     rows = tuple(
         (
             each.name,
             each.topic_id,
             len(each.assignment),
-            _replication(each),
+            _replication_factor(each),
             each.leaderless,
             _is_internal(each),
         )
@@ -165,7 +167,7 @@ def _identities(topics: Sequence[TopicDescription]) -> FigureTable:
     return FigureTable("topics", columns, rows)
 
 
-def _partitions(topics: Sequence[TopicDescription]) -> FigureTable:
+def _partition_table(topics: Sequence[TopicDescription]) -> FigureTable:
     columns = ("topic", "partition", "preferred_leader", "replicas")
     rows = tuple(
         (topic.name, at, replicas[0] if replicas else None, ", ".join(map(str, replicas)))
@@ -175,7 +177,7 @@ def _partitions(topics: Sequence[TopicDescription]) -> FigureTable:
     return FigureTable("partitions", columns, rows)
 
 
-def _settings(configs: Configs) -> FigureTable:
+def _config_table(configs: Configs) -> FigureTable:
     rows = tuple(
         (name, key, "(sensitive)" if each.is_sensitive else each.value, str(each.source))
         for name, told in sorted(configs.items())

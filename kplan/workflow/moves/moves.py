@@ -29,16 +29,16 @@ def kinds_with_limits(pace: ReassignmentLimits) -> tuple[ResourceKind, ...]:
 
 def add_moves(plan: Plan, clusters: Clusters) -> Plan:
     """Note at changes that move replicas how much each broker gets, and sum it up."""
-    movers = [each for each in plan.changes if _moves(each)]
+    movers = [each for each in plan.changes if _replica_moves_of(each)]
     if not movers:
         return plan
     notes: dict[ObjectKey, str] = {}
     sums: list[BrokerTransfer] = []
     for provider in sorted({each.provider for each in movers}):
         mine = [each for each in movers if each.provider == provider]
-        sizes = _sizes(clusters.connections[provider].cluster, mine)
-        notes |= {each.key: _told(each, sizes) for each in mine}
-        sums += _summed(mine, sizes, provider)
+        sizes = _read_sizes(clusters.connections[provider].cluster, mine)
+        notes |= {each.key: _move_note(each, sizes) for each in mine}
+        sums += _broker_transfers(mine, sizes, provider)
 
     def noted(change: Change) -> Change:
         more = notes.get(change.key)
@@ -66,27 +66,27 @@ def remove_stale_throttles(journal: Journal, clusters: Clusters, ports: Ports) -
                 ports.progress.note(f"Took throttles of a former move away: {', '.join(done)}")
 
 
-def _moves(change: Change) -> Mapping[int, tuple[int, ...]]:
+def _replica_moves_of(change: Change) -> Mapping[int, tuple[int, ...]]:
     if change.action is not Action.UPDATE or not isinstance(change.before, Topic):
         return {}
     assert isinstance(change.after, Topic)  # noqa: S101 - both are of one kind
     return replica_moves(change.before, change.after)
 
 
-def _sizes(cluster: Cluster, changes: Sequence[Change]) -> Sizes | None:
+def _read_sizes(cluster: Cluster, changes: Sequence[Change]) -> Sizes | None:
     try:
         return cluster.replica_sizes([str(each.identity) for each in changes])
     except ClusterError:
         return None
 
 
-def _told(change: Change, sizes: Sizes | None) -> str:
+def _move_note(change: Change, sizes: Sizes | None) -> str:
     added = added_replicas(change.before, change.after)
     if not added:
         return "KP2214 nothing is copied: replicas only go, or change places"
     if sizes is None:
         return "KP2214 copies UNKNOWN bytes: sizes of replicas could not be read"
-    copied = _copied(change, sizes)
+    copied = _copied_bytes(change, sizes)
     shown = [f"{copied[each]:,} bytes to broker {each}" for each in sorted(copied)]
     more = len(shown) - _MAX_BROKERS
     return f"KP2214 copies {', '.join(shown[:_MAX_BROKERS])}" + (
@@ -94,7 +94,7 @@ def _told(change: Change, sizes: Sizes | None) -> str:
     )
 
 
-def _copied(change: Change, sizes: Sizes) -> Counter[int]:
+def _copied_bytes(change: Change, sizes: Sizes) -> Counter[int]:
     """Count the bytes that each broker gets: as many as the largest of the replicas there are."""
     copied: Counter[int] = Counter()
     for number, brokers in added_replicas(change.before, change.after).items():
@@ -103,26 +103,26 @@ def _copied(change: Change, sizes: Sizes) -> Counter[int]:
     return copied
 
 
-def _freed(change: Change, sizes: Sizes) -> Counter[int]:
+def _freed_bytes(change: Change, sizes: Sizes) -> Counter[int]:
     """Count the bytes that go from each broker, of one that is down as many as others hold."""
     freed: Counter[int] = Counter()
     stands = getattr(change.before, "replica_assignment", None) or ()
-    for number, replicas in _moves(change).items():
+    for number, replicas in _replica_moves_of(change).items():
         held = sizes.get((str(change.identity), number), {})
         for each in set(stands[number] if number < len(stands) else ()) - set(replicas):
             freed[each] += held.get(each, max(held.values(), default=0))
     return freed
 
 
-def _summed(
+def _broker_transfers(
     changes: Sequence[Change], sizes: Sizes | None, provider: str
 ) -> Iterator[BrokerTransfer]:
     """Sum up what the moves of one cluster bring to each broker, and take away."""
     gains: Counter[int] = Counter()
     loses: Counter[int] = Counter()
     for each in changes:
-        gains.update(_copied(each, sizes or {}))
-        loses.update(_freed(each, sizes or {}))
+        gains.update(_copied_bytes(each, sizes or {}))
+        loses.update(_freed_bytes(each, sizes or {}))
     for broker in sorted(gains.keys() | loses.keys()):
         if sizes is None:
             yield BrokerTransfer(broker, None, None, provider)
@@ -146,11 +146,11 @@ def added_replicas(before: object, after: object) -> Mapping[int, Collection[int
     return {number: each for number, each in found.items() if each}
 
 
-_TOLD = 20
-UNTOLD = "Nobody who runs can tell how many records are lost."
+_MAX_PARTITIONS = 20
+UNKNOWN_LOSS = "Nobody who runs can tell how many records are lost."
 
 
-def read_new_ends(
+def read_end_offsets(
     cluster: Cluster, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, int | None]:
     """Return the offset from which the new leader of each partition goes on, None if not told."""
@@ -164,8 +164,8 @@ def read_new_ends(
 
 def describe_losses(cluster: Cluster, ends: Mapping[TopicPartition, int | None]) -> Iterator[str]:
     """Say what is lost of each partition; what groups had read and is gone gives a lower bound."""
-    read = _read_up_to(cluster, ends) if ends else {}
-    for (name, number), end in list(ends.items())[:_TOLD]:
+    read = _read_furthest_offsets(cluster, ends) if ends else {}
+    for (name, number), end in list(ends.items())[:_MAX_PARTITIONS]:
         at = f"{name}:{number}"
         if end is None:
             yield f"{at} has lost what its new leader lacks; where that begins is not told."
@@ -177,13 +177,13 @@ def describe_losses(cluster: Cluster, ends: Mapping[TopicPartition, int | None])
                 f"Group {group} had read {at} up to {offset:,}: at least {offset - end:,} records "
                 "are lost, and it will skip as many new ones or begin anew (auto.offset.reset)."
             )
-    if len(ends) > _TOLD:
-        yield f"And so do {len(ends) - _TOLD:,} more partitions."
+    if len(ends) > _MAX_PARTITIONS:
+        yield f"And so do {len(ends) - _MAX_PARTITIONS:,} more partitions."
     if ends and not any(offset > (ends[key] or 0) for key, (_, offset) in read.items()):
-        yield UNTOLD
+        yield UNKNOWN_LOSS
 
 
-def _read_up_to(
+def _read_furthest_offsets(
     cluster: Cluster, partitions: Collection[TopicPartition]
 ) -> Mapping[TopicPartition, tuple[str, int]]:
     """Find who had read furthest, and how far; nobody where groups cannot be read."""

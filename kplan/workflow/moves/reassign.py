@@ -28,12 +28,12 @@ from kplan.policy.risk import add_risks
 from kplan.workflow.moves.moves import add_moves, kinds_with_limits
 from kplan.workflow.moves.reassign_file import read_assignment
 from kplan.workflow.open_project import OpenProject, open_project
-from kplan.workflow.policy.policies import PolicyInput, apply_policies, report_refused
+from kplan.workflow.policy.policy import PolicyInput, apply_policies, report_refused
 from kplan.workflow.ports import PolicyOptions, Ports, Project
 from kplan.workflow.snapshot import read_snapshot
 
 _TOPICS = TopicKind.name
-Rows = Mapping[str, Mapping[int, Replicas]]
+TopicAssignments = Mapping[str, Mapping[int, Replicas]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class ReassignRequest:
 
     file: Path
     provider: str = ""
-    is_shown_only: bool = False
+    is_preview: bool = False
     policies: PolicyOptions = field(default_factory=PolicyOptions)
-    pace: ReassignmentLimits = field(default_factory=ReassignmentLimits)
+    limits: ReassignmentLimits = field(default_factory=ReassignmentLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +73,26 @@ def reassign_replicas(
     """
     targets = read_assignment(wanted.file)
     with open_project(project, ports, frozenset({wanted.provider})) as found:
-        connection = found.clusters.at(wanted.provider)
+        connection = found.clusters.connection(wanted.provider)
         ports.progress.stage("Reading the cluster")
         names = {name: [Identity(name)] for name, _ in targets}
         asked = [each for listed in names.values() for each in listed]
         snapshot = read_snapshot(
             connection.cluster, connection.description, KINDS, {_TOPICS: asked}
         )
-        plan = add_moves(add_risks(_planned(found, targets, snapshot, wanted)), found.clusters)
+        plan = add_moves(
+            add_risks(_plan_reassignment(found, targets, snapshot, wanted)), found.clusters
+        )
         hearing = PolicyInput(found.configuration, {wanted.provider: snapshot})
         plan, configuration = apply_policies(plan, hearing, wanted.policies, ports)
-        if not (plan.changes or wanted.is_shown_only):
+        if not (plan.changes or wanted.is_preview):
             remove_leftover_throttles(connection.cluster, names)  # of a run that was killed
         if plan.has_errors or not plan.batches or not approve(plan, configuration):
             return ReassignResult(plan, configuration)
         ports.progress.stage("Moving replicas", sum(len(each.changes) for each in plan.batches))
         means = ApplyContext(
             connection.cluster,
-            kinds_with_limits(wanted.pace),
+            kinds_with_limits(wanted.limits),
             ports.clock,
             watcher,
             Limits(),
@@ -100,7 +102,7 @@ def reassign_replicas(
         return ReassignResult(plan, configuration, outcomes, is_approved=True)
 
 
-def _planned(
+def _plan_reassignment(
     found: OpenProject,
     targets: Mapping[TopicPartition, Replicas],
     snapshot: Snapshot,
@@ -111,14 +113,14 @@ def _planned(
     rows: dict[str, dict[int, Replicas]] = defaultdict(dict)
     for (name, number), replicas in targets.items():
         rows[name][number] = replicas
-    _check(rows, snapshot)
+    _check_assignment(rows, snapshot)
     owners = {each.key: each.address for each in found.state.owned.values()}
     changes: list[Change] = []
     for name in sorted(rows):
         live = snapshot.live_object(_TOPICS, Identity(name))
         assert live is not None  # noqa: S101 - checked above
         address = owners.get((_TOPICS, Identity(name), wanted.provider))
-        changes += _changes(address or Address(_TOPICS, "reassign", name), live, rows[name])
+        changes += _topic_changes(address or Address(_TOPICS, "reassign", name), live, rows[name])
     changes = [replace(each, provider=wanted.provider) for each in changes]
     based_on = PlanBasis("", found.state.lineage, found.state.serial, snapshot.cluster_id)
     made = (
@@ -129,7 +131,7 @@ def _planned(
     return Plan(based_on, tuple(changes), tuple(made), cluster=cluster)
 
 
-def _check(rows: Rows, snapshot: Snapshot) -> None:
+def _check_assignment(rows: TopicAssignments, snapshot: Snapshot) -> None:
     """Name everything that is not there, at once."""
     brokers = {each.id for each in snapshot.brokers}
     faults: list[str] = []
@@ -152,7 +154,9 @@ def _check(rows: Rows, snapshot: Snapshot) -> None:
         raise UsageError(f"{'; '.join(faults)}."[:2000])
 
 
-def _changes(address: Address, live: LiveObject, rows: Mapping[int, Replicas]) -> list[Change]:
+def _topic_changes(
+    address: Address, live: LiveObject, rows: Mapping[int, Replicas]
+) -> list[Change]:
     held: Topic = live.value  # type: ignore[assignment] # as above
     stands = list(held.replica_assignment or ())
     target = [rows.get(number, replicas) for number, replicas in enumerate(stands)]

@@ -8,7 +8,7 @@ from kplan.cluster.topology import Replicas
 from kplan.cluster.usage import TopicPartition
 from kplan.model.errors import UsageError
 
-_LOOK = "See kplan reassign export for the form."
+_EXPORT_HINT = "See kplan reassign export for the form."
 
 
 def read_assignment(path: Path) -> dict[TopicPartition, Replicas]:
@@ -19,10 +19,10 @@ def read_assignment(path: Path) -> dict[TopicPartition, Replicas]:
 
     """
     found: dict[TopicPartition, Replicas] = {}
-    for at, key, row in _rows(path):
+    for at, key, row in _read_rows(path):
         replicas = row.get("replicas")
         if not isinstance(replicas, list) or not replicas or not all(map(_is_number, replicas)):
-            raise UsageError(f"{at} has no list of broker ids as its replicas.", hint=_LOOK)
+            raise UsageError(f"{at} has no list of broker ids as its replicas.", hint=_EXPORT_HINT)
         if len(set(replicas)) < len(replicas):
             raise UsageError(f"{at} names a broker twice: {replicas}.")
         found[key] = tuple(replicas)
@@ -34,10 +34,10 @@ def read_partitions(path: Path) -> tuple[TopicPartition, ...]:
 
     A file of an assignment does too.
     """
-    return tuple(key for _, key, _ in _rows(path))
+    return tuple(key for _, key, _ in _read_rows(path))
 
 
-def assignment_text(assignment: Mapping[TopicPartition, Replicas]) -> str:
+def format_assignment(assignment: Mapping[TopicPartition, Replicas]) -> str:
     """Write an assignment as kafka-reassign-partitions.sh reads it."""
     rows = [
         {
@@ -51,15 +51,15 @@ def assignment_text(assignment: Mapping[TopicPartition, Replicas]) -> str:
     return json.dumps({"version": 1, "partitions": rows}, indent=2) + "\n"
 
 
-def _rows(path: Path) -> Iterator[tuple[str, TopicPartition, Mapping[str, object]]]:
+def _read_rows(path: Path) -> Iterator[tuple[str, TopicPartition, Mapping[str, object]]]:
     met: set[TopicPartition] = set()
-    for place, row in enumerate(_listed(path), 1):
+    for place, row in enumerate(_read_list(path), 1):
         at = f"{path}: partition {place} of the list"
         if not isinstance(row, dict):
-            raise UsageError(f"{at} is no object.", hint=_LOOK)
+            raise UsageError(f"{at} is no object.", hint=_EXPORT_HINT)
         name, number = row.get("topic"), row.get("partition")
         if not isinstance(name, str) or not name or not _is_number(number):
-            raise UsageError(f"{at} has no topic, or no number.", hint=_LOOK)
+            raise UsageError(f"{at} has no topic, or no number.", hint=_EXPORT_HINT)
         key = (name, int(str(number)))
         if key in met:
             raise UsageError(f"{path} names partition {number} of {name} twice.")
@@ -67,7 +67,7 @@ def _rows(path: Path) -> Iterator[tuple[str, TopicPartition, Mapping[str, object
         yield at, key, row
 
 
-def _listed(path: Path) -> list[object]:
+def _read_list(path: Path) -> list[object]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as failure:
@@ -76,7 +76,7 @@ def _listed(path: Path) -> list[object]:
         raise UsageError(f"{path} is no JSON: {failure}.") from None
     rows = document.get("partitions") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not rows:
-        raise UsageError(f'{path} has no list "partitions".', hint=_LOOK)
+        raise UsageError(f'{path} has no list "partitions".', hint=_EXPORT_HINT)
     return rows
 
 

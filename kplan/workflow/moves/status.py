@@ -15,9 +15,9 @@ from kplan.kinds.reassignment import remove_leftover_throttles
 from kplan.model.errors import ClusterError, UsageError
 from kplan.model.refusal import Refusal
 from kplan.model.table import Cell, Figures, FigureTable
-from kplan.workflow.moves.moves import describe_losses, read_new_ends
+from kplan.workflow.moves.moves import describe_losses, read_end_offsets
 
-Targets = Mapping[TopicPartition, Replicas]
+TargetAssignment = Mapping[TopicPartition, Replicas]
 _VISIBLE_S, _PAUSE_S = 5.0, 0.1
 FAILED = "failed"
 """A sort of finding: something asked for was not done."""
@@ -39,9 +39,16 @@ def list_moves(cluster: Cluster) -> Figures:
 
     """
     moving = cluster.reassignments()
-    left = _left(cluster, moving)
+    left = _bytes_left(cluster, moving)
     rows = tuple(
-        (name, number, _ids(each.origin), _ids(each.target), _ids(each.adding), left.get(key))
+        (
+            name,
+            number,
+            _format_ids(each.origin),
+            _format_ids(each.target),
+            _format_ids(each.adding),
+            left.get(key),
+        )
         for key, each in sorted(moving.items())
         for name, number in (key,)
     )
@@ -50,22 +57,22 @@ def list_moves(cluster: Cluster) -> Figures:
     return Figures("Reassignments", (FigureTable("partitions", columns, rows),), notes=notes)
 
 
-def verify_moves(cluster: Cluster, targets: Targets) -> Figures:
+def verify_moves(cluster: Cluster, targets: TargetAssignment) -> Figures:
     """Return how far each partition of an assignment is (K4o-10); raises ClusterError."""
     moving = cluster.reassignments(list(targets))
     topics = cluster.topics(sorted({name for name, _ in targets}))
-    left = _left(cluster, moving)
+    left = _bytes_left(cluster, moving)
     rows = []
     for key, target in sorted(targets.items()):
-        how, why = _progress(target, key, topics.get(key[0]), moving)
-        rows.append((*key, _ids(target), how.value, left.get(key), why))
+        how, why = _partition_progress(target, key, topics.get(key[0]), moving)
+        rows.append((*key, _format_ids(target), how.value, left.get(key), why))
     columns = ("topic", "partition", "replicas", "status", "bytes_left", "why")
     found = frozenset(str(row[3]) for row in rows)
     table = FigureTable("partitions", columns, tuple(rows))
     return Figures("Reassignment", (table,), findings=found)
 
 
-def _progress(
+def _partition_progress(
     target: Replicas,
     key: TopicPartition,
     topic: TopicDescription | Refusal | None,
@@ -74,16 +81,16 @@ def _progress(
     if key in moving:
         if moving[key].target == target:
             return MoveProgress.IN_PROGRESS, ""
-        return MoveProgress.FAILED, f"it goes to {_ids(moving[key].target)}"
+        return MoveProgress.FAILED, f"it goes to {_format_ids(moving[key].target)}"
     if not isinstance(topic, TopicDescription):
         return MoveProgress.FAILED, str(topic or "no answer")
     if key[1] >= len(topic.assignment):
         return MoveProgress.FAILED, "there is no such partition"
     stands = topic.assignment[key[1]]
     if stands != target:
-        return MoveProgress.FAILED, f"it stands at {_ids(stands)}"
+        return MoveProgress.FAILED, f"it stands at {_format_ids(stands)}"
     if missing := sorted(set(target) - set(topic.in_sync[key[1]])):
-        return MoveProgress.IN_PROGRESS, f"not in sync: {_ids(tuple(missing))}"
+        return MoveProgress.IN_PROGRESS, f"not in sync: {_format_ids(tuple(missing))}"
     return MoveProgress.COMPLETED, ""
 
 
@@ -99,7 +106,7 @@ def cancel_moves(cluster: Cluster, partitions: Collection[TopicPartition] | None
     topics = {name for name, _ in [*moving, *(partitions or ())]}
     lifted = remove_leftover_throttles(cluster, topics) if topics else ()
     rows = tuple(
-        (name, number, _ids(each.origin), _outcome(verdicts.get(key)))
+        (name, number, _format_ids(each.origin), _cancel_outcome(verdicts.get(key)))
         for key, each in sorted(moving.items())
         for name, number in (key,)
     )
@@ -111,7 +118,7 @@ def cancel_moves(cluster: Cluster, partitions: Collection[TopicPartition] | None
     return Figures("Cancelled", (table,), notes=tuple(notes), findings=failed)
 
 
-def _outcome(verdict: ItemResult) -> str:
+def _cancel_outcome(verdict: ItemResult) -> str:
     is_gone = verdict is None or handling(verdict) is Handling.CONVERGED
     return "cancelled" if is_gone else str(verdict)
 
@@ -129,7 +136,9 @@ def read_live_assignment(
     }
 
 
-def electable_partitions(cluster: Cluster, election: ElectionType) -> tuple[TopicPartition, ...]:
+def find_electable_partitions(
+    cluster: Cluster, election: ElectionType
+) -> tuple[TopicPartition, ...]:
     """Name the partitions that need an election: led by another than the first, or by nobody."""
     return tuple(
         (name, number)
@@ -157,9 +166,9 @@ def elect_leaders(
     if any(number < 0 or not name for name, number in partitions):
         raise UsageError("A partition has a topic and a number from 0.")
     verdicts = cluster.elect_leaders(partitions, election) if partitions else {}
-    topics = _after(cluster, partitions, verdicts)
+    topics = _wait_for_leaders(cluster, partitions, verdicts)
     rows: list[tuple[Cell, ...]] = [
-        (*key, *_led(key, topics.get(key[0])), _elected(key, verdicts))
+        (*key, *_leader_and_preferred(key, topics.get(key[0])), _election_outcome(key, verdicts))
         for key in sorted(partitions)
     ]
     led = sum(1 for row in rows if row[2] is not None and row[2] == row[3])
@@ -167,7 +176,9 @@ def elect_leaders(
     notes += [] if rows else ["No partition needs an election."]
     columns: tuple[str, ...] = ("topic", "partition", "leader", "preferred", "outcome")
     if election is ElectionType.UNCLEAN:
-        ends = read_new_ends(cluster, [key for key, verdict in verdicts.items() if verdict is None])
+        ends = read_end_offsets(
+            cluster, [key for key, verdict in verdicts.items() if verdict is None]
+        )
         notes += describe_losses(cluster, ends)
         rows = [(*row, ends.get(key)) for row, key in zip(rows, sorted(partitions), strict=True)]
         columns = (*columns, "end_offset")
@@ -180,7 +191,7 @@ def elect_leaders(
     )
 
 
-def _after(
+def _wait_for_leaders(
     cluster: Cluster,
     partitions: Collection[TopicPartition],
     verdicts: Mapping[TopicPartition, ItemResult],
@@ -191,21 +202,23 @@ def _after(
     topics = cluster.topics(names) if names else {}
     until = time.monotonic() + _VISIBLE_S
     while time.monotonic() < until and any(
-        _led(key, topics.get(key[0]))[0] is None for key in elected
+        _leader_and_preferred(key, topics.get(key[0]))[0] is None for key in elected
     ):
         time.sleep(_PAUSE_S)
         topics = cluster.topics(names)
     return topics
 
 
-def _led(key: TopicPartition, topic: TopicDescription | Refusal | None) -> tuple[int | None, ...]:
+def _leader_and_preferred(
+    key: TopicPartition, topic: TopicDescription | Refusal | None
+) -> tuple[int | None, ...]:
     if not isinstance(topic, TopicDescription) or key[1] >= len(topic.leaders):
         return None, None
     leader = topic.leaders[key[1]]
     return leader if leader >= 0 else None, topic.assignment[key[1]][0]
 
 
-def _elected(key: TopicPartition, verdicts: Mapping[TopicPartition, ItemResult]) -> str:
+def _election_outcome(key: TopicPartition, verdicts: Mapping[TopicPartition, ItemResult]) -> str:
     if key not in verdicts:
         return "no answer"
     verdict = verdicts[key]
@@ -214,7 +227,7 @@ def _elected(key: TopicPartition, verdicts: Mapping[TopicPartition, ItemResult])
     return "not needed" if handling(verdict) is Handling.CONVERGED else str(verdict)
 
 
-def _left(
+def _bytes_left(
     cluster: Cluster, moving: Mapping[TopicPartition, Reassignment]
 ) -> Mapping[TopicPartition, int]:
     """Return how many bytes are to come; nothing where sizes cannot be read."""
@@ -230,5 +243,5 @@ def _left(
     return found
 
 
-def _ids(replicas: Replicas) -> str:
+def _format_ids(replicas: Replicas) -> str:
     return ", ".join(map(str, replicas))

@@ -16,7 +16,7 @@ from kplan.model.refusal import Refusal, RefusalOrigin
 from kplan.model.resource import Identity
 from kplan.policy.codes import POLICY_SUMMARIES
 from kplan.workflow.clusters import Clusters
-from kplan.workflow.plan.preflight import Right, check_rights, missing_right_diagnostics
+from kplan.workflow.plan.rights import RequiredOperation, check_rights, missing_right_diagnostics
 from kplan.workflow.ports import Ports
 
 Answer = Refusal | ResolvedAttributes
@@ -37,12 +37,12 @@ def check_with_brokers(
     answers: dict[ObjectKey, Answer] = {}
     for batch in plan.batches:
         cluster = clusters.connections[batch.provider].cluster
-        for change, answer in _answers(batch, by_name[batch.kind], cluster, ports):
+        for change, answer in _validate_batch(batch, by_name[batch.kind], cluster, ports):
             # A change of two steps is consented to when both are.
             if isinstance(answer, Refusal) or change.key not in answers:
                 answers[change.key] = answer
         ports.progress.advance(len(batch.changes))
-    checked = _with_answers(plan, answers)
+    checked = _add_answers(plan, answers)
     for key, part in plan.split_by_provider():
         connection = clusters.connections[key]
         denied = [
@@ -53,12 +53,12 @@ def check_with_brokers(
             and handling(said) is Handling.DENIED
         ]
         missing = check_rights(part, connection.cluster, denied)
-        checked = _with_rights(checked, missing, connection.description.principal)
+        checked = _add_missing_rights(checked, missing, connection.description.principal)
     return checked
 
 
-def _with_rights(
-    checked: Plan, missing: Mapping[Right, tuple[Change, ...]], principal: str
+def _add_missing_rights(
+    checked: Plan, missing: Mapping[RequiredOperation, tuple[Change, ...]], principal: str
 ) -> Plan:
     """Return rights that are missing once each, instead of at every change that needs them."""
     if not missing:
@@ -73,14 +73,14 @@ def _with_rights(
     return replace(checked, diagnostics=sort_diagnostics([*others, *told]))
 
 
-def _answers(
+def _validate_batch(
     batch: Batch, kind: ResourceKind, cluster: Cluster, ports: Ports
 ) -> Iterator[tuple[Change, Answer]]:
     queue: list[tuple[Change, ...]] = [batch.changes]
     throttles = 0
     while queue:
         changes = queue.pop()
-        answers = _asked(kind, cluster, batch.step, changes)
+        answers = _validate_changes(kind, cluster, batch.step, changes)
         again: list[Change] = []
         split: list[Change] = []
         for change in changes:
@@ -100,7 +100,7 @@ def _answers(
             queue.append(tuple(again))
 
 
-def _asked(
+def _validate_changes(
     kind: ResourceKind, cluster: Cluster, step: Step, changes: Sequence[Change]
 ) -> Mapping[Identity, Answer]:
     try:
@@ -117,16 +117,20 @@ def _throttle_s(answers: Mapping[Identity, Answer]) -> float:
     )
 
 
-def _with_answers(plan: Plan, answers: Mapping[ObjectKey, Answer]) -> Plan:
+def _add_answers(plan: Plan, answers: Mapping[ObjectKey, Answer]) -> Plan:
     asked = ((change, answers.get(change.key)) for change in plan.changes)
     refused = [(change, answer) for change, answer in asked if isinstance(answer, Refusal)]
-    by_policy = tuple(_violation(*each) for each in refused if is_policy_violation(each[1]))
+    by_policy = tuple(_broker_violation(*each) for each in refused if is_policy_violation(each[1]))
     return replace(
-        plan.map_changes(lambda change: _resolved(change, answers.get(change.key))),
+        plan.map_changes(lambda change: _fill_defaults(change, answers.get(change.key))),
         diagnostics=sort_diagnostics(
             [
                 *plan.diagnostics,
-                *(_diagnostic(*each) for each in refused if not is_policy_violation(each[1])),
+                *(
+                    _refusal_diagnostic(*each)
+                    for each in refused
+                    if not is_policy_violation(each[1])
+                ),
             ]
         ),
         violations=(*plan.violations, *by_policy),
@@ -134,7 +138,7 @@ def _with_answers(plan: Plan, answers: Mapping[ObjectKey, Answer]) -> Plan:
     )
 
 
-def _resolved(change: Change, answer: Answer | None) -> Change:
+def _fill_defaults(change: Change, answer: Answer | None) -> Change:
     """Fill in what the broker chooses where the configuration leaves it open (K4-19)."""
     if change.action is not Action.CREATE or answer is None or isinstance(answer, Refusal):
         return change
@@ -153,7 +157,7 @@ def _resolved(change: Change, answer: Answer | None) -> Change:
 _OPERATIONS = {Action.CREATE: Operation.CREATE, Action.DELETE: Operation.DELETE}
 
 
-def _violation(change: Change, refused: Refusal) -> Violation:
+def _broker_violation(change: Change, refused: Refusal) -> Violation:
     message = redact_refusal(refused, change).message
     told = Diagnostic(
         "KP331",
@@ -179,7 +183,7 @@ def _violation(change: Change, refused: Refusal) -> Violation:
     )
 
 
-def _diagnostic(change: Change, refused: Refusal) -> Diagnostic:
+def _refusal_diagnostic(change: Change, refused: Refusal) -> Diagnostic:
     unknown = handling(refused) in {Handling.IN_DOUBT, Handling.RETRY, Handling.THROTTLED}
     return Diagnostic(
         "KP242" if unknown else "KP241",

@@ -15,7 +15,7 @@ from kplan.workflow.clusters import Clusters
 
 def check_plan_apis(plan: Plan, clusters: Clusters) -> Plan:
     """Refuse a plan that takes an API that its cluster lacks, before anything is done (K117-21)."""
-    found = tuple(_problems(plan, clusters))
+    found = tuple(_missing_api_diagnostics(plan, clusters))
     return (
         replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *found])) if found else plan
     )
@@ -28,7 +28,7 @@ def check_api(cluster: Cluster, methods: Collection[str]) -> None:
         raise UnsupportedError(f"{'. '.join(dict.fromkeys(map(str, lacks.values())))}.")
 
 
-def _problems(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
+def _missing_api_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
     for key, connection in clusters.connections.items():
         batches = [each for each in plan.batches if each.provider == key]
         try:
@@ -52,14 +52,14 @@ def _problems(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
 BYPASSED, FORBIDDEN = "KP245", "KP246"
 
 
-def check_direct_plan(plan: Plan, clusters: Clusters) -> Plan:
+def check_plan_controller_access(plan: Plan, clusters: Clusters) -> Plan:
     """Warn that brokers are bypassed, and refuse changes unless that is allowed (K919-06)."""
     others = [each for each in plan.diagnostics if each.code not in {BYPASSED, FORBIDDEN}]
-    told = sort_diagnostics([*others, *_direct_problems(plan, clusters)])
+    told = sort_diagnostics([*others, *_controller_diagnostics(plan, clusters)])
     return plan if told == plan.diagnostics else replace(plan, diagnostics=told)
 
 
-def _direct_problems(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
+def _controller_diagnostics(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
     for key, connection in clusters.connections.items():
         direct = connection.description.controller_access
         if direct is None:
@@ -68,7 +68,9 @@ def _direct_problems(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
             BYPASSED,
             Severity.WARNING,
             SUMMARIES[BYPASSED],
-            _on(key, f"{_asked(direct)} What only brokers check is not checked."),
+            _prefix_connection(
+                key, f"{_controllers_text(direct)} What only brokers check is not checked."
+            ),
             f"Controllers change {direct.supported_changes}; the rest has to wait for brokers.",
         )
         if not direct.is_allowed and any(each.provider == key for each in plan.batches):
@@ -76,16 +78,18 @@ def _direct_problems(plan: Plan, clusters: Clusters) -> Iterator[Diagnostic]:
                 FORBIDDEN,
                 Severity.ERROR,
                 SUMMARIES[FORBIDDEN],
-                _on(key, "Controllers are asked directly, and allow_direct is not set."),
+                _prefix_connection(
+                    key, "Controllers are asked directly, and allow_direct is not set."
+                ),
                 'Set allow_direct = true in provider "kafka", or KPLAN_ALLOW_DIRECT=true.',
             )
 
 
-def _on(key: str, text: str) -> str:
+def _prefix_connection(key: str, text: str) -> str:
     return f"{connection_name(key)}: {text}" if key else text
 
 
-def _asked(direct: ControllerAccess) -> str:
+def _controllers_text(direct: ControllerAccess) -> str:
     at = {each.id: f"{each.id} at {each.host}:{each.port}" for each in direct.controllers}
     others = [told for number, told in at.items() if number != direct.active]
     rest = f"; inactive: {', '.join(others)}" if others else ""

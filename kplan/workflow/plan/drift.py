@@ -28,20 +28,20 @@ class DriftResult:
     """
 
     changes: tuple[Change, ...]
-    managed: Mapping[str, int]
+    managed_counts: Mapping[str, int]
     unmanaged: Mapping[str, tuple[Identity, ...]]
     unread: Mapping[str, str]
     hidden: tuple[str, ...]
-    is_blind: bool
+    has_unread_owned: bool
     configuration: Configuration
     state: State
     cluster: Mapping[str, str]
-    ignored: int = 0
+    ignored_count: int = 0
 
     @property
     def is_certain(self) -> bool:
         """Whether all that is owned could be compared."""
-        return not (self.is_blind or self.hidden)
+        return not (self.has_unread_owned or self.hidden)
 
 
 def detect_drift(
@@ -52,11 +52,11 @@ def detect_drift(
         ports.progress.stage("Reading the cluster")
         wanted = desired_identities(found.configuration, found.state)
         snapshots = read_clusters(found.clusters, wanted)
-    live, others = _counted(found.state, snapshots)
+    live, others = _count_objects(found.state, snapshots)
     left = filter_drift(find_all_drift(found.state, snapshots, KINDS), others, ignored)
     return DriftResult(
-        tuple(_placed(left.changes, found.configuration)),
-        managed={kind: live[kind] - len(others[kind]) for kind in sorted(live)},
+        tuple(_add_locations(left.changes, found.configuration)),
+        managed_counts={kind: live[kind] - len(others[kind]) for kind in sorted(live)},
         unmanaged=left.unmanaged,
         unread=unread_kinds(snapshots),
         hidden=tuple(
@@ -67,25 +67,25 @@ def detect_drift(
                 for name in reading.hidden
             )
         ),
-        is_blind=any(
+        has_unread_owned=any(
             each.address.kind in snapshots[each.provider].unread
             for each in found.state.owned.values()
         ),
         configuration=found.configuration,
         state=found.state,
         cluster={"id": ", ".join(found.clusters.ids.values())},
-        ignored=left.ignored_count,
+        ignored_count=left.ignored_count,
     )
 
 
-def _placed(changes: Sequence[Change], configuration: Configuration) -> Iterator[Change]:
+def _add_locations(changes: Sequence[Change], configuration: Configuration) -> Iterator[Change]:
     """Say where each is declared, if it still is."""
     places = {each.address: each.declared_at for each in configuration.resources}
     for each in changes:
         yield replace(each, declared_at=places.get(each.address))
 
 
-def _counted(
+def _count_objects(
     state: State, snapshots: Mapping[str, Snapshot]
 ) -> tuple[Counter[str], dict[str, tuple[Identity, ...]]]:
     """Count live objects per kind, and name those that are not owned."""

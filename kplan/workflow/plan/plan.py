@@ -1,4 +1,4 @@
-"""Use case: make a plan, and save it."""
+"""Use case: make a plan, with the impact of its changes, and save it."""
 
 import uuid
 from collections.abc import Mapping
@@ -7,15 +7,20 @@ from datetime import timedelta
 from pathlib import Path
 
 from kplan.cluster.request import ClusterDescription
+from kplan.cluster.usage import TopicUse
 from kplan.config.load import Configuration
 from kplan.kinds import KINDS
+from kplan.kinds.topic_value import Topic
 from kplan.model.dataclass import dataclass
 from kplan.model.diagnostic import sort_diagnostics
-from kplan.model.plan import Plan
+from kplan.model.errors import ClusterError
+from kplan.model.impact import Impact
+from kplan.model.plan import Change, Plan
 from kplan.model.snapshot import Snapshot
 from kplan.model.state import OutputValue, State
 from kplan.plan.build import build_plans
 from kplan.plan.request import PlanRequest
+from kplan.policy.impact import add_impacts, check_thresholds, destructive_changes, topic_impact
 from kplan.policy.risk import add_risks
 from kplan.state.plan_file import PlanMeta, plan_meta, write_plan
 from kplan.workflow.access import AccessContext, add_access
@@ -24,12 +29,44 @@ from kplan.workflow.clusters import Clusters
 from kplan.workflow.moves.moves import add_moves
 from kplan.workflow.open_project import OpenProject, open_project
 from kplan.workflow.plan.broker_check import check_with_brokers
-from kplan.workflow.plan.capability import check_direct_plan, check_plan_apis
-from kplan.workflow.plan.impact import add_impact
-from kplan.workflow.plan.settled import read_settled_snapshots, settle_state
+from kplan.workflow.plan.capability import check_plan_apis, check_plan_controller_access
+from kplan.workflow.plan.refresh import read_settled_snapshots, settle_state
 from kplan.workflow.policy.lint import lint_plan
-from kplan.workflow.policy.policies import PolicyInput, apply_policies
+from kplan.workflow.policy.policy import PolicyInput, apply_policies
 from kplan.workflow.ports import PlanOptions, Ports, Project
+
+
+def add_impact(plan: Plan, clusters: Clusters, options: PlanOptions, ports: Ports) -> Plan:
+    """Add what changes destroy and whom they hit, and hold the plan against its thresholds."""
+    changes = destructive_changes(plan) if options.has_broker_check else ()
+    if changes:
+        ports.progress.stage("Looking at what changes destroy", len(changes))
+        now_ms = int(ports.now().timestamp() * 1000)
+        found: dict[tuple[str, str, str], Impact] = {}
+        for key in sorted({each.provider for each in changes} & clusters.connections.keys()):
+            mine = [each for each in changes if each.provider == key]
+            uses = _read_topic_use(clusters, key, mine)
+            found |= {each.key: topic_impact(uses[_topic_name(each)], now_ms) for each in mine}
+        plan = add_impacts(plan, found)
+    problems = check_thresholds(plan, options.max_dangerous, options.max_change_pct)
+    return replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *problems]))
+
+
+def _read_topic_use(clusters: Clusters, key: str, changes: list[Change]) -> Mapping[str, TopicUse]:
+    """Ask; a cluster that cannot be asked leaves everything unknown."""
+    names = [_topic_name(each) for each in changes]
+    silent = TopicUse(unread=("no answer",))
+    try:
+        found = clusters.connections[key].cluster.topic_use(names)
+    except ClusterError as failure:
+        return dict.fromkeys(names, TopicUse(unread=(failure.detail,)))
+    return {name: found.get(name, silent) for name in names}
+
+
+def _topic_name(change: Change) -> str:
+    """Name the topic as it stands; what replaces it may have another name."""
+    assert isinstance(change.before, Topic)  # noqa: S101 - no others reach records
+    return change.before.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +80,7 @@ class PlanResult:
     configuration: Configuration
     state: State
     snapshots: Mapping[str, Snapshot]
-    saved: PlanMeta | None = None
+    meta: PlanMeta | None = None
 
 
 def make_plan(project: Project, options: PlanOptions, ports: Ports) -> PlanResult:
@@ -60,14 +97,14 @@ def plan_open_project(found: OpenProject, options: PlanOptions, ports: Ports) ->
     snapshots = read_settled_snapshots(found, options, ports)
     found = replace(found, state=settle_state(found, snapshots))
     ports.progress.stage("Planning")
-    made = add_risks(build_plans(_request(found, options, ports), snapshots, KINDS))
+    made = add_risks(build_plans(_plan_request(found, options, ports), snapshots, KINDS))
     warnings = found.configuration.diagnostics
     made = replace(made, diagnostics=sort_diagnostics([*warnings, *made.diagnostics]))
-    made = check_direct_plan(check_plan_apis(made, found.clusters), found.clusters)
-    if options.is_to_be_applied and not made.has_errors:
+    made = check_plan_controller_access(check_plan_apis(made, found.clusters), found.clusters)
+    if options.is_for_apply and not made.has_errors:
         for key in sorted({each.provider for each in made.batches}):
             found.clusters.connections[key].cluster.prepare_writes()
-    if options.asks_broker and made.batches:
+    if options.has_broker_check and made.batches:
         ports.progress.stage("Asking the broker", sum(len(each.changes) for each in made.batches))
         made = check_with_brokers(made, found.clusters, KINDS, ports)
         made = add_moves(made, found.clusters)
@@ -76,7 +113,7 @@ def plan_open_project(found: OpenProject, options: PlanOptions, ports: Ports) ->
     made, configuration = apply_policies(made, hearing, options.policies, ports)
     for key, connection in found.clusters.connections.items():
         ground = AccessContext(connection.cluster, snapshots[key], configuration, key)
-        made = add_access(made, ground, options.accepts)
+        made = add_access(made, ground, options.accepted_guards)
         odd = lint_plan(made, ground)
         made = replace(made, diagnostics=sort_diagnostics([*made.diagnostics, *odd]))
     return PlanResult(made, configuration, found.state, snapshots)
@@ -92,7 +129,7 @@ def output_values(configuration: Configuration) -> dict[str, OutputValue]:
     }
 
 
-def _address(description: ClusterDescription) -> str:
+def _node_address(description: ClusterDescription) -> str:
     """Name one node by what people call it; that is easier to tell apart than cluster ids."""
     if not description.nodes:
         return ""
@@ -101,9 +138,9 @@ def _address(description: ClusterDescription) -> str:
     return f"{first.host}:{first.port}"
 
 
-def _request(found: OpenProject, options: PlanOptions, ports: Ports) -> PlanRequest:
+def _plan_request(found: OpenProject, options: PlanOptions, ports: Ports) -> PlanRequest:
     configuration = found.configuration
-    clusters = _facts(found.clusters)
+    clusters = _cluster_facts(found.clusters)
     return PlanRequest(
         resources=() if options.is_destroy else configuration.resources,
         outputs=output_values(configuration),
@@ -114,22 +151,22 @@ def _request(found: OpenProject, options: PlanOptions, ports: Ports) -> PlanRequ
         is_destroy=options.is_destroy,
         max_deletes=options.max_deletes,
         adds_first=add_first_connections(configuration),
-        replaced=options.replaced,
+        replaced=options.replacements,
         acknowledged=options.acknowledged,
         moved=configuration.refactorings.moved,
         removed=configuration.refactorings.removed,
         imports=configuration.refactorings.imports,
         cluster=next(iter(clusters.values())),
-        clusters=clusters if found.clusters.are_several else {},
+        clusters=clusters if found.clusters.has_aliases else {},
         created_at=ports.now().isoformat(timespec="seconds"),
     )
 
 
-def _facts(clusters: Clusters) -> dict[str, dict[str, str]]:
+def _cluster_facts(clusters: Clusters) -> dict[str, dict[str, str]]:
     """Say what each cluster is that answers, by the key of the connection."""
     return {
         key: {
-            "at": _address(found.description),
+            "at": _node_address(found.description),
             "brokers": str(len(found.description.brokers)),
             "id": found.description.cluster_id,
             "principal": found.description.principal,

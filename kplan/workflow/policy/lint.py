@@ -28,8 +28,8 @@ class LintResult:
 
     diagnostics: tuple[Diagnostic, ...]
     configuration: Configuration
-    acls: int
-    topics: int
+    acl_count: int
+    topic_count: int
 
 
 def lint_project(project: Project, ports: Ports) -> LintResult:
@@ -43,8 +43,8 @@ def lint_project(project: Project, ports: Ports) -> LintResult:
     for key, snapshot in snapshots.items():
         resources = [each for each in found.configuration.resources if each.provider == key]
         declared = {acl_binding(each.value) for each in resources if isinstance(each.value, Acl)}
-        estate = _estate(live_acls(snapshot) | declared, snapshot, resources)
-        problems += [*lint_acls(estate), *_unread(snapshot)]
+        estate = _acl_inventory(live_acls(snapshot) | declared, snapshot, resources)
+        problems += [*lint_acls(estate), *_unread_diagnostics(snapshot)]
         acls, topics = acls + len(estate.acls), topics + len(estate.topics or ())
     return LintResult(sort_diagnostics(problems), found.configuration, acls, topics)
 
@@ -67,7 +67,7 @@ def lint_plan(plan: Plan, ground: AccessContext) -> tuple[Diagnostic, ...]:
     acls = acls_after_plan(ground, plan)
     declared = ground.configuration.resources
     resources = [each for each in declared if each.provider == ground.provider]
-    estate = _estate(acls, ground.snapshot, resources)
+    estate = _acl_inventory(acls, ground.snapshot, resources)
     return tuple(
         each
         for each in lint_acls(estate)
@@ -80,7 +80,7 @@ def _is_prefixed(acl: object) -> bool:
     return isinstance(acl, Acl) and acl.resource_pattern_type_filter == "Prefixed"
 
 
-def _estate(
+def _acl_inventory(
     acls: frozenset[AclBinding], snapshot: Snapshot, resources: Iterable[Resource]
 ) -> AclInventory:
     places: dict[AclBinding, Declaration] = {}
@@ -93,15 +93,15 @@ def _estate(
                 topics[name] = Declaration(each.address, each.declared_at)
             case _:
                 pass
-    return AclInventory(acls, _topics(snapshot, topics), places, topics, snapshot.principal)
+    return AclInventory(acls, _topic_names(snapshot, topics), places, topics, snapshot.principal)
 
 
-def _topics(snapshot: Snapshot, declared: Mapping[str, Declaration]) -> frozenset[str] | None:
+def _topic_names(snapshot: Snapshot, declared: Mapping[str, Declaration]) -> frozenset[str] | None:
     reading = snapshot.readings.get(TOPICS)
     return None if reading is None else frozenset({*reading.objects, *reading.hidden, *declared})
 
 
-def _unread(snapshot: Snapshot) -> Iterable[Diagnostic]:
+def _unread_diagnostics(snapshot: Snapshot) -> Iterable[Diagnostic]:
     for kind in (KIND, TOPICS):
         if kind in snapshot.unread:
             yield Diagnostic(

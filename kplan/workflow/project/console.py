@@ -20,7 +20,7 @@ def answer_line(console: Console, request: str) -> str:
 
     It is `{"ok":true,"type":"number","value":2}` or `{"ok":false,"diagnostics":[...]}`.
     """
-    expression = _expression(request)
+    expression = _parse_request(request)
     if isinstance(expression, Diagnostic):
         return views.refusal_line([expression], {CONSOLE_FILE: request})
     answer = console.evaluate_text(expression)
@@ -29,18 +29,18 @@ def answer_line(console: Console, request: str) -> str:
     return views.refusal_line(answer.diagnostics, {**console.sources, CONSOLE_FILE: expression})
 
 
-_FORM = 'Write one object a line: {"expr": "1 + 1"}'
+_REQUEST_HINT = 'Write one object a line: {"expr": "1 + 1"}'
 
 
-def _expression(request: str) -> str | Diagnostic:
+def _parse_request(request: str) -> str | Diagnostic:
     whole = SourceRange(CONSOLE_FILE, 1, 1, 1, max(len(request), 1) + 1)
     try:
         found = json.loads(request)
     except json.JSONDecodeError as fault:
         place = SourceRange(CONSOLE_FILE, 1, fault.colno, 1, fault.colno + 1)
-        return error("KP119", place, f"The line is no JSON: {fault.msg}.", hint=_FORM)
+        return error("KP119", place, f"The line is no JSON: {fault.msg}.", hint=_REQUEST_HINT)
     except (ValueError, RecursionError):
         return error("KP119", whole, "The line holds a number or nesting without measure.")
     if isinstance(found, dict) and isinstance(found.get("expr"), str):
         return str(found["expr"])
-    return error("KP119", whole, 'The line is no object with a string "expr".', hint=_FORM)
+    return error("KP119", whole, 'The line is no object with a string "expr".', hint=_REQUEST_HINT)

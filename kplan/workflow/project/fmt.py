@@ -63,7 +63,9 @@ def format_files(targets: Sequence[str], *, is_recursive: bool) -> Iterator[Form
         UsageError: there is no such file or folder, or it is no file to lay out.
 
     """
-    for path in [each for target in targets for each in _named(Path(target), is_recursive)]:
+    for path in [
+        each for target in targets for each in _files_of_target(Path(target), is_recursive)
+    ]:
         text = read_text(path, str(path))
         if isinstance(text, Diagnostic):
             yield FormatResult(str(path), "", "", (text,))
@@ -79,9 +81,9 @@ def write_formatted(found: FormatResult) -> None:
     temporary.replace(path)
 
 
-def _named(target: Path, is_recursive: bool) -> list[Path]:  # noqa: FBT001 - as the option has it
+def _files_of_target(target: Path, is_recursive: bool) -> list[Path]:  # noqa: FBT001 - as the option has it
     if target.is_dir():
-        return list(_inside(target, is_recursive))
+        return list(_files_in_folder(target, is_recursive))
     if not target.exists():
         raise UsageError(f"There is no file or folder {target}.")
     if not target.name.endswith(SUFFIXES):
@@ -89,12 +91,12 @@ def _named(target: Path, is_recursive: bool) -> list[Path]:  # noqa: FBT001 - as
     return [target]
 
 
-def _inside(folder: Path, is_recursive: bool) -> Iterator[Path]:  # noqa: FBT001
+def _files_in_folder(folder: Path, is_recursive: bool) -> Iterator[Path]:  # noqa: FBT001
     for path in sorted(folder.iterdir()):
         if path.name.startswith((".", "#")) or path.name.endswith("~"):
             continue
         if path.is_dir():
             if is_recursive and not path.is_symlink():
-                yield from _inside(path, is_recursive)
+                yield from _files_in_folder(path, is_recursive)
         elif path.name.endswith(SUFFIXES):
             yield path

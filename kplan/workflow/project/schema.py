@@ -5,13 +5,13 @@ from kplan.kafka.settings.schema import PROVIDER_SCHEMA
 from kplan.kinds import KINDS
 from kplan.report import language
 
-_TYPED = "provider"
+_TYPED_BLOCK = "provider"
 """The block whose arguments have types, as those of resources have."""
 
 
 def json_schema() -> str:
     """Return the JSON Schema of files in JSON syntax; `$defs` holds one schema for each kind."""
-    others = {name: shape for name, shape in BLOCK_SCHEMAS.items() if name != _TYPED}
+    others = {name: shape for name, shape in BLOCK_SCHEMAS.items() if name != _TYPED_BLOCK}
     return language.json_schema_text(KINDS, PROVIDER_SCHEMA, others)
 
 
@@ -20,6 +20,6 @@ def provider_schema() -> str:
     return language.provider_schema_json(KINDS, PROVIDER_SCHEMA)
 
 
-def reference() -> str:
+def reference_page() -> str:
     """Return the reference of attributes as a Markdown page."""
     return language.reference_markdown(KINDS, PROVIDER_SCHEMA)

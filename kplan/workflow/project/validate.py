@@ -7,26 +7,26 @@ from kplan.config.load import Configuration, load_configuration
 from kplan.kafka.settings.resolver import resolve_settings
 from kplan.kinds import KINDS
 from kplan.model.diagnostic import Diagnostic, sort_diagnostics
-from kplan.workflow.acl_order import order_problems
+from kplan.workflow.acl_order import acl_order_diagnostics
 from kplan.workflow.ports import Project
 
-_OF_THE_BLOCK = frozenset({"KP301", "KP302", "KP305", "KP306", "KP308"})
+_BLOCK_CODES = frozenset({"KP301", "KP302", "KP305", "KP306", "KP308"})
 """Mistakes of a provider block alone; what is missing may come from where it is planned."""
 
 
 def validate_project(project: Project) -> Configuration:
     """Load the configuration with all of its diagnostics; never raises for what they can say."""
     found = load_configuration(project.folder, project.inputs, KINDS)
-    mistakes = (*_provider_mistakes(found, project), *order_problems(found))
+    mistakes = (*_provider_diagnostics(found, project), *acl_order_diagnostics(found))
     problems = [*found.diagnostics, *mistakes]
     return replace(found, diagnostics=sort_diagnostics(problems))
 
 
-def _provider_mistakes(found: Configuration, project: Project) -> Iterator[Diagnostic]:
+def _provider_diagnostics(found: Configuration, project: Project) -> Iterator[Diagnostic]:
     for block in found.providers:
         resolved = resolve_settings(block, {}, folder=project.folder)
         yield from (
             each
             for each in resolved.diagnostics
-            if each.code in _OF_THE_BLOCK and each.subject and each.subject.file in found.sources
+            if each.code in _BLOCK_CODES and each.subject and each.subject.file in found.sources
         )

@@ -13,7 +13,7 @@ from kplan.model.snapshot import Snapshot
 from kplan.model.state import OwnedObject, State
 from kplan.plan.drift import unmanaged_counts
 from kplan.state.file import new_state
-from kplan.workflow.adopt.adoption import adopt_object, merge_owned
+from kplan.workflow.adopt.import_ import adopt_object, merge_owned
 from kplan.workflow.clusters import (
     connect_clusters,
     desired_identities,
@@ -30,7 +30,7 @@ from kplan.workflow.ports import Ports, Project
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class RebuildProposal:
     """What a rebuilt state would own.
 
     `kept` counts what a whole state owns already; `absent` are declared and not on the cluster, or
@@ -40,14 +40,16 @@ class Proposal:
 
     state: State
     adopted: tuple[OwnedObject, ...]
-    kept: int
-    absent: tuple[Address, ...]
+    kept_count: int
+    missing: tuple[Address, ...]
     unmanaged: Mapping[str, int]
     unread: Mapping[str, str]
-    fault: str
+    read_error: str
 
 
-def rebuild_state(project: Project, ports: Ports, approve: Callable[[Proposal], bool]) -> bool:
+def rebuild_state(
+    project: Project, ports: Ports, approve: Callable[[RebuildProposal], bool]
+) -> bool:
     """Propose a state for what is declared and live, and write it if that is approved.
 
     A whole state is added to; a lost or damaged one is replaced. What it owned and nobody declares
@@ -55,13 +57,13 @@ def rebuild_state(project: Project, ports: Ports, approve: Callable[[Proposal], 
     """
     configuration = load_with_data(project, ports)
     with lock_state(project, ports):
-        before, fault = _before(project)
+        before, fault = _read_prior_state(project)
         state = before or new_state(str(uuid.uuid4()))
         with connect_clusters(configuration, state, ports) as (clusters, state):
             ports.progress.stage("Reading the cluster")
             snapshots = read_clusters(clusters, desired_identities(configuration, state))
-        state = clusters.known_to(state)
-        proposal = replace(_proposal(configuration, state, snapshots), fault=fault)
+        state = clusters.record_ids(state)
+        proposal = replace(_build_proposal(configuration, state, snapshots), read_error=fault)
         if not approve(proposal):
             return False
         project.store.write(replace(proposal.state, serial=project.store.newest_serial() + 1))
@@ -70,7 +72,7 @@ def rebuild_state(project: Project, ports: Ports, approve: Callable[[Proposal], 
         return True
 
 
-def _before(project: Project) -> tuple[State | None, str]:
+def _read_prior_state(project: Project) -> tuple[State | None, str]:
     """Return the state to add to, if there is one, or why it cannot be read."""
     try:
         state = read_stored_state(project)
@@ -81,9 +83,9 @@ def _before(project: Project) -> tuple[State | None, str]:
     return state, ""
 
 
-def _proposal(
+def _build_proposal(
     configuration: Configuration, state: State, snapshots: Mapping[str, Snapshot]
-) -> Proposal:
+) -> RebuildProposal:
     held = {each.key for each in state.owned.values()}
     found: list[OwnedObject] = []
     absent: list[Address] = []
@@ -99,12 +101,12 @@ def _proposal(
     foreign: Counter[str] = Counter()
     for key, snapshot in snapshots.items():
         foreign.update(unmanaged_counts(grown.for_provider(key), snapshot))
-    return Proposal(
+    return RebuildProposal(
         grown,
         tuple(found),
         len(state.owned),
         tuple(absent),
         dict(foreign),
         unread_kinds(snapshots),
-        fault="",
+        read_error="",
     )

@@ -20,7 +20,9 @@ from kplan.workflow.open_project import (
 from kplan.workflow.ports import Ports, Project
 
 
-def owned_objects(project: Project, addresses: tuple[str, ...] = ()) -> tuple[OwnedObject, ...]:
+def list_owned_objects(
+    project: Project, addresses: tuple[str, ...] = ()
+) -> tuple[OwnedObject, ...]:
     """List what the state owns, or those entries whose address or block is named.
 
     Raises:
@@ -30,15 +32,15 @@ def owned_objects(project: Project, addresses: tuple[str, ...] = ()) -> tuple[Ow
     state = read_stored_state(project) or State("")
     if not addresses:
         return tuple(state.owned.values())
-    return tuple(each for address in addresses for each in _found(state, address))
+    return tuple(each for address in addresses for each in _find_objects(state, address))
 
 
 def forget_objects(
     project: Project, addresses: tuple[str, ...], ports: Ports
 ) -> tuple[OwnedObject, ...]:
     """Let go of objects; they stay on the cluster."""
-    with _changing(project, ports) as state:
-        gone = tuple(each for address in addresses for each in _found(state, address))
+    with _open_state(project, ports) as state:
+        gone = tuple(each for address in addresses for each in _find_objects(state, address))
         kept = {at: each for at, each in state.owned.items() if each not in gone}
         project.store.write(replace(state, serial=state.serial + 1, owned=kept))
     return gone
@@ -53,12 +55,12 @@ def move_object(
         UsageError: the source is not owned, the target is taken or of another kind.
 
     """
-    with _changing(project, ports) as state:
-        old, new = _address(source), _address(target)
+    with _open_state(project, ports) as state:
+        old, new = _parse_address(source), _parse_address(target)
         if old not in state.owned:
-            raise UsageError(f"The state owns nothing at {old}.", _LIST)
+            raise UsageError(f"The state owns nothing at {old}.", _LIST_HINT)
         if new in state.owned:
-            raise UsageError(f"The state owns an object at {new} already.", _LIST)
+            raise UsageError(f"The state owns an object at {new} already.", _LIST_HINT)
         if old.kind != new.kind:
             raise UsageError(f"{old} cannot become a {new.kind}.")
         owned = dict(state.owned)
@@ -69,18 +71,18 @@ def move_object(
 
 
 @contextmanager
-def _changing(project: Project, ports: Ports) -> Iterator[State]:
+def _open_state(project: Project, ports: Ports) -> Iterator[State]:
     """Return the state under its lock; not while an interrupted apply waits to be finished."""
     with lock_state(project, ports):
         check_no_journal(project)
         yield read_or_create_state(project)
 
 
-_LIST = "kplan state list shows what is owned."
+_LIST_HINT = "kplan state list shows what is owned."
 
 
-def _found(state: State, text: str) -> tuple[OwnedObject, ...]:
-    wanted = _address(text)
+def _find_objects(state: State, text: str) -> tuple[OwnedObject, ...]:
+    wanted = _parse_address(text)
     found = tuple(
         each
         for address, each in state.owned.items()
@@ -88,11 +90,11 @@ def _found(state: State, text: str) -> tuple[OwnedObject, ...]:
         or (wanted.key is None and address.block_address == wanted.block_address)
     )
     if not found:
-        raise UsageError(f"The state owns nothing at {wanted}.", _LIST)
+        raise UsageError(f"The state owns nothing at {wanted}.", _LIST_HINT)
     return found
 
 
-def _address(text: str) -> Address:
+def _parse_address(text: str) -> Address:
     try:
         return Address.parse(text)
     except ValueError as fault:
@@ -136,21 +138,21 @@ def push_state(
         WrongCluster: it is about another cluster.
 
     """
-    pushed = _decoded(source, data)
+    pushed = _decode_pushed_state(source, data)
     with lock_state(project, ports):
         check_no_journal(project)
-        current = _current(project, may_be_damaged=is_forced)
+        current = _read_current_state(project, may_be_damaged=is_forced)
         if is_forced:
-            pushed = _following(project, pushed, current)
+            pushed = _next_state(project, pushed, current)
         elif current is not None:
             _check_later(pushed, current)
-        return _put(project, pushed, current)
+        return _write_state(project, pushed, current)
 
 
 def preview_restore(project: Project, serial: int) -> StateReplacement:
     """Return what `restore` would do."""
-    current = _current(project, may_be_damaged=True)
-    return _replaced(_following(project, project.store.earlier(serial), current), current)
+    current = _read_current_state(project, may_be_damaged=True)
+    return _state_replacement(_next_state(project, project.store.earlier(serial), current), current)
 
 
 def restore_state(project: Project, serial: int, ports: Ports) -> StateReplacement:
@@ -162,19 +164,19 @@ def restore_state(project: Project, serial: int, ports: Ports) -> StateReplaceme
     """
     with lock_state(project, ports):
         check_no_journal(project)
-        current = _current(project, may_be_damaged=True)
+        current = _read_current_state(project, may_be_damaged=True)
         backup = project.store.earlier(serial)
-        return _put(project, _following(project, backup, current), current)
+        return _write_state(project, _next_state(project, backup, current), current)
 
 
-def _decoded(source: Path, data: bytes) -> State:
+def _decode_pushed_state(source: Path, data: bytes) -> State:
     try:
         return decode_state(data)
     except StateCorruptError as fault:
         raise StateCorruptError(f"{source}: {fault.detail}", fault.hint) from fault
 
 
-def _current(project: Project, *, may_be_damaged: bool) -> State | None:
+def _read_current_state(project: Project, *, may_be_damaged: bool) -> State | None:
     try:
         return read_stored_state(project)
     except StateCorruptError:
@@ -183,7 +185,7 @@ def _current(project: Project, *, may_be_damaged: bool) -> State | None:
         raise
 
 
-def _following(project: Project, state: State, current: State | None) -> State:
+def _next_state(project: Project, state: State, current: State | None) -> State:
     lineage = state.lineage if current is None else current.lineage
     return replace(state, lineage=lineage, serial=project.store.newest_serial() + 1)
 
@@ -211,11 +213,11 @@ def _check_later(pushed: State, current: State) -> None:
             )
 
 
-def _put(project: Project, state: State, current: State | None) -> StateReplacement:
+def _write_state(project: Project, state: State, current: State | None) -> StateReplacement:
     if state != current:
         project.store.write(state)
-    return _replaced(state, current)
+    return _state_replacement(state, current)
 
 
-def _replaced(state: State, current: State | None) -> StateReplacement:
+def _state_replacement(state: State, current: State | None) -> StateReplacement:
     return StateReplacement(state, diff_owned(current.owned if current else {}, state.owned))

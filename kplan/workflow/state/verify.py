@@ -19,7 +19,7 @@ class VerificationResult:
     """The state, and how each of its objects stands. `has_journal`: an apply was interrupted."""
 
     state: State
-    standings: Mapping[Address, ObjectStatus]
+    statuses: Mapping[Address, ObjectStatus]
     has_journal: bool
 
 
@@ -38,19 +38,19 @@ def verify_state(project: Project, ports: Ports) -> VerificationResult:
     standings = {
         address: standing
         for provider, snapshot in snapshots.items()
-        for address, standing in _standings(found.state.for_provider(provider), snapshot)
+        for address, standing in _object_statuses(found.state.for_provider(provider), snapshot)
     }
     ordered = {address: standings[address] for address in found.state.owned}
     return VerificationResult(found.state, ordered, found.journal is not None)
 
 
-def _standings(state: State, snapshot: Snapshot) -> Iterator[tuple[Address, ObjectStatus]]:
+def _object_statuses(state: State, snapshot: Snapshot) -> Iterator[tuple[Address, ObjectStatus]]:
     drifted = {each.address: each for each in find_drift(state, snapshot, KINDS)}
     for address, owned in state.owned.items():
-        yield address, _standing(owned, snapshot, drifted.get(address))
+        yield address, _object_status(owned, snapshot, drifted.get(address))
 
 
-def _standing(owned: OwnedObject, snapshot: Snapshot, change: Change | None) -> ObjectStatus:
+def _object_status(owned: OwnedObject, snapshot: Snapshot, change: Change | None) -> ObjectStatus:
     reading = snapshot.readings.get(owned.address.kind)
     if reading is None:
         return ObjectStatus.UNREAD

@@ -39,14 +39,14 @@ from kplan.state.file import new_state
 from kplan.workflow.clusters import single_cluster
 from kplan.workflow.open_project import OpenProject, load_checked
 from kplan.workflow.plan.plan import plan_open_project
-from kplan.workflow.policy.policies import open_policies
+from kplan.workflow.policy.policy import open_policies
 from kplan.workflow.ports import PlanOptions, PolicyOptions, Project
 from kplan.workflow.snapshot import read_snapshot
 from kplan.workflow.test.run import SilentWatcher, memory_ports
 
-DIRECTORY = "tests"
+TEST_FOLDER = "tests"
 _ADDRESS = "tested"
-_LAYOUT = "replica_assignment"
+_ASSIGNMENT_ATTRIBUTE = "replica_assignment"
 _ACTIONS = {
     Operation.CREATE: Action.CREATE,
     Operation.ALTER: Action.UPDATE,
@@ -60,21 +60,21 @@ class PolicySuite:
 
     root: RootModule
     policies: tuple[Policy, ...]
-    scripts: tuple[PolicyTestFile, ...]
+    test_files: tuple[PolicyTestFile, ...]
     diagnostics: tuple[Diagnostic, ...]
     sources: Mapping[str, str]
 
     @property
     def names(self) -> Mapping[str, tuple[str, ...]]:
         """Names of the cases of each file."""
-        return {each.name: tuple(case.name for case in each.cases) for each in self.scripts}
+        return {each.name: tuple(case.name for case in each.cases) for each in self.test_files}
 
-    def results(self, script: PolicyTestFile, timer: Callable[[], float]) -> Iterator[RunResult]:
+    def run_file(self, script: PolicyTestFile, timer: Callable[[], float]) -> Iterator[RunResult]:
         """Ask about every case of a file; the cluster stays as it is."""
-        snapshot = _snapshot(self.root, script)
+        snapshot = _read_memory_snapshot(self.root, script)
         for case in script.cases:
             started = timer()
-            told = tuple(_judged(case, self.policies, snapshot))
+            told = tuple(_check_case(case, self.policies, snapshot))
             grade = RunStatus.FAIL if told else RunStatus.PASS
             yield RunResult(script.name, case.name, grade, told, timer() - started)
 
@@ -94,7 +94,7 @@ def open_policy_suite(
     root = open_folder(project.folder, project.inputs, KINDS)
     files = [
         read_policy_test_file(path, name, root.module)
-        for name, path in _files(project.folder)
+        for name, path in _find_test_files(project.folder)
         if not filters or any(each in name for each in filters)
     ]
     if filters and not files:
@@ -111,8 +111,8 @@ def open_policy_suite(
         yield PolicySuite(root, policies, tuple(files), sort_diagnostics(problems), sources)
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    for prefix in ("", f"{DIRECTORY}/"):
+def _find_test_files(folder: Path) -> Iterator[tuple[str, Path]]:
+    for prefix in ("", f"{TEST_FOLDER}/"):
         place = folder / prefix
         if place.is_dir():
             for path in sorted(place.iterdir()):
@@ -120,7 +120,7 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
                     yield f"{prefix}{path.name}", path
 
 
-def _snapshot(root: RootModule, script: PolicyTestFile) -> Snapshot:
+def _read_memory_snapshot(root: RootModule, script: PolicyTestFile) -> Snapshot:
     """Make the cluster of a file in memory, and read it as a real one is read."""
     found = evaluate_cluster_block(root, script.cluster)
     cluster = MemoryCluster(found.brokers)
@@ -128,7 +128,7 @@ def _snapshot(root: RootModule, script: PolicyTestFile) -> Snapshot:
     configuration = Configuration(resources, (), (), {}, (), {}, "")
     ports = memory_ports(lambda _: cluster)
     opened = OpenProject(configuration, new_state("kplan-test"), single_cluster(cluster))
-    made = plan_open_project(opened, PlanOptions(asks_broker=False), ports)
+    made = plan_open_project(opened, PlanOptions(has_broker_check=False), ports)
     means = ApplyContext(cluster, KINDS, ports.clock, SilentWatcher())
     refused = [each for each in apply_plan(made.plan, means) if each.refusal is not None]
     if refused:
@@ -140,27 +140,27 @@ def _snapshot(root: RootModule, script: PolicyTestFile) -> Snapshot:
     return read_snapshot(cluster, cluster.describe(), KINDS, wanted)
 
 
-def _judged(
+def _check_case(
     case: PolicyCase, policies: Sequence[Policy], snapshot: Snapshot
 ) -> Iterator[Diagnostic]:
     try:
-        said = _answers(case, policies, snapshot)
+        said = _evaluate_case(case, policies, snapshot)
     except (KeyError, TypeError, ValueError) as fault:
         yield error("KP137", case.place, f"The object cannot be made: {fault}.")
         return
     if case.policy and case.policy not in {each.header.name for each in policies}:
         yield error("KP137", case.place, f'There is no policy "{case.policy}".')
         return
-    words = sorted({_word(each) for each in said})
+    words = sorted({_answer_word(each) for each in said})
     fits = not words if case.expect == "pass" else case.expect in words
     if fits and (not case.message or any(case.message in each.message for each in said)):
         return
-    heard = "\n".join(f"{each.policy} {_word(each)}: {each.message}" for each in said)
+    heard = "\n".join(f"{each.policy} {_answer_word(each)}: {each.message}" for each in said)
     wanted = f'"{case.expect}"' + (f' with "{case.message}"' if case.message else "")
     yield error("KP701", case.place, f"Expected {wanted}, got {heard or 'nothing said'}.")
 
 
-def _word(each: Violation) -> str:
+def _answer_word(each: Violation) -> str:
     if each.standing is ViolationStatus.WAIVED:
         return "waived"
     if each.standing is ViolationStatus.REPORTED and each.effect == "deny":
@@ -168,18 +168,20 @@ def _word(each: Violation) -> str:
     return each.effect.value
 
 
-def _answers(case: PolicyCase, policies: Sequence[Policy], snapshot: Snapshot) -> list[Violation]:
+def _evaluate_case(
+    case: PolicyCase, policies: Sequence[Policy], snapshot: Snapshot
+) -> list[Violation]:
     known = tuple(kind.name for kind in KINDS)
     if case.kind not in known:
         raise ValueError(f"there is no kind {case.kind} among {', '.join(known)}")
     cluster = ClusterFacts(snapshot, known)
     setting = QuestionContext(snapshot, KINDS, cluster, case.principal, case.ci)
-    terms = EvaluationOptions(case.today or _LONG_AGO)
+    terms = EvaluationOptions(case.today or _DEFAULT_DATE)
     asked = [each for each in policies if case.policy in {"", each.header.name}]
     if case.operation is Operation.DELETE_RECORDS:
         question = records_question(Identity(case.topic), case.offsets, setting)
         return list(evaluate_question(question, asked, terms))
-    change = _change(case, setting)
+    change = _case_change(case, setting)
     cluster.so_far = cluster.planned = cluster.totals.add_change(
         case.kind, change.before, change.after
     )
@@ -190,11 +192,11 @@ def _answers(case: PolicyCase, policies: Sequence[Policy], snapshot: Snapshot) -
     ]
 
 
-_LONG_AGO = date(1970, 1, 1)
+_DEFAULT_DATE = date(1970, 1, 1)
 """The day of a case that names none: every waiver is in force."""
 
 
-def _change(case: PolicyCase, setting: QuestionContext) -> Change:
+def _case_change(case: PolicyCase, setting: QuestionContext) -> Change:
     """Make the change that a case speaks of; what an alteration leaves out stays as it is."""
     kind = setting.kind(case.kind)
     requested, current = case.requested, case.current
@@ -209,10 +211,12 @@ def _change(case: PolicyCase, setting: QuestionContext) -> Change:
         current = to_document(live.value)  # type: ignore[assignment] # plain data
     if case.operation is Operation.ALTER:
         # Where replicas lie follows from the counts, unless it is what is asked for.
-        kept = {name: each for name, each in (current or {}).items() if name != _LAYOUT}
+        kept = {
+            name: each for name, each in (current or {}).items() if name != _ASSIGNMENT_ATTRIBUTE
+        }
         requested = {**kept, **(requested or {})}
-    before = None if case.operation is Operation.CREATE else _made(kind, current)
-    after = None if case.operation is Operation.DELETE else _made(kind, requested)
+    before = None if case.operation is Operation.CREATE else _build_value(kind, current)
+    after = None if case.operation is Operation.DELETE else _build_value(kind, requested)
     subject = after if after is not None else before
     return Change(
         Address(case.kind, _ADDRESS),
@@ -225,6 +229,6 @@ def _change(case: PolicyCase, setting: QuestionContext) -> Change:
     )
 
 
-def _made(kind: ResourceKind, attributes: Mapping[str, Json] | None) -> object:
+def _build_value(kind: ResourceKind, attributes: Mapping[str, Json] | None) -> object:
     found: object = kind.normalize(from_document(kind.schema, attributes or {}))
     return found

@@ -35,10 +35,9 @@ from kplan.model.resource import connection_name
 from kplan.model.state import State
 from kplan.model.test_result import RunResult, RunStatus
 from kplan.state.file import new_state
-from kplan.workflow.acl_order import order_problems
+from kplan.workflow.acl_order import acl_order_diagnostics
 from kplan.workflow.clusters import connect_clusters
-from kplan.workflow.data_source import ClusterReader
-from kplan.workflow.open_project import OpenProject
+from kplan.workflow.open_project import ClusterReader, OpenProject
 from kplan.workflow.plan.plan import output_values, plan_open_project
 from kplan.workflow.ports import PlanOptions, Ports
 
@@ -72,7 +71,7 @@ class SilentWatcher:
 
 
 @dataclass(slots=True)
-class _Clock:
+class _MemoryClock:
     """Time that passes only by waiting, and then at once."""
 
     seconds: float = 0.0
@@ -91,7 +90,7 @@ def memory_ports(cluster: Callable[[str], MemoryCluster]) -> Ports:
     return Ports(
         connect=lambda _, key: cluster(key),
         progress=SilentWatcher(),
-        clock=_Clock(),
+        clock=_MemoryClock(),
         now=lambda: datetime.fromtimestamp(0, UTC),
         is_stopped=lambda: False,
     )
@@ -103,74 +102,75 @@ class TestFileRun:
 
     root: RootModule
     inputs: Inputs
-    script: HclTestFile
+    test_file: HclTestFile
     timer: Callable[[], float]
     clusters: dict[str, MemoryCluster] = field(default_factory=dict)
     state: State = field(default_factory=lambda: new_state(_LINEAGE))
-    earlier: dict[str, OutputValues] = field(default_factory=dict)
+    earlier_outputs: dict[str, OutputValues] = field(default_factory=dict)
     brokers: int = DEFAULT_BROKERS
     ports: Ports = field(init=False)
 
     def __post_init__(self) -> None:
         """Stand in for the outside world."""
-        self.ports = memory_ports(self._cluster)
+        self.ports = memory_ports(self._memory_cluster)
 
-    def results(self) -> Iterator[RunResult]:
+    def run_all(self) -> Iterator[RunResult]:
         """Carry out run after run; after an error the rest is skipped, as nothing is sure then."""
         broken = ""
-        refused = self._seed()
-        for run in self.script.runs:
+        refused = self._seed_cluster()
+        for run in self.test_file.runs:
             if broken:
                 told = f'Run "{broken}" came to no end.'
-                yield RunResult(self.script.name, run.name, RunStatus.SKIP, reason=told)
+                yield RunResult(self.test_file.name, run.name, RunStatus.SKIP, reason=told)
                 continue
-            found = self._result(run, refused)
+            found = self._run_result(run, refused)
             broken = run.name if found.status is RunStatus.ERROR else ""
             yield found
 
-    def _seed(self) -> tuple[Diagnostic, ...]:
+    def _seed_cluster(self) -> tuple[Diagnostic, ...]:
         """Put what the `cluster` block says on the cluster, and say what it refuses."""
-        found = evaluate_cluster_block(self.root, self.script.cluster)
+        found = evaluate_cluster_block(self.root, self.test_file.cluster)
         self.brokers = found.brokers
         if not found.resources:
             return ()
         configuration = Configuration(found.resources, (), (), {}, (), {}, "")
         with connect_clusters(configuration, new_state(_LINEAGE), self.ports) as (clusters, state):
             opened = OpenProject(configuration, state, clusters)
-            made = plan_open_project(opened, PlanOptions(asks_broker=False), self.ports)
+            made = plan_open_project(opened, PlanOptions(has_broker_check=False), self.ports)
         problems = [each for each in made.plan.diagnostics if each.is_error]
-        return (*problems, *_refused(self._sent(made.plan), "KP705"))
+        return (*problems, *_refusal_diagnostics(self._apply(made.plan), "KP705"))
 
-    def _cluster(self, key: str) -> MemoryCluster:
+    def _memory_cluster(self, key: str) -> MemoryCluster:
         """Return the cluster behind a connection; each key has its own."""
         if key not in self.clusters:
             name = f"cluster of {connection_name(key)}"
             self.clusters[key] = MemoryCluster(self.brokers, cluster_id=name)
         return self.clusters[key]
 
-    def _sent(self, plan: Plan) -> tuple[Outcome, ...]:
+    def _apply(self, plan: Plan) -> tuple[Outcome, ...]:
         return tuple(
             outcome
             for key, part in plan.split_by_provider()
             for outcome in apply_plan(
-                part, ApplyContext(self._cluster(key), KINDS, self.ports.clock, SilentWatcher())
+                part,
+                ApplyContext(self._memory_cluster(key), KINDS, self.ports.clock, SilentWatcher()),
             )
         )
 
-    def _result(self, run: RunBlock, problems: Sequence[Diagnostic]) -> RunResult:
+    def _run_result(self, run: RunBlock, problems: Sequence[Diagnostic]) -> RunResult:
         """Carry one run out; `problems` of its cluster forbid it."""
         started = self.timer()
-        course = _Course(list(problems))
+        course = _RunProgress(list(problems))
         try:
             if not problems:
-                self._go_through(run, course)
+                self._execute_run(run, course)
         except KplanError as fault:
-            course.found.extend(fault.diagnostics)
-        told = course.settled(run, self.root)
+            course.diagnostics.extend(fault.diagnostics)
+        told = course.final_diagnostics(run, self.root)
         return RunResult(
-            self.script.name,
+            self.test_file.name,
             run.name,
-            _grade(told),
+            _run_status(told),
             told,
             self.timer() - started,
             plan=course.plan,
@@ -178,61 +178,63 @@ class TestFileRun:
             is_apply=run.is_apply,
         )
 
-    def _go_through(self, run: RunBlock, course: "_Course") -> None:
+    def _execute_run(self, run: RunBlock, course: "_RunProgress") -> None:
         """Load, plan, apply and check, as far as it goes without an error."""
-        root = self.root.with_reader(ClusterReader(self._cluster))
+        root = self.root.with_reader(ClusterReader(self._memory_cluster))
         subject = (root, self.inputs, KINDS)
-        found = prepare_run(self.script, run, self.earlier, subject)
+        found = prepare_run(self.test_file, run, self.earlier_outputs, subject)
         configuration = found.configuration
-        course.found += [*configuration.diagnostics, *order_problems(configuration)]
-        if has_errors(course.found):
+        course.diagnostics += [*configuration.diagnostics, *acl_order_diagnostics(configuration)]
+        if has_errors(course.diagnostics):
             return
         with connect_clusters(configuration, self.state, self.ports) as (clusters, state):
             opened = OpenProject(configuration, state, clusters)
             made = plan_open_project(opened, PlanOptions(targets=run.targets), self.ports)
         course.plan = made.plan
-        course.found += made.plan.all_diagnostics
+        course.diagnostics += made.plan.all_diagnostics
         if run.is_apply and not made.plan.has_errors:
-            outcomes = self._sent(made.plan)
+            outcomes = self._apply(made.plan)
             self.state = state_after(made.state, made.plan, outcomes, output_values(configuration))
-            course.found += _refused(outcomes, "KP706")
-        if has_errors(course.found):
+            course.diagnostics += _refusal_diagnostics(outcomes, "KP706")
+        if has_errors(course.diagnostics):
             return
-        self.earlier[run.name] = found.outputs()
+        self.earlier_outputs[run.name] = found.outputs()
         facts = RunResults(
-            _plan_facts(made.plan), tuple(kind.name for kind in KINDS), self._objects
+            _plan_facts(made.plan), tuple(kind.name for kind in KINDS), self._live_objects
         )
-        course.found += found.check_assertions(facts)
+        course.diagnostics += found.check_assertions(facts)
 
-    def _objects(self, name: str) -> Json:
+    def _live_objects(self, name: str) -> Json:
         """Return the live objects of a kind, by identity; `kafka.west/NAME` on other clusters."""
         for kind in KINDS:
             if kind.name == name:
                 return {
                     f"{connection_name(key)}/{identity}" if key else identity: each
                     for key in sorted({"", *self.clusters})
-                    for identity, each in _live(kind, self._cluster(key)).items()
+                    for identity, each in _read_live_objects(
+                        kind, self._memory_cluster(key)
+                    ).items()
                 }
         return None
 
 
-def _live(kind: ResourceKind, cluster: MemoryCluster) -> dict[str, Json]:
+def _read_live_objects(kind: ResourceKind, cluster: MemoryCluster) -> dict[str, Json]:
     known = kind.read(cluster, ()).objects
     live = kind.read(cluster, list(known)).objects
     return {key: cast("Json", to_document(live[key].value)) for key in sorted(live)}
 
 
 @dataclass(slots=True)
-class _Course:
+class _RunProgress:
     """How a run went so far."""
 
-    found: list[Diagnostic]
+    diagnostics: list[Diagnostic]
     plan: Plan | None = None
 
-    def settled(self, run: RunBlock, root: RootModule) -> tuple[Diagnostic, ...]:
+    def final_diagnostics(self, run: RunBlock, root: RootModule) -> tuple[Diagnostic, ...]:
         """Hold what was found wrong against what was expected to be."""
         rest, met = split_expected(
-            sort_diagnostics(self.found), run.expected_failures, root.module.declarations
+            sort_diagnostics(self.diagnostics), run.expected_failures, root.module.declarations
         )
         told = [
             replace(each, severity=Severity.ERROR) if each.code == _FAILED_CHECK else each
@@ -247,18 +249,18 @@ class _Course:
         return sort_diagnostics(told)
 
 
-_JUDGED = frozenset({"KP701", "KP702"})
+_EXPECTATION_CODES = frozenset({"KP701", "KP702"})
 """Problems that speak of the configuration alone: the run itself came to its end."""
 
 
-def _grade(diagnostics: Iterable[Diagnostic]) -> RunStatus:
+def _run_status(diagnostics: Iterable[Diagnostic]) -> RunStatus:
     codes = {each.code for each in diagnostics if each.is_error}
     if not codes:
         return RunStatus.PASS
-    return RunStatus.FAIL if codes <= _JUDGED else RunStatus.ERROR
+    return RunStatus.FAIL if codes <= _EXPECTATION_CODES else RunStatus.ERROR
 
 
-def _refused(outcomes: Iterable[Outcome], code: str) -> Iterator[Diagnostic]:
+def _refusal_diagnostics(outcomes: Iterable[Outcome], code: str) -> Iterator[Diagnostic]:
     for each in outcomes:
         if each.status is not OutcomeStatus.APPLIED:
             change = each.change

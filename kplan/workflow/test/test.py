@@ -16,7 +16,7 @@ from kplan.model.test_result import RunResult
 from kplan.workflow.ports import Project
 from kplan.workflow.test.run import TestFileRun
 
-DIRECTORY = "tests"
+TEST_FOLDER = "tests"
 """The folder beside the configuration where test files are looked for, as in Terraform."""
 
 
@@ -26,26 +26,26 @@ class ConfigurationTests:
 
     project: Project
     root: RootModule
-    scripts: tuple[HclTestFile, ...]
+    test_files: tuple[HclTestFile, ...]
     diagnostics: tuple[Diagnostic, ...]
 
     @property
     def sources(self) -> Mapping[str, str]:
         """Text of every file, by the name it is shown under."""
-        return _sources(self.root, self.scripts)
+        return _file_sources(self.root, self.test_files)
 
     @property
     def names(self) -> Mapping[str, tuple[str, ...]]:
         """Names of the runs of each file."""
-        return {each.name: tuple(run.name for run in each.runs) for each in self.scripts}
+        return {each.name: tuple(run.name for run in each.runs) for each in self.test_files}
 
-    def results(self, script: HclTestFile, timer: Callable[[], float]) -> Iterator[RunResult]:
+    def run_file(self, script: HclTestFile, timer: Callable[[], float]) -> Iterator[RunResult]:
         """Carry out the runs of a file, one after the other, on a cluster of their own."""
-        return TestFileRun(self.root, self.project.inputs, script, timer).results()
+        return TestFileRun(self.root, self.project.inputs, script, timer).run_all()
 
 
 def open_suite(
-    project: Project, filters: Sequence[str] = (), directory: str = DIRECTORY
+    project: Project, filters: Sequence[str] = (), directory: str = TEST_FOLDER
 ) -> ConfigurationTests:
     """Read the test files of a folder and of its test directory.
 
@@ -59,24 +59,24 @@ def open_suite(
     root = open_folder(project.folder, project.inputs, KINDS)
     found = [
         read_test_file(path, name, root.module.declarations)
-        for name, path in _files(project.folder, directory)
+        for name, path in _find_test_files(project.folder, directory)
     ]
-    scripts = _chosen(found, filters)
+    scripts = _filter_files(found, filters)
     problems = [*root.problems]
     for each in scripts:
         problems += each.diagnostics
         problems += evaluate_cluster_block(root, each.cluster).diagnostics
     if has_errors(problems):
-        raise ConfigError(sort_diagnostics(problems), _sources(root, scripts))
+        raise ConfigError(sort_diagnostics(problems), _file_sources(root, scripts))
     warnings = [told for each in scripts for told in each.diagnostics]
     return ConfigurationTests(project, root, tuple(scripts), sort_diagnostics(warnings))
 
 
-def _sources(root: RootModule, scripts: Sequence[HclTestFile]) -> Mapping[str, str]:
+def _file_sources(root: RootModule, scripts: Sequence[HclTestFile]) -> Mapping[str, str]:
     return {**root.sources, **{each.name: each.text for each in scripts}}
 
 
-def _files(folder: Path, directory: str) -> Iterator[tuple[str, Path]]:
+def _find_test_files(folder: Path, directory: str) -> Iterator[tuple[str, Path]]:
     """List test files by the names they are shown under, those of the folder itself first."""
     for prefix in ("", f"{directory}/"):
         place = folder / prefix
@@ -86,30 +86,32 @@ def _files(folder: Path, directory: str) -> Iterator[tuple[str, Path]]:
                     yield f"{prefix}{path.name}", path
 
 
-def _chosen(scripts: Sequence[HclTestFile], filters: Sequence[str]) -> list[HclTestFile]:
+def _filter_files(scripts: Sequence[HclTestFile], filters: Sequence[str]) -> list[HclTestFile]:
     if not filters:
         return list(scripts)
     for each in filters:
         runs = (run.name for script in scripts for run in script.runs)
-        if not any(_is_file(script, each) for script in scripts) and not _fit(runs, each):
+        if not any(_matches_file(script, each) for script in scripts) and not _matches_any(
+            runs, each
+        ):
             raise UsageError(
                 f"-filter={each} fits no test file and no run.",
                 hint=f"There are {', '.join(script.name for script in scripts) or 'none'}.",
             )
-    narrowed = (_narrowed(each, filters) for each in scripts)
+    narrowed = (_filter_runs(each, filters) for each in scripts)
     return [each for each in narrowed if each.runs]
 
 
-def _narrowed(script: HclTestFile, filters: Sequence[str]) -> HclTestFile:
-    if any(_is_file(script, each) for each in filters):
+def _filter_runs(script: HclTestFile, filters: Sequence[str]) -> HclTestFile:
+    if any(_matches_file(script, each) for each in filters):
         return script
-    runs = [run for run in script.runs if any(_fit([run.name], each) for each in filters)]
+    runs = [run for run in script.runs if any(_matches_any([run.name], each) for each in filters)]
     return replace(script, runs=runs)
 
 
-def _is_file(script: HclTestFile, pattern: str) -> bool:
-    return _fit([script.name, script.name.rpartition("/")[2]], pattern.removeprefix("./"))
+def _matches_file(script: HclTestFile, pattern: str) -> bool:
+    return _matches_any([script.name, script.name.rpartition("/")[2]], pattern.removeprefix("./"))
 
 
-def _fit(names: "Iterator[str] | Sequence[str]", pattern: str) -> bool:
+def _matches_any(names: "Iterator[str] | Sequence[str]", pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) for name in names)

@@ -38,7 +38,7 @@ def test_with_a_block_it_is_where_that_says_and_the_same_for_the_whole_run() -> 
     found = project(BLOCK + '  key = "shop"\n}\n', KPLAN_STATE="other.json")
     assert found.store.place == KEPT
     assert found.store is found.store
-    assert found.file.place == "other.json"
+    assert found.file_store.place == "other.json"
 
 
 def test_a_file_that_is_named_on_the_command_line_is_meant() -> None:

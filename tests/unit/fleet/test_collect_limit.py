@@ -21,7 +21,7 @@ KNOWN = {
     "store.topic_offsets": "a row for each partition of the topics with audit records of a cluster",
     "store.old": "a row for each log",
     "store.vacuum_logs": "the same: what is in it counts too",
-    "access._placed": "a row for each cluster",
+    "access._changes_by_cluster": "a row for each cluster",
 }
 """Functions that bring rows over without one of BOUNDS, and what bounds them."""
 

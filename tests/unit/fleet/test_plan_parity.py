@@ -25,7 +25,7 @@ from kplan.fleet.snapshot import Row
 from kplan.model.diagnostic import SourceRange
 from kplan.model.errors import UnsupportedError
 from kplan.model.plan import Action, Change
-from kplan.workflow.fleet.desired import desired_names, load_desired
+from kplan.workflow.fleet.desired import load_desired, load_desired_names
 from kplan.workflow.fleet.ports import FleetOptions, FleetPorts
 from kplan.workflow.plan.drift import detect_drift
 from tests.project_harness import ProjectHarness, SilentProgress
@@ -159,7 +159,7 @@ class Rows:
 
 def taken(found: ProjectHarness) -> Sequence[Row]:
     """Take a run."""
-    asked = desired_names(*fleet(found))
+    asked = load_desired_names(*fleet(found))
     return read_rows(
         SnapshotSource("eu", {}, lambda: found.cluster, expected_names=asked.get("eu", {}))
     )
@@ -226,7 +226,7 @@ def test_plan_and_drift_of_a_fleet_are_those_of_each_cluster(
     event(here.cluster)
     rows = taken(here)
     found = told(here, rows)
-    alone = here.plan(asks_broker=False).plan
+    alone = here.plan(has_broker_check=False).plan
     assert of("change", found) == same(alone.changes)
     obstacles = sorted(each["reason"][:5] for each in found if each["finding"] == "obstacle")
     assert obstacles == sorted(each.code for each in alone.diagnostics if each.is_error)
@@ -239,7 +239,7 @@ def test_plan_and_drift_of_a_fleet_are_those_of_each_cluster(
 def test_a_cluster_without_anything_gets_the_plan_that_it_would_get_alone(tmp_path: Path) -> None:
     here = site(tmp_path)
     found = told(here, taken(here))
-    assert of("change", found) == same(here.plan(asks_broker=False).plan.changes)
+    assert of("change", found) == same(here.plan(has_broker_check=False).plan.changes)
     assert len(of("change", found)) > 8
 
 
@@ -351,6 +351,6 @@ def test_data_sources_are_answered_from_the_run(tmp_path: Path) -> None:
     here.write(PROVIDER + WITH_DATA)
     rows = taken(here)
     found = plan_cluster(rows, load_desired(*fleet(here), Rows(rows)))  # type: ignore[arg-type] # as Spark
-    assert of("change", found) == same(here.plan(asks_broker=False).plan.changes)
+    assert of("change", found) == same(here.plan(has_broker_check=False).plan.changes)
     (new,) = [each for each in found if each["finding"] == "change"]
     assert json.loads(new["attributes"])["partitions"] == 7

@@ -4,7 +4,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.cluster.request import NewTopic
 from kplan.fleet.reader import SnapshotSource, read_rows
 from kplan.state.file_store import FileStore
-from kplan.workflow.fleet.removals import write_removals
+from kplan.workflow.fleet.audit import render_removals
 from tests.project_harness import ProjectHarness
 
 DECLARED = """
@@ -27,7 +27,7 @@ def test_the_hcl_for_review_is_what_its_head_says(tmp_path: Path) -> None:
     unused = [row for row in rows if row.kind == "kafka_topic"]
     state = FileStore(site.project.state_path).read()
     assert state is not None
-    texts = write_removals(state, unused)
+    texts = render_removals(state, unused)
     assert set(texts) == {"unused", "unmanaged"}
 
     site.write(texts["unmanaged"], "more.tf")

@@ -73,8 +73,8 @@ def test_what_a_policy_refuses_is_left_out_and_the_rest_goes_on(site: ProjectHar
     assert (refusal.error, refusal.origin) == ("POLICY_VIOLATION", RefusalOrigin.POLICY)
     assert refusal.message == "large has 40 partitions, and 12 is the most (policy cap)"
     assert sorted(site.cluster.topics()) == ["small"]
-    assert outcomes_exit(done.planned.plan, done.outcomes, detailed=True) is ExitCode.REFUSED
-    assert outcomes_exit(done.planned.plan, done.outcomes, detailed=False) is ExitCode.ERROR
+    assert outcomes_exit(done.plan_result.plan, done.outcomes, detailed=True) is ExitCode.REFUSED
+    assert outcomes_exit(done.plan_result.plan, done.outcomes, detailed=False) is ExitCode.ERROR
 
 
 def test_a_refusal_names_the_policy_the_resource_and_the_way_out(site: ProjectHarness) -> None:
@@ -101,7 +101,7 @@ def test_one_refusal_stops_everything_where_all_or_nothing_is_asked_for(
     site.write(TOPICS + cap())
     done = site.apply(policies=PolicyOptions(mode="all"))
     assert (done.is_approved, site.cluster.topics()) == (False, {})
-    assert plan_exit(done.planned.plan, detailed=True) is ExitCode.REFUSED
+    assert plan_exit(done.plan_result.plan, detailed=True) is ExitCode.REFUSED
     site.write(TOPICS + cap() + 'policies { mode = "all" }')
     assert not site.apply().is_approved
     assert site.apply(policies=PolicyOptions(mode="item")).is_approved
@@ -173,7 +173,7 @@ def test_deletes_are_judged_by_what_is_there(site: ProjectHarness) -> None:
     site.write(left + policy('on = ["delete"]\nkind = "kafka_topic"', rule))
     done = site.apply()
     assert sorted(site.cluster.topics()) == ["large", "other"]
-    assert standings(done.planned.plan) == [("large", "p", "refused")]
+    assert standings(done.plan_result.plan) == [("large", "p", "refused")]
     assert any(each.identity == "large" for each in done.state.owned.values())
 
 
@@ -212,7 +212,7 @@ def test_warnings_and_advice_keep_nothing_back(
 ) -> None:
     site.write(TOPICS + policy('on = ["create"]', effect=effect))
     done = site.apply()
-    plan = done.planned.plan
+    plan = done.plan_result.plan
     assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
     assert {each.diagnostic.code for each in plan.violations} == {code}
     assert bool(plan.all_diagnostics) is is_told
@@ -236,7 +236,7 @@ def test_a_soft_policy_gives_way_to_a_reason_and_the_reason_is_recorded(
     over = PolicyOptions(overrides={"cap": "load test of May"})
     done = site.apply(policies=over)
     assert sorted(site.cluster.topics()) == ["large", "small"]
-    (found,) = done.planned.plan.violations
+    (found,) = done.plan_result.plan.violations
     assert (found.standing, found.reason) == (
         ViolationStatus.OVERRIDDEN,
         "overridden: load test of May",
@@ -381,7 +381,7 @@ def test_the_value_of_a_secret_is_not_told(site: ProjectHarness) -> None:
             'message = requested.config["follower.replication.throttled.replicas"]',
         )
     )
-    made = site.plan(asks_broker=False).plan
+    made = site.plan(has_broker_check=False).plan
     assert made.violations
     assert "hunter2" not in str(made.violations)
 

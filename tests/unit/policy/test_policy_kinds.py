@@ -142,4 +142,6 @@ def test_with_the_mode_all_nothing_is_done_of_any_kind(site: ProjectHarness, cas
     for mode, topics in (("all", set[str]()), ("item", {"other"})):
         done = site.apply(policies=PolicyOptions(mode=mode))
         assert set(site.cluster.topics()) == topics
-        assert ("KP329" in {each.code for each in done.planned.plan.diagnostics}) is (mode == "all")
+        assert ("KP329" in {each.code for each in done.plan_result.plan.diagnostics}) is (
+            mode == "all"
+        )

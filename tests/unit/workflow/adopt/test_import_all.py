@@ -12,10 +12,9 @@ from kplan.cluster.request import AclBinding, NewTopic, TopicRef
 from kplan.config.format.formatter import format_text
 from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError, StateError, UsageError
-from kplan.workflow.adopt.block import BlockNames
+from kplan.workflow.adopt.block import BlockNames, generate_blocks
 from kplan.workflow.adopt.import_all import ImportAllResult, import_all
-from kplan.workflow.adopt.topic_block import generate_blocks
-from kplan.workflow.state.state import owned_objects
+from kplan.workflow.state.state import list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness
 from tests.values import topic
 
@@ -72,7 +71,7 @@ def test_a_cluster_becomes_tidy_configuration_and_then_there_is_nothing_to_do(
     """From an empty folder; peers 11, plan-apply.md 1a."""
     found = imported(site)
     assert (site.folder / "cluster.tf").read_text() == found.text == GENERATED.read_text()
-    assert (len(found.owned), found.left_out) == (13, ())
+    assert (len(found.owned), found.unimported) == (13, ())
     made = site.plan().plan
     assert not made.has_changes
     assert not made.has_adoptions
@@ -139,7 +138,7 @@ def test_nothing_is_left_behind_when_the_cluster_cannot_be_had(site: ProjectHarn
     with pytest.raises(StateError):
         imported(site)
     assert not (site.folder / "cluster.tf").exists()
-    assert owned_objects(site.project) == ()
+    assert list_owned_objects(site.project) == ()
 
 
 def test_a_file_that_would_not_load_is_taken_away_again(site: ProjectHarness) -> None:
@@ -148,7 +147,7 @@ def test_a_file_that_would_not_load_is_taken_away_again(site: ProjectHarness) ->
     with pytest.raises(ConfigError):
         imported(site)
     assert not (site.folder / "cluster.tf").exists()
-    assert owned_objects(site.project) == ()
+    assert list_owned_objects(site.project) == ()
 
 
 def test_a_folder_that_cannot_be_written_to_is_told(site: ProjectHarness) -> None:
@@ -177,14 +176,14 @@ def test_an_acl_that_kafka_stores_but_nobody_can_declare_is_left_out(site: Proje
     """Trap 13."""
     site.cluster.seed([], [binding("User:x", host="")])
     found = imported(site)
-    assert [each.reason for each in found.left_out] == ["The host is empty."]
+    assert [each.reason for each in found.unimported] == ["The host is empty."]
     assert not site.plan().plan.has_changes
 
 
 def test_blocks_have_names_of_their_own() -> None:
     names = BlockNames({"taken"})
     given = ["a.b", "a_b", "taken", "1", "***", "ü", "User:x", "-x-"]
-    assert [names.name(each) for each in given] == [
+    assert [names.unique_name(each) for each in given] == [
         "a_b",
         "a_b_2",
         "taken_2",

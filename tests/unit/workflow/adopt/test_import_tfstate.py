@@ -10,7 +10,7 @@ from kplan.cluster.request import NewTopic
 from kplan.model.errors import UsageError
 from kplan.model.plan import Action
 from kplan.workflow.adopt.import_tfstate import TfstateImportResult, import_tfstate
-from kplan.workflow.state.state import owned_objects
+from kplan.workflow.state.state import list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 TFSTATE = Path(__file__).parent / "fixtures" / "terraform.tfstate"
@@ -35,7 +35,7 @@ def taken_over(site: ProjectHarness, data: bytes | None = None) -> TfstateImport
 
 def test_what_terraform_owned_is_owned_at_the_same_addresses(site: ProjectHarness) -> None:
     found = taken_over(site)
-    assert [str(each.address) for each in owned_objects(site.project)] == [
+    assert [str(each.address) for each in list_owned_objects(site.project)] == [
         "kafka_acl.read",
         'kafka_topic.t["orders"]',
         'kafka_topic.t["payments"]',
@@ -63,14 +63,14 @@ def test_what_is_still_declared_needs_no_change_and_what_is_not_is_planned_away(
 
 
 def test_every_entry_that_is_left_out_is_told(site: ProjectHarness) -> None:
-    assert {each.address: each.reason for each in taken_over(site).left_out} == {
+    assert {each.address: each.reason for each in taken_over(site).unsupported} == {
         "kafka_vault_secret.app": "kplan does not know kafka_vault_secret",
         "kafka_topic.odd": "its entry lacks or misplaces 'name'",
     }
     again = taken_over(site)
     assert again.owned == ()
     assert 'kafka_topic.t["orders"]: orders is owned at kafka_topic.t["orders"] already' in [
-        f"{each.address}: {each.reason}" for each in again.left_out
+        f"{each.address}: {each.reason}" for each in again.unsupported
     ]
 
 
@@ -84,7 +84,7 @@ def test_an_entry_with_a_value_of_another_type_is_told_and_left_out(
     document = json.loads(TFSTATE.read_bytes())
     entry = next(each for each in document["resources"] if each["name"] == "t")
     entry["instances"][0]["attributes"][name] = value
-    left_out = taken_over(site, json.dumps(document).encode()).left_out
+    left_out = taken_over(site, json.dumps(document).encode()).unsupported
     told = {each.address: each.reason for each in left_out}
     assert told['kafka_topic.t["orders"]'] == f"its entry lacks or misplaces {name!r}"
 
@@ -101,10 +101,12 @@ def test_a_damaged_state_of_terraform_is_an_error(site: ProjectHarness, resource
 def test_what_is_gone_or_hidden_is_not_owned(site: ProjectHarness) -> None:
     site.cluster.hide_topic("orders")
     other = ProjectHarness(site.folder, MemoryCluster())
-    reasons = [each.reason for each in taken_over(site).left_out]
+    reasons = [each.reason for each in taken_over(site).unsupported]
     assert any(each.startswith("the cluster will not show orders") for each in reasons)
     other.project.state_path.unlink()
-    assert "payments is not on the cluster" in [each.reason for each in taken_over(other).left_out]
+    assert "payments is not on the cluster" in [
+        each.reason for each in taken_over(other).unsupported
+    ]
 
 
 def test_no_secret_is_copied(site: ProjectHarness) -> None:

@@ -18,7 +18,7 @@ from kplan.state.journal import read_journal
 from kplan.workflow.apply.apply import resume_apply
 from kplan.workflow.apply.execution import ApplyHandlers
 from kplan.workflow.ports import PlanOptions, Ports
-from kplan.workflow.state.state import owned_objects
+from kplan.workflow.state.state import list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 NEXT = (
@@ -102,7 +102,7 @@ def test_a_disk_that_is_full_from_any_write_on_costs_neither_state_nor_outcome(
         finish(site)
         assert not site.plan().plan.has_changes, number
         live = {*site.cluster.topics()}
-        assert {each.identity for each in owned_objects(site.project)} >= live, number
+        assert {each.identity for each in list_owned_objects(site.project)} >= live, number
 
 
 def failure_of(site: ProjectHarness) -> KplanError | None:

@@ -28,7 +28,7 @@ def site(tmp_path: Path) -> ProjectHarness:
     """One topic was applied, and nobody waited for it."""
     found = ProjectHarness(tmp_path, MemoryCluster())
     found.write(declared("a"))
-    found.apply(pace=Limits(waits_for_visibility=False))
+    found.apply(limits=Limits(waits_for_visibility=False))
     return found
 
 

@@ -13,8 +13,8 @@ from kplan.kinds.quota import Quota
 from kplan.kinds.topic_value import Topic
 from kplan.model.diagnostic import Diagnostic
 from kplan.model.errors import ConfigError
-from kplan.workflow.convert.conversion import ConvertedObjects
-from kplan.workflow.convert.convert import READERS, Conversion, Format, convert
+from kplan.workflow.convert.conversion import Conversion
+from kplan.workflow.convert.convert import READERS, ConversionResult, SourceFormat, convert
 from kplan.workflow.project.validate import validate_project
 from tests.project_harness import ProjectHarness
 
@@ -208,19 +208,19 @@ metadata: { name: pool }
 """
 
 ALL = {
-    Format.JIKKOU: JIKKOU,
-    Format.GITOPS: GITOPS,
-    Format.JULIE: JULIE,
-    Format.STRIMZI: STRIMZI,
+    SourceFormat.JIKKOU: JIKKOU,
+    SourceFormat.KAFKA_GITOPS: GITOPS,
+    SourceFormat.JULIE: JULIE,
+    SourceFormat.STRIMZI: STRIMZI,
 }
 
 
-def from_text(folder: Path, text: str, format_: Format | None = None) -> Conversion:
+def from_text(folder: Path, text: str, format_: SourceFormat | None = None) -> ConversionResult:
     (folder / "in.yaml").write_text(text)
     return convert([str(folder / "in.yaml")], format_)
 
 
-def declared(folder: Path, found: Conversion) -> Configuration:
+def declared(folder: Path, found: ConversionResult) -> Configuration:
     """Load what was written; it has to be valid as it stands."""
     site = ProjectHarness(folder, MemoryCluster())
     site.write(found.text)
@@ -246,11 +246,13 @@ def acls(of: Configuration) -> set[str]:
     return {kind.identify(each.value) for each in of.resources if isinstance(each.value, Acl)}
 
 
-def left_out(found: Conversion) -> list[tuple[int, str]]:
-    return [(each.at.line, each.what) for each in found.left_out]
+def left_out(found: ConversionResult) -> list[tuple[int, str]]:
+    return [(each.source_range.line, each.subject) for each in found.unconverted]
 
 
-def mistakes(folder: Path, text: str, format_: Format | None = None) -> list[tuple[str, int, str]]:
+def mistakes(
+    folder: Path, text: str, format_: SourceFormat | None = None
+) -> list[tuple[str, int, str]]:
     with pytest.raises(ConfigError) as told:
         from_text(folder, text, format_)
     return [
@@ -327,7 +329,7 @@ def test_a_state_of_kafka_gitops_in_several_files_is_one(tmp_path: Path) -> None
         "User:anna|*|All|Allow|Topic|x|Literal",
         "User:anna|*|Write|Allow|Topic|*|Literal",
     ]
-    assert found.left_out == ()
+    assert found.unconverted == ()
     missing = convert(files[:2], None)
     assert left_out(missing) == [(2, "users of users.yaml"), (6, "ACL all of anna")]
 
@@ -387,7 +389,7 @@ def test_several_files_are_read_together_and_what_is_declared_twice_is_told(tmp_
         (tmp_path / name).write_text(text)
     found = convert([str(tmp_path / "a.yaml"), str(tmp_path / "b.yaml")], None)
     assert found.counts["topic"] == 2
-    assert found.left_out[-1].reason == "it is declared before, and not alike"
+    assert found.unconverted[-1].reason == "it is declared before, and not alike"
 
 
 def test_what_kafka_would_refuse_is_left_out(tmp_path: Path) -> None:
@@ -421,12 +423,12 @@ def test_a_mistake_is_told_with_its_line(
     assert told in detail
 
 
-@pytest.mark.parametrize("format_", Format)
-def test_no_wrong_document_makes_a_reader_fall_over(format_: Format) -> None:
+@pytest.mark.parametrize("format_", SourceFormat)
+def test_no_wrong_document_makes_a_reader_fall_over(format_: SourceFormat) -> None:
     """Each line of the sample is taken out once: that is told, or converted without it."""
     lines = ALL[format_].splitlines(keepends=True)
     for number in range(len(lines)):
-        found = ConvertedObjects()
+        found = Conversion()
         read = read_yaml("".join(lines[:number] + lines[number + 1 :]), "in.yaml")
         if isinstance(read, Diagnostic):
             found.problems.append(read)

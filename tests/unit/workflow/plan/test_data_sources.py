@@ -63,10 +63,10 @@ def refused(site: ProjectHarness, text: str) -> list[tuple[str, str, str]]:
 def test_a_topic_is_read_and_its_attributes_are_values_like_any(site: ProjectHarness) -> None:
     site.write(COPY)
     done = site.apply()
-    (copy,) = done.planned.plan.changes
+    (copy,) = done.plan_result.plan.changes
     assert copy.identity == "orders.copy"
     assert site.cluster.topics()["orders.copy"].name == "orders.copy"  # type: ignore[union-attr]
-    found = {each.name: each.value for each in done.planned.configuration.outputs}
+    found = {each.name: each.value for each in done.plan_result.configuration.outputs}
     assert found == {"retention": "1000"}
     assert not site.plan().plan.is_applyable
 
@@ -240,5 +240,5 @@ def test_tests_read_the_cluster_in_memory(tmp_path: Path) -> None:
     }
     """)
     found = open_suite(Project(tmp_path, tmp_path / "state.json", Inputs()))
-    results = [each for script in found.scripts for each in found.results(script, lambda: 0.0)]
+    results = [each for script in found.test_files for each in found.run_file(script, lambda: 0.0)]
     assert [each.status for each in results] == [RunStatus.PASS], results

@@ -81,7 +81,7 @@ def test_the_refusal_of_the_second_of_two_steps_is_not_lost(site: ProjectHarness
 
 def test_the_brokers_are_not_asked_where_they_shall_not_be(site: ProjectHarness) -> None:
     site.cluster.refuse("POLICY_VIOLATION", on="a", call="preview_topics", message="no")
-    assert said(site.plan(asks_broker=False).plan) == []
+    assert said(site.plan(has_broker_check=False).plan) == []
 
 
 def test_kplans_own_policies_are_asked_about_what_the_broker_refuses_too(

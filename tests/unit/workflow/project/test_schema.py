@@ -11,7 +11,7 @@ from kplan.kafka.settings.key import ARGUMENT_SETTINGS, Setting
 from kplan.kafka.settings.schema import PROVIDER_SCHEMA
 from kplan.kinds import KINDS
 from kplan.kinds.schema import schema_fields
-from kplan.workflow.project.schema import json_schema, provider_schema, reference
+from kplan.workflow.project.schema import json_schema, provider_schema, reference_page
 
 TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -130,7 +130,7 @@ def test_terraforms_tools_find_their_own_form() -> None:
 
 
 def test_every_attribute_of_every_block_is_in_the_reference() -> None:
-    page = reference()
+    page = reference_page()
     for kind in KINDS:
         assert f'resource "{kind.name}"' in page
         for each in schema_fields(kind.schema):
@@ -147,7 +147,7 @@ def test_every_argument_that_counts_for_something_is_in_the_reference() -> None:
 
 
 def test_the_reference_tells_defaults_and_keeps_its_tables_whole() -> None:
-    lines = reference().splitlines()
+    lines = reference_page().splitlines()
     assert any('| `"Literal"` |' in line for line in lines)
     for line in lines:
         if line.startswith("|"):

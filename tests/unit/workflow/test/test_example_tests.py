@@ -16,7 +16,7 @@ TESTED = sorted({each.parent for each in EXAMPLES.rglob("*.kptest.hcl")})
 @pytest.mark.parametrize("folder", TESTED, ids=lambda each: each.name)
 def test_every_test_of_an_example_passes(folder: Path) -> None:
     found = open_suite(Project(folder, folder / "state" / "kplan.json", Inputs()))
-    results = [each for script in found.scripts for each in found.results(script, lambda: 0.0)]
+    results = [each for script in found.test_files for each in found.run_file(script, lambda: 0.0)]
     assert [each for each in results if each.status is not RunStatus.PASS] == []
     assert results
 

@@ -19,7 +19,7 @@ from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import PlanResult, make_plan, save_plan
 from kplan.workflow.ports import PlanOptions
-from kplan.workflow.state.state import forget_objects, move_object, owned_objects
+from kplan.workflow.state.state import forget_objects, list_owned_objects, move_object
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 NEXT = MAIN_TF.replace('"Read"', '"Write"').replace("86400000", "3600000")
@@ -75,7 +75,7 @@ def test_what_changed_outside_is_drift_and_the_next_apply_undoes_it(site: Projec
     assert [(each.identity, each.attributes[0].after) for each in found.changes] == [
         ("orders", "5")
     ]
-    assert (found.managed, found.unmanaged) == (
+    assert (found.managed_counts, found.unmanaged) == (
         {"kafka_acl": 1, "kafka_topic": 2},
         {"kafka_acl": (), "kafka_topic": ("foreign",)},
     )
@@ -125,8 +125,8 @@ def test_a_cluster_without_authorizer_still_has_its_topics_planned_and_applied(
     site.cluster.disable_authorizer()
     done = site.apply()
     assert sorted(each.change.identity for each in done.outcomes) == ["orders", "payments"]
-    assert list(done.planned.plan.unread) == ["kafka_acl"]
-    assert not done.planned.plan.is_complete
+    assert list(done.plan_result.plan.unread) == ["kafka_acl"]
+    assert not done.plan_result.plan.is_complete
 
 
 def test_a_topic_that_vanishes_between_list_and_describe_is_simply_gone(
@@ -207,7 +207,7 @@ def test_destroy_deletes_what_is_owned_and_leaves_the_rest(site: ProjectHarness)
     site.cluster.seed([NewTopic("foreign", 1, 1)])
     site.apply(is_destroy=True)
     assert list(site.cluster.topics()) == ["foreign"]
-    assert owned_objects(site.project) == ()
+    assert list_owned_objects(site.project) == ()
 
 
 def test_import_takes_over_an_object_that_differs_and_the_plan_then_changes_it(
@@ -238,7 +238,7 @@ def test_import_of_what_is_not_there_says_so(
 def test_an_object_is_let_go_of_and_stays_on_the_cluster(site: ProjectHarness) -> None:
     site.apply()
     forget_objects(site.project, ("kafka_topic.t",), site.ports)
-    assert [each.address.kind for each in owned_objects(site.project)] == ["kafka_acl"]
+    assert [each.address.kind for each in list_owned_objects(site.project)] == ["kafka_acl"]
     assert sorted(site.cluster.topics()) == ["orders", "payments"]
 
 

@@ -33,7 +33,7 @@ from kplan.policy.question import QuestionContext
 from kplan.workflow.open_project import load_checked
 from kplan.workflow.ports import PolicyOptions, Ports, Project
 
-ALL = "all"
+MODE_ALL = "all"
 """The mode in which one refusal stops the whole plan."""
 
 
@@ -71,14 +71,14 @@ def open_policies(configuration: Configuration, options: PolicyOptions) -> Itera
             from kplan.policy.python import load_python_policies  # noqa: PLC0415 - few plans need it
 
             made = load_python_policies(path, settings.settings)
-            stack.callback(_close, made.policies)
+            stack.callback(_close_policies, made.policies)
             found += made.policies
             problems += made.diagnostics
         problems += order_conflicts(found)
         yield PolicySet(tuple(found), tuple(problems), sources)
 
 
-def _close(policies: Sequence[Policy]) -> None:
+def _close_policies(policies: Sequence[Policy]) -> None:
     for each in policies:
         each.close()
 
@@ -109,42 +109,46 @@ def apply_policies(
             violations = tuple(
                 replace(each, provider=provider)
                 for provider, part in plan.split_by_provider()
-                for setting in (_setting(part, hearing.snapshots[provider], options, ports),)
-                for each in evaluate_changes(_in_order(part), found.policies, setting, terms)
+                for setting in (
+                    _question_context(part, hearing.snapshots[provider], options, ports),
+                )
+                for each in evaluate_changes(_ordered_changes(part), found.policies, setting, terms)
             )
     configuration = replace(configuration, sources={**configuration.sources, **found.sources})
     plan = replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, *told]))
-    plan = _with_violations(replace(plan, violations=(*plan.violations, *violations)))
+    plan = _add_violations(replace(plan, violations=(*plan.violations, *violations)))
     mode = options.mode or configuration.policy_settings.mode
-    if mode == ALL and plan.refused_keys:
-        plan = replace(plan, diagnostics=sort_diagnostics([*plan.diagnostics, _stopped(plan)]))
+    if mode == MODE_ALL and plan.refused_keys:
+        plan = replace(
+            plan, diagnostics=sort_diagnostics([*plan.diagnostics, _stopped_diagnostic(plan)])
+        )
     return plan, configuration
 
 
-def _setting(
+def _question_context(
     plan: Plan, snapshot: Snapshot, options: PolicyOptions, ports: Ports
 ) -> QuestionContext:
     cluster = ClusterFacts(snapshot, tuple(kind.name for kind in KINDS))
-    for change in _in_order(plan):
+    for change in _ordered_changes(plan):
         cluster.planned = cluster.planned.add_change(change.kind, change.before, change.after)
     principal = options.principal or snapshot.principal or plan.cluster.get("principal", "")
     return QuestionContext(snapshot, KINDS, cluster, principal, ports.ci)
 
 
-def _in_order(plan: Plan) -> list[Change]:
+def _ordered_changes(plan: Plan) -> list[Change]:
     """List what will be sent, in the order in which it will."""
     changes = (change for batch in plan.batches for change in batch.changes)
     return list({each.key: each for each in changes}.values())
 
 
-def _with_violations(plan: Plan) -> Plan:
+def _add_violations(plan: Plan) -> Plan:
     """Note at the changes what was said of them, and take out of the batches what is refused."""
     if not plan.violations:
         return plan
     refused = plan.refused_keys
     notes: dict[ObjectKey, dict[str, None]] = {}
     for each in plan.violations:
-        notes.setdefault(each.key, {})[_note(each)] = None
+        notes.setdefault(each.key, {})[_violation_note(each)] = None
 
     def noted(change: Change) -> Change:
         more = notes.get(change.key, {})
@@ -167,7 +171,7 @@ def _with_violations(plan: Plan) -> Plan:
     return replace(plan, checksum=plan_checksum(plan.allowed_changes, plan.outputs))
 
 
-def _note(each: Violation) -> str:
+def _violation_note(each: Violation) -> str:
     text = each.message.strip().splitlines()[0] if each.message.strip() else ""
     match each.standing, each.effect:
         case ViolationStatus.REFUSED, _:
@@ -181,7 +185,7 @@ def _note(each: Violation) -> str:
             return f"{each.diagnostic.code} policy {each.policy} {each.reason}"
 
 
-def _stopped(plan: Plan) -> Diagnostic:
+def _stopped_diagnostic(plan: Plan) -> Diagnostic:
     count = len(plan.refused_keys)
     changes = "1 change is" if count == 1 else f"{count} changes are"
     return Diagnostic(

@@ -10,13 +10,13 @@ from kplan.kinds import KINDS
 from kplan.model.errors import ConfigError
 from kplan.model.policy import ViolationStatus
 from kplan.model.resource import Identity
-from kplan.workflow.apply.record_policy import Offsets, judge_records
+from kplan.workflow.apply.records import RecordOffsets, check_record_policies
 from kplan.workflow.open_project import load_checked
 from kplan.workflow.ports import PolicyOptions
 from kplan.workflow.snapshot import read_snapshot
 from tests.project_harness import ProjectHarness
 
-OFFSETS: Offsets = {Identity("a"): {0: 100, 1: 7}, Identity("b"): {0: 1}}
+OFFSETS: RecordOffsets = {Identity("a"): {0: 100, 1: 7}, Identity("b"): {0: 1}}
 POLICY = """
 resource "kafka_topic" "a" {
   name = "a"
@@ -53,7 +53,7 @@ def judged(
     cluster = site.cluster
     snapshot = read_snapshot(cluster, cluster.describe(), KINDS, {})
     seen = (load_checked(site.project), snapshot)
-    said = judge_records(OFFSETS, seen, options or PolicyOptions(), site.ports)
+    said = check_record_policies(OFFSETS, seen, options or PolicyOptions(), site.ports)
     return [(each.identity, each.message, each.standing) for each in said]
 
 

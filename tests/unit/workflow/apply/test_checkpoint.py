@@ -8,8 +8,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import StateError
 from kplan.state import file
 from kplan.workflow.apply.apply import apply, resume_apply
-from kplan.workflow.apply.checkpoint import EVERY_S
-from kplan.workflow.apply.execution import ApplyHandlers
+from kplan.workflow.apply.execution import CHECKPOINT_INTERVAL_S, ApplyHandlers
 from kplan.workflow.ports import PlanOptions
 from tests.apply_harness import FakeClock, RecordingWatcher
 from tests.project_harness import MAIN_TF, ProjectHarness
@@ -23,7 +22,7 @@ class Killed(BaseException):
 class SlowClock(FakeClock):
     """Every outcome comes a while after the one before."""
 
-    step_s: float = EVERY_S
+    step_s: float = CHECKPOINT_INTERVAL_S
 
     def now(self) -> float:
         self.time += self.step_s

@@ -62,7 +62,7 @@ def planned(
     cluster.add_groups("billing", "billing-test", "audit")
     ports = Ports(lambda *_: cluster, Silence(), FakeClock(), lambda: NOW, lambda: False)
     project = Project(tmp_path, tmp_path / "state.json", Inputs())
-    return make_plan(project, PlanOptions(accepts=accepts), ports)
+    return make_plan(project, PlanOptions(accepted_guards=accepts), ports)
 
 
 GROUPS = (

@@ -96,7 +96,7 @@ def test_an_apply_that_was_killed_is_resumed_whatever_the_clock_says_then(
     )
     assert not site.plan().plan.has_changes
     site.write(MAIN_TF)
-    assert site.apply().planned.plan.count(Action.UPDATE) == 2
+    assert site.apply().plan_result.plan.count(Action.UPDATE) == 2
     state = read_state(site.project.state_path)
     assert state is not None
     assert state.serial == 4

@@ -1,11 +1,11 @@
-"""Readers of files of resources, each with a kind: those of Jikkou and of Strimzi."""
+"""Readers of resource files: Jikkou and Strimzi."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from kplan.config.yaml_document import YamlNode
-from kplan.workflow.convert.conversion import AclGrant, ConvertedObjects, quota_limits
+from kplan.workflow.convert.conversion import AclGrant, Conversion, quota_limits
 
-_ENTITIES: Mapping[str, tuple[str, bool, bool]] = {
+_QUOTA_ENTITIES: Mapping[str, tuple[str, bool, bool]] = {
     "USER": ("user", True, False),
     "USERS_DEFAULT": ("user", False, False),
     "USER_CLIENT": ("user", True, True),
@@ -14,67 +14,73 @@ _ENTITIES: Mapping[str, tuple[str, bool, bool]] = {
     "CLIENTS_DEFAULT": ("client-id", False, False),
 }
 """What Jikkou's quotas limit: the type, whether it has a name, and whether a client id."""
-_MARKS = {"delete": "it is marked to be deleted", "ignore": "Jikkou is told to ignore it too"}
-_SECRETS = "secrets are not carried over; declare a kafka_user_scram_credential"
+_EXCLUSION_REASONS = {
+    "delete": "it is marked to be deleted",
+    "ignore": "Jikkou is told to ignore it too",
+}
+_CREDENTIAL_REASON = "secrets are not carried over; declare a kafka_user_scram_credential"
 
 
-def read_jikkou(documents: Sequence[YamlNode], found: ConvertedObjects) -> None:
+def read_jikkou(documents: Sequence[YamlNode], found: Conversion) -> None:
     """Read topics, authorizations with their roles, and quotas of Jikkou."""
     resources: list[tuple[str, YamlNode]] = []
     for document in documents:
-        with found.gathering():
-            resources.extend(_resources(document))
-    maps, roles = _named(resources, "ConfigMap"), _named(resources, "KafkaPrincipalRole")
+        with found.collect_problems():
+            resources.extend(_document_resources(document))
+    maps, roles = (
+        _resources_by_name(resources, "ConfigMap"),
+        _resources_by_name(resources, "KafkaPrincipalRole"),
+    )
     for kind, part in resources:
-        with found.gathering():
-            _jikkou(kind, part, maps, roles, found)
+        with found.collect_problems():
+            _read_jikkou_resource(kind, part, maps, roles, found)
 
 
-def _jikkou(
+def _read_jikkou_resource(
     kind: str,
     part: YamlNode,
     maps: Mapping[str, YamlNode],
     roles: Mapping[str, YamlNode],
-    found: ConvertedObjects,
+    found: Conversion,
 ) -> None:
     """Read one resource; quotas may be without a name."""
     name = part.get("metadata", "name").text("" if kind == "KafkaClientQuota" else None)
-    if told := _marked(part):
-        found.leave_out(part.source_range, f"{kind} {name}", told)
+    if told := _exclusion_reason(part):
+        found.skip(part.source_range, f"{kind} {name}", told)
         return
     match kind:
         case "KafkaTopic":
-            _jikkou_topic(name, part.get("spec"), maps, found)
+            _read_jikkou_topic(name, part.get("spec"), maps, found)
         case "KafkaPrincipalAuthorization":
-            _authorization(name, part.get("spec"), roles, found)
+            _read_authorization(name, part.get("spec"), roles, found)
         case "KafkaClientQuota":
-            _client_quota(name, part.get("spec"), found)
+            _read_client_quota(name, part.get("spec"), found)
         case "KafkaUser":
-            found.leave_out(part.source_range, f"{kind} {name}", _SECRETS)
+            found.skip(part.source_range, f"{kind} {name}", _CREDENTIAL_REASON)
         case "ConfigMap" | "KafkaPrincipalRole":
             return
         case _:
-            found.leave_out(part.source_range, f"{kind} {name}", "kplan has no such kind")
+            found.skip(part.source_range, f"{kind} {name}", "kplan has no such kind")
 
 
-def _marked(part: YamlNode) -> str:
+def _exclusion_reason(part: YamlNode) -> str:
     """Say why Jikkou does not keep a resource, "" of one that it keeps."""
-    for mark, told in _MARKS.items():
+    for mark, told in _EXCLUSION_REASONS.items():
         if part.get("metadata", "annotations", f"jikkou.io/{mark}").text("") == "true":
             return told
     return ""
 
 
-def read_strimzi(documents: Sequence[YamlNode], found: ConvertedObjects) -> None:
+def read_strimzi(documents: Sequence[YamlNode], found: Conversion) -> None:
     """Read KafkaTopic and KafkaUser of Strimzi."""
     for document in documents:
-        with found.gathering():
-            for kind, part in _resources(document):
-                with found.gathering():
-                    _strimzi(kind, part, found)
+        with found.collect_problems():
+            for kind, part in _document_resources(document):
+                with found.collect_problems():
+                    _read_strimzi_resource(kind, part, found)
 
 
-def _resources(document: YamlNode) -> Iterator[tuple[str, YamlNode]]:
+def _document_resources(document: YamlNode) -> Iterator[tuple[str, YamlNode]]:
     """Return the resources of a document with their kinds; lists hold several."""
     kind = document.get("kind").text()
     if not kind.endswith("List"):
@@ -84,7 +90,9 @@ def _resources(document: YamlNode) -> Iterator[tuple[str, YamlNode]]:
         yield item.get("kind").text(kind.removesuffix("List")), item
 
 
-def _named(resources: Sequence[tuple[str, YamlNode]], wanted: str) -> Mapping[str, YamlNode]:
+def _resources_by_name(
+    resources: Sequence[tuple[str, YamlNode]], wanted: str
+) -> Mapping[str, YamlNode]:
     return {
         name: part
         for kind, part in resources
@@ -92,8 +100,8 @@ def _named(resources: Sequence[tuple[str, YamlNode]], wanted: str) -> Mapping[st
     }
 
 
-def _jikkou_topic(
-    name: str, spec: YamlNode, maps: Mapping[str, YamlNode], found: ConvertedObjects
+def _read_jikkou_topic(
+    name: str, spec: YamlNode, maps: Mapping[str, YamlNode], found: Conversion
 ) -> None:
     config: dict[str, YamlNode] = {}
     for each in spec.get("configMapRefs").texts():
@@ -101,16 +109,16 @@ def _jikkou_topic(
             config |= maps[each].get("data").members()
         else:
             at = spec.get("configMapRefs").source_range
-            found.leave_out(at, f"ConfigMap {each} of topic {name}", "it is in none of the files")
+            found.skip(at, f"ConfigMap {each} of topic {name}", "it is in none of the files")
     config |= spec.get("configs").members()
     counts = (spec.get("partitions").number(), spec.get("replicas").number())
-    found.topic(name, spec.source_range, counts, config)
+    found.add_topic(name, spec.source_range, counts, config)
     known = {"partitions", "replicas", "configs", "configMapRefs"}
-    found.leave_out_others(spec, known, f"topic {name}")
+    found.skip_unknown_members(spec, known, f"topic {name}")
 
 
-def _authorization(
-    name: str, spec: YamlNode, roles: Mapping[str, YamlNode], found: ConvertedObjects
+def _read_authorization(
+    name: str, spec: YamlNode, roles: Mapping[str, YamlNode], found: Conversion
 ) -> None:
     rules = list(spec.get("acls").items())
     for each in spec.get("roles").texts():
@@ -118,13 +126,13 @@ def _authorization(
             rules += roles[each].get("spec", "acls").items()
         else:
             at = spec.get("roles").source_range
-            found.leave_out(at, f"role {each} of {name}", "it is in none of the files")
+            found.skip(at, f"role {each} of {name}", "it is in none of the files")
     for rule in rules:
-        _rule(name, rule, found)
-    found.leave_out_others(spec, {"acls", "roles"}, name)
+        _read_acl_rule(name, rule, found)
+    found.skip_unknown_members(spec, {"acls", "roles"}, name)
 
 
-def _rule(principal: str, rule: YamlNode, found: ConvertedObjects) -> None:
+def _read_acl_rule(principal: str, rule: YamlNode, found: Conversion) -> None:
     """Read an ACL of either tool: a resource, and operations on it."""
     resource = rule.get("resource")
     sort = resource.get("type").text()
@@ -133,7 +141,7 @@ def _rule(principal: str, rule: YamlNode, found: ConvertedObjects) -> None:
     pattern = resource.get("patternType").text("literal")
     if pattern.casefold() in {"match", "any"} or name.startswith("/"):
         told = "it is for the topics that match when it is applied; declare an ACL for each"
-        found.leave_out(rule.source_range, f"ACL on {sort} {name} for {principal}", told)
+        found.skip(rule.source_range, f"ACL on {sort} {name} for {principal}", told)
         return
     to = AclGrant(
         principal,
@@ -143,63 +151,65 @@ def _rule(principal: str, rule: YamlNode, found: ConvertedObjects) -> None:
     )
     operations = rule.get("operations").texts() or (rule.get("operation").text(),)
     for each in operations:
-        found.acl(to, sort, name, each, pattern)
+        found.add_acl(to, sort, name, each, pattern)
     known = {"resource", "operations", "operation", "host", "type"}
-    found.leave_out_others(rule, known, f"an ACL for {principal}")
+    found.skip_unknown_members(rule, known, f"an ACL for {principal}")
 
 
-def _client_quota(name: str, spec: YamlNode, found: ConvertedObjects) -> None:
+def _read_client_quota(name: str, spec: YamlNode, found: Conversion) -> None:
     sort = spec.get("type").text()
-    if sort not in _ENTITIES:
-        found.leave_out(
+    if sort not in _QUOTA_ENTITIES:
+        found.skip(
             spec.source_range, f"quota {name}".strip(), f'kplan has no quota of type "{sort}"'
         )
         return
-    type_, is_named, has_client = _ENTITIES[sort]
+    type_, is_named, has_client = _QUOTA_ENTITIES[sort]
     key = "user" if type_ == "user" else "clientId"
     entity = spec.get("entity", key).text() if is_named else None
     client = spec.get("entity", "clientId").text() if has_client else None
     client = "<default>" if sort == "USER_ALL_CLIENTS" else client
-    found.quota((type_, entity, client), spec.source_range, quota_limits(spec.get("configs")))
+    found.add_quota((type_, entity, client), spec.source_range, quota_limits(spec.get("configs")))
 
 
-def _strimzi(kind: str, part: YamlNode, found: ConvertedObjects) -> None:
+def _read_strimzi_resource(kind: str, part: YamlNode, found: Conversion) -> None:
     name = part.get("metadata", "name").text()
     spec = part.get("spec")
     managed = part.get("metadata", "annotations", "strimzi.io/managed").text("true")
     if managed == "false":
-        found.leave_out(part.source_range, f"{kind} {name}", "Strimzi does not manage it either")
+        found.skip(part.source_range, f"{kind} {name}", "Strimzi does not manage it either")
     elif kind == "KafkaTopic":
         topic = spec.get("topicName").text(name)
         counts = (spec.get("partitions").number(), spec.get("replicas").number())
-        found.topic(topic, spec.source_range, counts, spec.get("config").members())
+        found.add_topic(topic, spec.source_range, counts, spec.get("config").members())
         known = {"topicName", "partitions", "replicas", "config"}
-        found.leave_out_others(spec, known, f"topic {topic}")
+        found.skip_unknown_members(spec, known, f"topic {topic}")
     elif kind == "KafkaUser":
-        _strimzi_user(name, spec, found)
+        _read_strimzi_user(name, spec, found)
     else:
-        found.leave_out(part.source_range, f"{kind} {name}", "kplan has no such kind")
+        found.skip(part.source_range, f"{kind} {name}", "kplan has no such kind")
 
 
-def _strimzi_user(name: str, spec: YamlNode, found: ConvertedObjects) -> None:
+def _read_strimzi_user(name: str, spec: YamlNode, found: Conversion) -> None:
     sort = spec.get("authentication", "type").text("")
     user = f"CN={name}" if sort.startswith("tls") else name
     if sort.startswith("scram") or sort == "tls":
-        told = _SECRETS if sort.startswith("scram") else "keep the certificate that Strimzi made"
-        found.leave_out(
-            spec.get("authentication").source_range, f"{sort} credential of {name}", told
+        told = (
+            _CREDENTIAL_REASON
+            if sort.startswith("scram")
+            else "keep the certificate that Strimzi made"
         )
+        found.skip(spec.get("authentication").source_range, f"{sort} credential of {name}", told)
     authorization = spec.get("authorization")
     if authorization.get("type").text("simple") == "simple":
         for rule in authorization.get("acls").items():
-            with found.gathering():
-                _rule(f"User:{user}", rule, found)
+            with found.collect_problems():
+                _read_acl_rule(f"User:{user}", rule, found)
     else:
-        found.leave_out(
+        found.skip(
             authorization.source_range, f"authorization of {name}", "it is not by Kafka's ACLs"
         )
     quotas = spec.get("quotas")
     if quotas.content is not None:
-        found.quota(("user", user, None), quotas.source_range, quota_limits(quotas))
+        found.add_quota(("user", user, None), quotas.source_range, quota_limits(quotas))
     known = {"authentication", "authorization", "quotas"}
-    found.leave_out_others(spec, known, f"user {name}")
+    found.skip_unknown_members(spec, known, f"user {name}")

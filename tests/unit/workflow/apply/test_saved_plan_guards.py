@@ -8,7 +8,7 @@ from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.errors import PolicyDeniedError
 from kplan.model.outcome import OutcomeStatus
 from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult
-from kplan.workflow.apply.saved_plan import OnStale, apply_saved
+from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions, PolicyOptions
 from tests.project_harness import MAIN_TF, ProjectHarness
@@ -39,7 +39,7 @@ def applied(site: ProjectHarness, **given: object) -> ApplyResult:
     options = PlanOptions(**given)  # type: ignore[arg-type]
     hands = ApplyHandlers(no, site.watcher)
     path = site.folder / "p.kplan"
-    return apply_saved(site.project, path, options, (site.ports, hands), OnStale.ABORT)
+    return apply_saved(site.project, path, options, (site.ports, hands), StaleAction.ABORT)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_threshold_of_today_stops_a_plan_that_was_saved(
 ) -> None:
     """Issue 7: the same check again at apply; one of three objects goes, and it is dangerous."""
     done = applied(site, **given)
-    assert [each.code for each in done.planned.plan.diagnostics] == [code]
+    assert [each.code for each in done.plan_result.plan.diagnostics] == [code]
     assert done.outcomes == ()
     assert "payments" in site.cluster.topics()
 

@@ -1,4 +1,4 @@
-"""Whether changes planned earlier still fit the cluster and the state."""
+"""Which changes of a saved plan no longer fit the cluster and the state."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -17,9 +17,9 @@ class Staleness(StrEnum):
     UNREAD = "it could not be read"
     RECREATED = "it was deleted and created again since the plan"
     CHANGED = "it was changed on the cluster since the plan"
-    GONE = "it is gone from the cluster since the plan"
-    APPEARED = "it has been created since the plan, and differs"
-    OWNED_OTHERWISE = "the state owns it otherwise since the plan"
+    DELETED = "it is gone from the cluster since the plan"
+    CREATED = "it has been created since the plan, and differs"
+    OWNER_CHANGED = "the state owns it otherwise since the plan"
 
 
 def find_stale_changes(
@@ -34,7 +34,7 @@ def find_stale_changes(
         key: fill_snapshot_from_state(kinds, each, state.for_provider(key))
         for key, each in snapshots.items()
     }
-    owners: Owners | None = None
+    owners: AddressByKey | None = None
     if state.serial != plan.based_on.serial:
         owners = {each.key: each.address for each in state.owned.values()}
     found = (
@@ -45,34 +45,34 @@ def find_stale_changes(
     return tuple((change, why) for change, why in found if why is not None)
 
 
-Owners = Mapping[ObjectKey, Address]
+AddressByKey = Mapping[ObjectKey, Address]
 
 
 def _staleness(
-    kind: ResourceKind, change: Change, snapshot: Snapshot | None, owners: Owners | None
+    kind: ResourceKind, change: Change, snapshot: Snapshot | None, owners: AddressByKey | None
 ) -> Staleness | None:
     """Say why a change is stale; `owners` are given if the state is another than the plan's."""
     if owners is not None and not _is_owned_as_planned(kind, change, owners):
-        return Staleness.OWNED_OTHERWISE
+        return Staleness.OWNER_CHANGED
     if not change.touches_cluster:
         return None
     if snapshot is None or kind.name in snapshot.unread:
         return Staleness.UNREAD
-    before = snapshot.live_object(kind.name, _seen(kind, change))
+    before = snapshot.live_object(kind.name, _planned_identity(kind, change))
     after = None if change.after is None else snapshot.live_object(kind.name, change.identity)
     if before is not None and change.uid and before.uid != change.uid:
         return Staleness.RECREATED
     if after is not None and _is_equal(kind, after.value, change.after):
         return None
     if change.action is Action.CREATE:
-        return None if before is None else Staleness.APPEARED
+        return None if before is None else Staleness.CREATED
     if before is None:
-        return None if change.action is Action.DELETE else Staleness.GONE
+        return None if change.action is Action.DELETE else Staleness.DELETED
     live, _ = kind.align(before.value, change.after or change.before)
     return None if live == change.before else Staleness.CHANGED
 
 
-def _seen(kind: ResourceKind, change: Change) -> Identity:
+def _planned_identity(kind: ResourceKind, change: Change) -> Identity:
     """Name the object that the plan saw, or that it saw to be absent."""
     return change.identity if change.before is None else kind.identify(change.before)
 
@@ -82,7 +82,7 @@ def _is_equal(kind: ResourceKind, live: object, wanted: object) -> bool:
     return bool(before == after)
 
 
-_UNOWNED = frozenset(
+_UNOWNED_REASONS = frozenset(
     {
         Reason.ADOPTED,
         Reason.ADOPTED_AND_CHANGED,
@@ -92,9 +92,9 @@ _UNOWNED = frozenset(
 )
 
 
-def _is_owned_as_planned(kind: ResourceKind, change: Change, owners: Owners) -> bool:
+def _is_owned_as_planned(kind: ResourceKind, change: Change, owners: AddressByKey) -> bool:
     """Whether the state owns the object at the address, or not at all, as when it was planned."""
     is_new = change.action is Action.CREATE and change.reason is not Reason.DELETED_OUTSIDE
-    is_unowned = is_new or change.reason in _UNOWNED
+    is_unowned = is_new or change.reason in _UNOWNED_REASONS
     wanted = None if is_unowned else change.previous or change.address
-    return owners.get((kind.name, _seen(kind, change), change.provider)) == wanted
+    return owners.get((kind.name, _planned_identity(kind, change), change.provider)) == wanted

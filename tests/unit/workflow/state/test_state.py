@@ -16,7 +16,7 @@ from kplan.state.history import list_backups
 from kplan.workflow.apply.apply import apply
 from kplan.workflow.apply.execution import ApplyHandlers
 from kplan.workflow.ports import PlanOptions
-from kplan.workflow.state.rebuild import Proposal, rebuild_state
+from kplan.workflow.state.rebuild import RebuildProposal, rebuild_state
 from kplan.workflow.state.state import preview_restore, pull_state, push_state, restore_state
 from kplan.workflow.state.verify import verify_state
 from tests.project_harness import MAIN_TF, ProjectHarness
@@ -144,7 +144,7 @@ def test_a_damaged_state_is_restored_from_its_backup(site: ProjectHarness) -> No
 
 
 def test_after_an_apply_everything_is_as_applied(site: ProjectHarness) -> None:
-    assert set(verify_state(site.project, site.ports).standings.values()) == {
+    assert set(verify_state(site.project, site.ports).statuses.values()) == {
         ObjectStatus.AS_APPLIED
     }
 
@@ -153,7 +153,7 @@ def test_every_object_is_held_against_the_cluster(site: ProjectHarness) -> None:
     site.cluster.alter_topic_configs([ConfigAlteration("orders", {"retention.ms": "1"})])
     site.cluster.delete_topics([TopicRef("payments")])
     site.cluster.delete_acls(list(site.cluster.acls()))
-    assert verify_state(site.project, site.ports).standings == {
+    assert verify_state(site.project, site.ports).statuses == {
         ORDERS: ObjectStatus.CHANGED,
         PAYMENTS: ObjectStatus.GONE,
         READ: ObjectStatus.GONE,
@@ -164,7 +164,7 @@ def test_what_cannot_be_seen_is_not_called_gone(site: ProjectHarness) -> None:
     """Design law 2."""
     site.cluster.hide_topic("orders")
     site.cluster.deny_operation("DESCRIBE", "CLUSTER")
-    found = verify_state(site.project, site.ports).standings
+    found = verify_state(site.project, site.ports).statuses
     assert found == {
         ORDERS: ObjectStatus.HIDDEN,
         PAYMENTS: ObjectStatus.AS_APPLIED,
@@ -180,16 +180,16 @@ def test_a_topic_of_the_same_name_is_not_the_same_topic(site: ProjectHarness) ->
     other = ProjectHarness(site.folder / "other", site.cluster)
     other.write(MAIN_TF)
     other.apply()
-    assert verify_state(site.project, site.ports).standings[PAYMENTS] is ObjectStatus.RECREATED
+    assert verify_state(site.project, site.ports).statuses[PAYMENTS] is ObjectStatus.RECREATED
 
 
 # ---- rebuild
 
 
-def rebuilt(site: ProjectHarness, *, is_approved: bool = True) -> tuple[Proposal, bool]:
-    seen: list[Proposal] = []
+def rebuilt(site: ProjectHarness, *, is_approved: bool = True) -> tuple[RebuildProposal, bool]:
+    seen: list[RebuildProposal] = []
 
-    def approve(proposal: Proposal) -> bool:
+    def approve(proposal: RebuildProposal) -> bool:
         seen.append(proposal)
         return is_approved
 
@@ -204,7 +204,7 @@ def test_a_lost_state_is_made_anew_from_what_is_declared_and_live(site: ProjectH
     assert written
     assert held(site).owned == before.owned
     assert held(site).lineage != before.lineage
-    assert (proposal.kept, proposal.absent) == (0, ())
+    assert (proposal.kept_count, proposal.missing) == (0, ())
     assert site.plan().plan.batches == ()
     assert site.cluster.count("create_topics") == 1
 
@@ -212,7 +212,7 @@ def test_a_lost_state_is_made_anew_from_what_is_declared_and_live(site: ProjectH
 def test_a_damaged_state_is_replaced_and_kept_beside(site: ProjectHarness) -> None:
     site.project.state_path.write_bytes(b"half of a sta")
     proposal, written = rebuilt(site)
-    assert "no JSON" in proposal.fault
+    assert "no JSON" in proposal.read_error
     assert written
     assert not site.plan().plan.batches
     kept = site.project.state_path.parent / "backup" / site.project.state_path.name
@@ -225,7 +225,7 @@ def test_a_whole_state_is_only_added_to(site: ProjectHarness) -> None:
     pushed(site, replace(before, serial=2, owned=without))
     proposal, written = rebuilt(site)
     assert [each.address for each in proposal.adopted] == [PAYMENTS]
-    assert (proposal.kept, written) == (2, True)
+    assert (proposal.kept_count, written) == (2, True)
     assert held(site).owned == before.owned
     assert (held(site).lineage, held(site).serial) == (before.lineage, 3)
 
@@ -236,7 +236,7 @@ def test_what_is_not_live_is_not_owned_and_what_is_not_declared_is_counted(
     site.project.state_path.unlink()
     site.write(MAIN_TF.replace("payments = 6", "late = 6"))
     proposal, _ = rebuilt(site)
-    assert proposal.absent == (Address("kafka_topic", "t", "late"),)
+    assert proposal.missing == (Address("kafka_topic", "t", "late"),)
     assert proposal.unmanaged["kafka_topic"] == 1
     assert set(held(site).owned) == {ORDERS, READ}
 

@@ -23,7 +23,7 @@ from kplan.state.file import read_state
 from kplan.workflow.adopt.import_ import import_object
 from kplan.workflow.apply.apply import apply, resume_apply
 from kplan.workflow.apply.execution import ApplyHandlers
-from kplan.workflow.apply.saved_plan import OnStale, apply_saved
+from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.drift import detect_drift
 from kplan.workflow.plan.plan import make_plan, save_plan
 from kplan.workflow.ports import PlanOptions
@@ -166,14 +166,14 @@ def test_a_cluster_that_is_down_does_not_hold_up_the_others(site: ProjectHarness
     up = site.clusters["west"]
     site.clusters["west"] = Down(1)
     done = site.apply()
-    plan = done.planned.plan
+    plan = done.plan_result.plan
     assert topics(site.cluster) == {"orders": 1}
     assert [str(each.change.address) for each in done.outcomes] == ["kafka_topic.here"]
     assert not plan.is_complete
     assert plan.unread.keys() == {"kafka_acl on kafka.west", "kafka_topic on kafka.west"}
     assert "Nobody answers at 127.0.0.1:2" in plan.unread["kafka_topic on kafka.west"]
     site.clusters["west"] = up
-    assert [each.provider for each in site.apply().planned.plan.batches] == ["west", "west"]
+    assert [each.provider for each in site.apply().plan_result.plan.batches] == ["west", "west"]
 
 
 def test_what_is_owned_on_a_cluster_that_is_down_stays_owned(site: ProjectHarness) -> None:
@@ -185,7 +185,7 @@ def test_what_is_owned_on_a_cluster_that_is_down_stays_owned(site: ProjectHarnes
     assert topics(site.cluster) == {"orders": 3}
     assert owned(site) == before
     assert done.state.clusters == {"west": "west-cluster"}
-    assert detect_drift(site.project, site.ports).is_blind
+    assert detect_drift(site.project, site.ports).has_unread_owned
 
 
 def test_no_cluster_at_all_is_an_error(site: ProjectHarness) -> None:
@@ -299,7 +299,7 @@ def test_drift_and_verification_look_at_every_cluster(site: ProjectHarness) -> N
         ("kafka_topic.there", "west")
     ]
     assert len(found.unmanaged["kafka_topic"]) == 1
-    standings = verify_state(site.project, site.ports).standings
+    standings = verify_state(site.project, site.ports).statuses
     assert {str(key): each.value for key, each in standings.items()} == {
         "kafka_acl.there": "as last applied",
         "kafka_topic.here": "as last applied",
@@ -330,7 +330,7 @@ def test_a_saved_plan_leaves_out_what_is_stale_on_one_cluster(
     save_plan(site.plan(), file, site.ports)
     site.clusters["west"].seed([NewTopic("orders", 7, 1)])
     hands = ApplyHandlers(lambda _: False, site.watcher)
-    done = apply_saved(site.project, file, PlanOptions(), (site.ports, hands), OnStale.SKIP)
+    done = apply_saved(site.project, file, PlanOptions(), (site.ports, hands), StaleAction.SKIP)
     told = {(each.change.key[0], each.change.provider): each.status for each in done.outcomes}
     assert told == {
         ("kafka_topic", ""): OutcomeStatus.APPLIED,

@@ -42,8 +42,8 @@ def results(found: ConfigurationTests) -> list[RunResult]:
     ticks = count()
     return [
         each
-        for script in found.scripts
-        for each in found.results(script, lambda: float(next(ticks)))
+        for script in found.test_files
+        for each in found.run_file(script, lambda: float(next(ticks)))
     ]
 
 
@@ -451,7 +451,7 @@ def test_blocks_that_only_terraform_needs_are_left_aside(tmp_path: Path) -> None
 def test_a_folder_without_tests_is_an_empty_suite(tmp_path: Path) -> None:
     (tmp_path / "main.tf").write_text(MAIN, encoding="utf-8")
     found = open_suite(Project(tmp_path, tmp_path / "state.json", Inputs()))
-    assert found.scripts == ()
+    assert found.test_files == ()
 
 
 def test_runs_are_timed_and_keep_their_plans(tmp_path: Path) -> None:

@@ -15,10 +15,10 @@ from kplan.state.file import read_state
 from kplan.state.plan_file import read_plan
 from kplan.workflow.apply import execution
 from kplan.workflow.apply.execution import ApplyHandlers, ApplyResult
-from kplan.workflow.apply.saved_plan import OnStale, apply_saved
+from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
-from kplan.workflow.state.state import forget_objects, owned_objects
+from kplan.workflow.state.state import forget_objects, list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 NEXT = MAIN_TF.replace("86400000", "3600000").replace('"Read"', '"Write"')
@@ -43,7 +43,7 @@ def saved(site: ProjectHarness, text: str = NEXT, **given: object) -> Path:
 def applied(
     site: ProjectHarness,
     path: Path,
-    on_stale: OnStale = OnStale.ABORT,
+    on_stale: StaleAction = StaleAction.ABORT,
     approve: Callable[[PlanResult], bool] = lambda _: False,
 ) -> ApplyResult:
     hands = ApplyHandlers(approve, site.watcher)
@@ -75,7 +75,7 @@ def test_nothing_at_all_is_done_when_one_object_moved(site: ProjectHarness) -> N
 def test_skip_refuses_what_moved_and_does_the_rest(site: ProjectHarness) -> None:
     path = saved(site)
     altered(site)
-    done = applied(site, path, OnStale.SKIP)
+    done = applied(site, path, StaleAction.SKIP)
     told = {str(each.change.identity): (each.status, each.refusal) for each in done.outcomes}
     status, refusal = told["orders"]
     assert (status, refusal and refusal.error) == (OutcomeStatus.FAILED, "CLIENT_STALE")
@@ -86,9 +86,9 @@ def test_skip_refuses_what_moved_and_does_the_rest(site: ProjectHarness) -> None
     assert sum(each.change.identity == "orders" for each in site.watcher.outcomes) == 2
 
 
-@pytest.mark.parametrize("on_stale", list(OnStale))
+@pytest.mark.parametrize("on_stale", list(StaleAction))
 def test_a_change_that_others_made_already_is_not_stale(
-    site: ProjectHarness, on_stale: OnStale
+    site: ProjectHarness, on_stale: StaleAction
 ) -> None:
     """Issue 4.5: 3 -> 6 partitions already done is done."""
     path = saved(site, GROWN)
@@ -104,14 +104,14 @@ def test_a_topic_that_others_created_otherwise_is_not_taken_for_ours(site: Proje
     site.cluster.create_topics([NewTopic("late", 5, 1)])
     with pytest.raises(StalePlanError, match="it has been created since the plan, and differs"):
         applied(site, path)
-    done = applied(site, path, OnStale.SKIP)
+    done = applied(site, path, StaleAction.SKIP)
     assert {each.change.identity for each in done.outcomes if each.refusal} == {"late"}
-    assert len(owned_objects(site.project)) == 3
+    assert len(list_owned_objects(site.project)) == 3
 
 
-@pytest.mark.parametrize("on_stale", [OnStale.ABORT, OnStale.SKIP])
+@pytest.mark.parametrize("on_stale", [StaleAction.ABORT, StaleAction.SKIP])
 def test_a_topic_that_was_created_again_stops_everything(
-    site: ProjectHarness, on_stale: OnStale
+    site: ProjectHarness, on_stale: StaleAction
 ) -> None:
     """K4-36: somebody else's topic under the name."""
     path = saved(site)
@@ -126,7 +126,7 @@ def test_deletes_of_what_is_gone_are_done(site: ProjectHarness) -> None:
     site.cluster.delete_topics([TopicRef("orders")])
     done = applied(site, path)
     assert {each.status for each in done.outcomes} == {OutcomeStatus.APPLIED}
-    assert owned_objects(site.project) == ()
+    assert list_owned_objects(site.project) == ()
 
 
 def test_what_is_to_be_changed_and_is_gone_is_stale(site: ProjectHarness) -> None:
@@ -151,7 +151,7 @@ def test_a_later_state_is_gone_on_with_under_skip_only(site: ProjectHarness) -> 
     forget_objects(site.project, ("kafka_acl.read",), site.ports)
     with pytest.raises(StalePlanError, match="made from serial 1"):
         applied(site, path)
-    done = applied(site, path, OnStale.SKIP)
+    done = applied(site, path, StaleAction.SKIP)
     refused = [each.change.identity for each in done.outcomes if each.refusal]
     assert len(done.outcomes) == 3
     assert [each.partition("|")[0] for each in refused] == ["User:app"]
@@ -166,7 +166,7 @@ def test_what_another_apply_has_written_meanwhile_is_not_written_over(site: Proj
     site.write(MAIN_TF.replace("86400000", "5"))
     site.apply()
     site.write(MAIN_TF.replace('"Read"', '"Write"'))
-    applied(site, path, OnStale.SKIP)
+    applied(site, path, StaleAction.SKIP)
     state = read_state(site.project.state_path)
     assert state is not None
     assert [
@@ -176,9 +176,9 @@ def test_what_another_apply_has_written_meanwhile_is_not_written_over(site: Proj
     ] == [{"retention.ms": "5"}] * 2
 
 
-@pytest.mark.parametrize("on_stale", [OnStale.ABORT, OnStale.SKIP])
+@pytest.mark.parametrize("on_stale", [StaleAction.ABORT, StaleAction.SKIP])
 def test_another_state_or_configuration_is_never_gone_on_with(
-    site: ProjectHarness, on_stale: OnStale, tmp_path: Path
+    site: ProjectHarness, on_stale: StaleAction, tmp_path: Path
 ) -> None:
     path = saved(site)
     (tmp_path / "other").mkdir()
@@ -204,16 +204,16 @@ def test_replan_asks_for_approval_where_the_actions_are_others(site: ProjectHarn
         seen.append(made)
         return len(seen) > 1
 
-    assert not applied(site, path, OnStale.REPLAN, approve).is_approved
+    assert not applied(site, path, StaleAction.REPLAN, approve).is_approved
     assert retention(site, "orders") == "7"
-    assert applied(site, path, OnStale.REPLAN, approve).is_approved
+    assert applied(site, path, StaleAction.REPLAN, approve).is_approved
     assert retention(site, "orders") == "3600000"
 
 
 def test_replan_does_not_ask_where_the_actions_are_the_same(site: ProjectHarness) -> None:
     path = saved(site)
     site.write(NEXT + "\n# a remark\n")
-    assert applied(site, path, OnStale.REPLAN).is_approved
+    assert applied(site, path, StaleAction.REPLAN).is_approved
     assert not site.plan().plan.has_changes
 
 
@@ -229,7 +229,7 @@ def test_replan_keeps_to_what_the_plan_was_about(
 ) -> None:
     path = saved(site, NEXT, **given)
     altered(site)
-    applied(site, path, OnStale.REPLAN, lambda _: True)
+    applied(site, path, StaleAction.REPLAN, lambda _: True)
     assert set(site.cluster.topics()) == set(live)
     if isinstance(live, dict):
         assert {name: retention(site, name) for name in live} == live
@@ -238,9 +238,9 @@ def test_replan_keeps_to_what_the_plan_was_about(
 # ---- never
 
 
-@pytest.mark.parametrize("on_stale", list(OnStale))
+@pytest.mark.parametrize("on_stale", list(StaleAction))
 def test_an_expired_plan_and_one_for_another_cluster_are_always_refused(
-    site: ProjectHarness, on_stale: OnStale, tmp_path: Path
+    site: ProjectHarness, on_stale: StaleAction, tmp_path: Path
 ) -> None:
     path = saved(site)
     ports = replace(site.ports, now=lambda: datetime(2026, 1, 3, 1, tzinfo=UTC))
@@ -259,8 +259,8 @@ def test_an_expired_plan_and_one_for_another_cluster_are_always_refused(
         applied(other, path, on_stale)
 
 
-@pytest.mark.parametrize("on_stale", list(OnStale))
-def test_a_plan_is_applied_once(site: ProjectHarness, on_stale: OnStale) -> None:
+@pytest.mark.parametrize("on_stale", list(StaleAction))
+def test_a_plan_is_applied_once(site: ProjectHarness, on_stale: StaleAction) -> None:
     """Even where somebody has set everything back, and a later state would do."""
     path = saved(site)
     applied(site, path)
@@ -278,15 +278,15 @@ def test_a_plan_is_applied_once(site: ProjectHarness, on_stale: OnStale) -> None
 def test_a_plan_that_was_planned_anew_is_not_applied_again_either(site: ProjectHarness) -> None:
     path = saved(site)
     site.write(NEXT + "# a remark\n")
-    applied(site, path, OnStale.REPLAN)
+    applied(site, path, StaleAction.REPLAN)
     with pytest.raises(StalePlanError, match="was applied already"):
-        applied(site, path, OnStale.REPLAN)
+        applied(site, path, StaleAction.REPLAN)
 
 
 def test_no_more_than_the_latest_plans_are_remembered(
     site: ProjectHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(execution, "_PLANS_KEPT", 2)
+    monkeypatch.setattr(execution, "_MAX_APPLIED_PLANS", 2)
     for retention_ms in ("1", "2", "3"):
         applied(site, saved(site, MAIN_TF.replace("86400000", retention_ms)))
     state = read_state(site.project.state_path)

@@ -18,7 +18,7 @@ from kplan.workflow.apply.execution import ApplyHandlers
 from kplan.workflow.apply.saved_plan import apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
-from kplan.workflow.state.state import forget_objects, move_object, owned_objects
+from kplan.workflow.state.state import forget_objects, list_owned_objects, move_object
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 WRITES = ("create_acls", "create_topics", "delete_acls", "delete_topics", "alter_topic_configs")
@@ -83,14 +83,14 @@ def test_an_apply_killed_at_any_request_is_resumed_to_the_goal(
     assert not site.plan().plan.has_changes
     assert not journal_path(site.project.state_path).exists()
     live = set(site.cluster.topics())
-    assert {each.identity for each in owned_objects(site.project)} >= live
+    assert {each.identity for each in list_owned_objects(site.project)} >= live
 
 
 def test_an_apply_after_a_killed_one_takes_its_outcomes_over(site: ProjectHarness) -> None:
     assert killed(site, "create_topics", after=False)
-    assert len(owned_objects(site.project)) == 0
+    assert len(list_owned_objects(site.project)) == 0
     site.apply()
-    assert len(owned_objects(site.project)) == 3
+    assert len(list_owned_objects(site.project)) == 3
     assert not journal_path(site.project.state_path).exists()
 
 
@@ -155,7 +155,7 @@ def test_a_plan_right_after_an_apply_waits_for_what_is_not_visible_yet(
     """Trap 2: the same creates would be proposed again."""
     from kplan.apply.limits import Limits
 
-    impatient = PlanOptions(pace=Limits(visible_s=0.1))
+    impatient = PlanOptions(limits=Limits(visible_s=0.1))
     site.cluster.run_before("create_topics", lambda: site.cluster.delay_reads(12))
     apply(site.project, impatient, site.ports, ApplyHandlers(lambda _: True, site.watcher))
     state = read_state(site.project.state_path)
@@ -236,7 +236,7 @@ def test_a_stop_between_requests_leaves_a_journal_to_go_on_from(
     ports = replace(site.ports, is_stopped=lambda: bool(site.watcher.sent))
     done = apply(site.project, PlanOptions(), ports, ApplyHandlers(lambda _: True, site.watcher))
     assert (len(done.outcomes), done.is_resumable) == (3, True)
-    assert len(owned_objects(site.project)) == 1
+    assert len(list_owned_objects(site.project)) == 1
     goes_on(site)
     assert not site.plan().plan.has_changes
     assert not journal_path(site.project.state_path).exists()
@@ -280,7 +280,7 @@ def test_what_was_sent_and_not_heard_of_again_is_owned_when_it_is_there(
 ) -> None:
     """No outcome is lost: a topic that came about is deleted when its block goes."""
     assert killed(site, "create_topics", after=True)
-    assert len(owned_objects(site.project)) == 0
+    assert len(list_owned_objects(site.project)) == 0
     site.write(MAIN_TF.replace(", payments = 6", ""))
     site.apply()
     assert set(site.cluster.topics()) == {"orders"}

@@ -20,8 +20,8 @@ from kplan.workflow.state.migrate import migrate_state
 from kplan.workflow.state.rebuild import rebuild_state
 from kplan.workflow.state.state import (
     forget_objects,
+    list_owned_objects,
     move_object,
-    owned_objects,
     pull_state,
     push_state,
     restore_state,
@@ -44,7 +44,9 @@ class RemoteSite(ProjectHarness):
     @property
     def project(self) -> Project:
         store = RecordStore(self.records.connect())
-        return replace(ProjectHarness(self.folder, self.cluster).project, remote=lambda: store)
+        return replace(
+            ProjectHarness(self.folder, self.cluster).project, remote_store=lambda: store
+        )
 
     @property
     def ports(self) -> Ports:
@@ -53,7 +55,7 @@ class RemoteSite(ProjectHarness):
         )
 
     def owned(self) -> list[str]:
-        return [str(each.address) for each in owned_objects(self.project)]
+        return [str(each.address) for each in list_owned_objects(self.project)]
 
 
 @pytest.fixture
@@ -94,7 +96,7 @@ def test_every_use_case_on_the_state_works_there(site: RemoteSite) -> None:
     push_state(site.project, Path("-"), document, site.ports, is_forced=True)
     assert [each.serial for each in site.project.store.history()] == [1, 2, 3, 4, 5]
     site.cluster.delete_topics([TopicRef("orders")])
-    standings = verify_state(site.project, site.ports).standings
+    standings = verify_state(site.project, site.ports).statuses
     assert standings[Address("kafka_topic", "t", "orders")] == "gone"
 
 

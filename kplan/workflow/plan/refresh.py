@@ -1,4 +1,4 @@
-"""Reading the clusters once they serve what was applied before."""
+"""Read the clusters until pending changes are visible; settle what an interrupted apply sent."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -27,13 +27,13 @@ def read_settled_snapshots(
     waited for.
     """
     wanted = desired_identities(found.configuration, found.state, found.journal)
-    until = ports.clock.now() + options.pace.settle_s
+    until = ports.clock.now() + options.limits.settle_s
     while True:
         snapshots = read_clusters(found.clusters, wanted)
         late = [
             each
             for provider, snapshot in snapshots.items()
-            for each in _late(found.state.for_provider(provider), snapshot)
+            for each in _pending_objects(found.state.for_provider(provider), snapshot)
             if is_targeted(each.address, options.targets)
         ]
         if not late or ports.clock.now() >= until or ports.is_stopped():
@@ -56,12 +56,12 @@ def settle_state(found: OpenProject, snapshots: Mapping[str, Snapshot]) -> State
         for change in journal.changes
         if change.key in journal.unsettled
         and (snapshot := seen.get(change.provider)) is not None
-        and (outcome := _seen(change, found.state, snapshot)) is not None
+        and (outcome := _visible_outcome(change, found.state, snapshot)) is not None
     ]
     return replace(found.state, owned=owned_after(found.state.owned, done))
 
 
-def _seen(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:
+def _visible_outcome(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:
     """Say that a change came about: what comes is there, and what it replaces is gone."""
     reading = snapshot.readings.get(change.kind)
     live = None if reading is None else reading.objects.get(change.identity)
@@ -79,7 +79,7 @@ def _seen(change: Change, state: State, snapshot: Snapshot) -> Outcome | None:
     return Outcome(change, OutcomeStatus.APPLIED, note="found on the cluster", uid=live.uid)
 
 
-def _late(state: State, snapshot: Snapshot) -> Iterator[OwnedObject]:
+def _pending_objects(state: State, snapshot: Snapshot) -> Iterator[OwnedObject]:
     kinds = {kind.name: kind for kind in KINDS}
     snapshot = fill_snapshot_from_state(KINDS, snapshot, state)
     for owned in state.owned.values():

@@ -16,7 +16,7 @@ from kplan.report.format import PLAIN
 from kplan.state.file import read_state
 from kplan.workflow.apply.apply import resume_apply
 from kplan.workflow.apply.execution import ApplyHandlers
-from kplan.workflow.apply.saved_plan import OnStale, apply_saved
+from kplan.workflow.apply.saved_plan import StaleAction, apply_saved
 from kplan.workflow.plan.plan import PlanResult, save_plan
 from kplan.workflow.ports import PlanOptions
 from tests.project_harness import MAIN_TF, ProjectHarness
@@ -26,7 +26,7 @@ ORDERS = 'kafka_topic.t["orders"]'
 
 def meant(at: str = ORDERS) -> dict[str, Any]:
     """Ask to replace an object, and give up what it holds."""
-    return {"replaced": {at: ""}, "acknowledged": frozenset({at})}
+    return {"replacements": {at: ""}, "acknowledged": frozenset({at})}
 
 
 class Killed(BaseException):
@@ -95,11 +95,11 @@ def test_the_plan_says_what_is_lost_and_why(site: ProjectHarness) -> None:
 
 def test_without_an_acknowledgement_the_plan_is_refused(site: ProjectHarness) -> None:
     """Design law 6."""
-    plan = site.plan(replaced={ORDERS: ""}).plan
+    plan = site.plan(replacements={ORDERS: ""}).plan
     assert codes(plan) == ["KP247"]
     assert f"-acknowledge-data-loss='{ORDERS}'" in plan.diagnostics[0].hint
     assert not plan.is_applyable
-    assert not site.apply(replaced={ORDERS: ""}).is_approved
+    assert not site.apply(replacements={ORDERS: ""}).is_approved
     assert site.watcher.sent == []
 
 
@@ -179,7 +179,7 @@ def test_a_topic_that_kplan_does_not_own_is_not_replaced(site: ProjectHarness) -
 def test_what_is_not_there_is_created_as_it_would_be_anyway(site: ProjectHarness) -> None:
     site.write(MAIN_TF.replace("orders = 3,", "orders = 3, new = 1,"))
     at = 'kafka_topic.t["new"]'
-    plan = site.plan(replaced={at: ""}).plan
+    plan = site.plan(replacements={at: ""}).plan
     assert changed(plan).action is Action.CREATE
     assert not plan.has_errors
 
@@ -283,8 +283,8 @@ def test_a_saved_plan_does_not_replace_another_incarnation(
     site.apply(**meant())
     new = topic_id(site)
     hands = ApplyHandlers(lambda _: False, site.watcher)
-    for way in (OnStale.ABORT, OnStale.SKIP):
+    for way in (StaleAction.ABORT, StaleAction.SKIP):
         with pytest.raises(StalePlanError):
             apply_saved(site.project, file, PlanOptions(), (site.ports, hands), way)
-    apply_saved(site.project, file, PlanOptions(), (site.ports, hands), OnStale.REPLAN)
+    apply_saved(site.project, file, PlanOptions(), (site.ports, hands), StaleAction.REPLAN)
     assert topic_id(site) == new

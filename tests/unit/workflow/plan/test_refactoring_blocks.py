@@ -7,7 +7,7 @@ import pytest
 from kplan.cluster.memory.cluster import MemoryCluster
 from kplan.model.plan import Action
 from kplan.state.file import read_state
-from kplan.workflow.state.state import owned_objects
+from kplan.workflow.state.state import list_owned_objects
 from tests.project_harness import MAIN_TF, ProjectHarness
 
 IMPORTS = """
@@ -46,7 +46,7 @@ def test_imported_objects_are_owned_and_not_touched_and_the_blocks_may_stay(
         "topic_configs",
         "topics",
     }
-    assert len(owned_objects(site.project)) == 3
+    assert len(list_owned_objects(site.project)) == 3
     again = site.plan().plan
     assert (again.import_count, again.has_changes) == (0, False)
 
@@ -71,7 +71,7 @@ def test_a_module_takes_its_objects_along(site: ProjectHarness) -> None:
     site.write(text)
     assert site.plan().plan.batches == ()
     site.apply()
-    assert {each.address.module for each in owned_objects(site.project)} == {("new",)}
+    assert {each.address.module for each in list_owned_objects(site.project)} == {("new",)}
 
 
 def test_a_removed_object_stays_on_the_cluster_and_leaves_the_state(site: ProjectHarness) -> None:
