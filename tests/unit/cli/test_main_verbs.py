@@ -69,7 +69,7 @@ def test_the_state_is_empty_until_something_is_applied(desk: MemoryCommand) -> N
     assert desk.run("state", "list") == ""
     assert "The state has no outputs." in desk.run_failing("output", code=0)
     assert "Run kplan apply first." in desk.run_failing("output", "-raw", "x")
-    assert "begins with the first apply" in desk.run("init")
+    assert "created by the first apply" in desk.run("init")
     desk.run("apply", "-auto-approve")
     assert "objects owned: 3" in desk.run("init", "-upgrade")
 

@@ -82,7 +82,7 @@ def test_a_lost_state_is_rebuilt_after_a_yes_only(desk: MemoryCommand) -> None:
         each["address"] for each in json.loads(before)["resources"]
     ]
     again = desk.run("state", "rebuild", "-auto-approve")
-    assert "3 objects owned already will stay so." in again
+    assert "3 objects in the current state will stay." in again
     assert "Nothing to own was found." in again
 
 
