@@ -101,7 +101,7 @@ class AuthError(ClusterError):
 
 
 class UnsupportedError(ClusterError):
-    """The cluster lacks an API, or a version of one, that the operation needs."""
+    """API not supported by the cluster, or a version of one, that the operation needs."""
 
     code = "KP913"
     summary = "The cluster does not support this operation"
@@ -151,7 +151,7 @@ class WrongClusterError(StateError):
     """State or plan belong to another cluster than the one that answers."""
 
     code = "KP923"
-    summary = "This is another cluster"
+    summary = "State belongs to a different cluster"
     detailed_exit = 6
 
 

@@ -159,11 +159,15 @@ def _acl_findings(change: Change, before: Acl) -> Iterator[Finding]:
     elif change.action is Action.DELETE:
         yield Risk.REVIEW, f"KP2301 {before.acl_principal} loses this permission"
     elif change.action is Action.REPLACE and change.adds_first:
-        yield Risk.SAFE, f"KP2304 {before.acl_principal} has both for the moment between: no gap"
+        yield (
+            Risk.SAFE,
+            f"KP2304 {before.acl_principal} keeps this permission: the new ACL is added first",
+        )
     elif change.action is Action.REPLACE:
         yield (
             Risk.REVIEW,
-            f"KP2303 {before.acl_principal} is without it for the moment between two requests",
+            f"KP2303 {before.acl_principal} briefly loses this permission "
+            "while the ACL is replaced",
         )
 
 

@@ -57,7 +57,7 @@ def test_a_plan_that_locks_kplan_out_is_refused(tmp_path: Path, alice: dict[str,
     less = OWN.replace('"All"', '"Describe"')
     refused = ran(tmp_path, less, "apply", "-auto-approve", env=alice)
     assert refused.code == 3, refused
-    assert "The plan would lock kplan out" in refused.err
+    assert "Plan would lock kplan out" in refused.err
     assert "User:alice, as which kplan runs, loses ALTER on the cluster" in refused.err
     assert "User:alice loses CREATE, ALTER" in refused.out
     swapped = ran(tmp_path, OWN.replace('"All"', '"Alter"'), "plan", env=alice)

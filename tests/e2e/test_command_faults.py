@@ -165,6 +165,6 @@ def test_a_state_that_cannot_be_trusted_is_an_error_and_never_means_no_state(
     right = place.env.pop("KPLAN_BOOTSTRAP_SERVERS")
     place.env["KPLAN_BOOTSTRAP_SERVERS"] = other
     err = place.fails("destroy", "-auto-approve", "-detailed-exitcode", code=6)
-    assert "Error: This is another cluster" in err
+    assert "Error: State belongs to a different cluster" in err
     place.env["KPLAN_BOOTSTRAP_SERVERS"] = right
     place.run("plan", "-detailed-exitcode")

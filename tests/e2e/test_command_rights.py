@@ -59,7 +59,7 @@ def test_the_right_to_create_is_told_at_plan(admin: Cluster, place: Place) -> No
     granted(admin, place, "DESCRIBE")
     told = unwrapped(place.ran("plan", code=1).err)
     assert f"User:ci needs CREATE on TOPIC {place.prefix}.* (4 topics)." in told
-    assert told.count("Right is missing [KP332]") == 1
+    assert told.count("Missing permission [KP332]") == 1
     granted(admin, place, "CREATE")
     assert "Plan: 4 to add" in place.run("plan")
 

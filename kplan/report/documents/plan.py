@@ -136,7 +136,7 @@ def _legend(shown: Sequence[Change]) -> Iterator[Block]:
         for mark in sorted({mark_of(each) for each in shown if each.action is action})
     ]
     if any(each.risk is not Risk.SAFE for each in shown):
-        symbols.append(Row(line("look twice"), Mark.ALARM))
+        symbols.append(Row(line("needs review"), Mark.ALARM))
     yield Rows(tuple(symbols), title=line("Symbols:"), is_legend=True)
 
 

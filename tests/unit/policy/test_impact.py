@@ -65,7 +65,7 @@ def test_what_is_empty_and_unused_now_is_told_and_as_dangerous_to_delete() -> No
     empty = topic_impact(TopicUse({0: PartitionUse(5, 5, None, 0, 0)}, ()), NOW)
     change = judged(DELETE, empty)
     assert change.risk is Risk.DANGEROUS
-    assert change.notes[-1] == "KP2103 nothing stands in it and nobody uses it"
+    assert change.notes[-1] == "KP2103 topic is empty; no consumer groups or recent producers"
 
 
 def test_a_change_of_cleanup_that_cannot_be_looked_at_is_of_unknown_risk() -> None:

@@ -269,7 +269,7 @@ def test_the_legend_lists_only_symbols_in_use() -> None:
         "  ~ update in-place\n"
         "  + create\n"
         "  . forget: stays on the cluster, kplan lets go of it\n"
-        "  ! look twice\n"
+        "  ! needs review\n"
     ) in shown(one_of_each())
     created = shown(make_plan([resource(ORDERS, topic())], state(), snapshot()))
     assert "Symbols:\n  + create\n\n" in created
@@ -421,7 +421,7 @@ def test_a_plan_with_errors_says_that_it_cannot_be_applied_and_never_no_changes(
 
 
 def test_a_plan_of_errors_alone_has_no_summary() -> None:
-    refused = Diagnostic("KP241", Severity.ERROR, "The broker would refuse this change")
+    refused = Diagnostic("KP241", Severity.ERROR, "Broker would refuse this change")
     text = shown(replace(nothing(), checksum="", diagnostics=(refused,)))
     assert text.split("\n\n")[1:] == ["This plan cannot be applied because of 1 error.\n"]
 
@@ -554,7 +554,7 @@ def test_equal_plans_give_equal_text_whatever_the_order_of_their_changes() -> No
 
 def test_a_refused_dry_run_is_counted() -> None:
     plan = replace(nothing(), cluster={"asked": "4", "refused": "1"})
-    refused = Diagnostic("KP241", Severity.ERROR, "The broker would refuse this change")
+    refused = Diagnostic("KP241", Severity.ERROR, "Broker would refuse this change")
     assert "broker dry run: 3 of 4 accepted" in shown(replace(plan, diagnostics=(refused,)))
 
 
