@@ -166,8 +166,10 @@ def _acl_findings(change: Change, before: Acl) -> Iterator[Finding]:
     elif change.action is Action.REPLACE:
         yield (
             Risk.REVIEW,
-            f"KP2303 {before.acl_principal} briefly loses this permission "
-            "while the ACL is replaced",
+            (
+                f"KP2303 {before.acl_principal} briefly loses this permission "
+                "while the ACL is replaced"
+            ),
         )
 
 
