@@ -174,11 +174,13 @@ def help_topics() -> Mapping[str, str]:
     """Return every topic with its summary."""
     return {
         "tutorial": "Declare, plan, apply and watch a cluster, step by step.",
+        "migrating": "Migrate from Terraform, other tools or an existing cluster.",
         "reports": "Formats of -report and kplan show -format.",
         "watching": "Detect drift, ignore accepted drift, and send notifications.",
         "fleets": "Many clusters at once: fleet.hcl, runs, audit logs and Spark.",
         "placement": "Placement of replicas, reassignments and leader elections.",
         "policies": "Policies that check a plan, and their tests.",
+        "python-policies": "Policies in Python: methods, arguments and packaging.",
         "commands": "All commands.",
         "attributes": "All kinds of resources and their attributes.",
         "environment": "All environment variables.",

@@ -1,13 +1,13 @@
-# What this cluster is to hold. `kplan plan` shows what would change, `kplan apply` does it.
-# Every kind of block and its attributes: kplan schema -markdown. A tutorial: kplan help tutorial.
+# The objects of this cluster. `kplan plan` shows the changes, `kplan apply` makes them.
+# All blocks and attributes: kplan schema -markdown. Tutorial: kplan help tutorial.
 
-# The connection. Addresses and passwords are better not written here: KPLAN_BOOTSTRAP_SERVERS,
-# KPLAN_SASL_MECHANISM, KPLAN_SASL_USERNAME and KPLAN_SASL_PASSWORD, or a client properties file
-# named by KPLAN_COMMAND_CONFIG, say the same. Without TLS: tls_enabled = false.
+# The connection. Set addresses and passwords in the environment: KPLAN_BOOTSTRAP_SERVERS,
+# KPLAN_SASL_MECHANISM, KPLAN_SASL_USERNAME and KPLAN_SASL_PASSWORD, or KPLAN_COMMAND_CONFIG with
+# the path of a client properties file. Without TLS: tls_enabled = false.
 provider "kafka" {}
 
-# The state tells what kplan owns, and only that is ever deleted. It lies in state/kplan.json, to be
-# kept in git; a pipeline without a disk keeps it in a topic of the cluster itself:
+# The state records the objects that kplan owns; kplan deletes no others. It is in state/kplan.json;
+# commit it. A pipeline without a persistent disk can store it in a topic of the cluster:
 # state {
 #   backend = "kafka"
 # }
@@ -15,7 +15,7 @@ provider "kafka" {}
 variable "replication_factor" {
   type        = number
   default     = 3
-  description = "Copies of each partition; 1 on a cluster of one broker, as `kplan sandbox start` is."
+  description = "Replicas of each partition; 1 on a cluster with one broker, such as kplan sandbox start."
 }
 
 resource "kafka_topic" "orders" {
@@ -36,7 +36,7 @@ resource "kafka_acl" "checkout_writes_orders" {
   acl_permission_type = "Allow"
 }
 
-# Many topics of one sort are one block with for_each:
+# One block declares many similar topics with for_each:
 # resource "kafka_topic" "events" {
 #   for_each           = { shipped = 3, returned = 1 }
 #   name               = "shop.${each.key}"
@@ -44,7 +44,7 @@ resource "kafka_acl" "checkout_writes_orders" {
 #   replication_factor = var.replication_factor
 # }
 
-# What exists already is adopted, not made anew: kplan import -help, or here:
+# Import objects that already exist with kplan import, or here:
 # import {
 #   to = kafka_topic.orders
 #   id = "shop.orders"
