@@ -18,9 +18,9 @@ _VERSION_COMMANDS = (["version"], ["version", "-json"], ["version", "--json"])
 def main() -> None:
     """Run the command line of this process, and end it."""
     args = sys.argv[1:]
-    if said := _early_output(args):
-        with suppress(OSError):  # nobody reads
-            os.write(1, said.encode())
+    if text := _early_output(args):
+        with suppress(OSError):  # the reader has gone
+            os.write(1, text.encode())
         return
     _open_closed_streams()
     gc.set_threshold(*_GC_THRESHOLDS)
@@ -35,7 +35,7 @@ def main() -> None:
 def _exit_now(code: int) -> None:
     """End at once: a thread of a library may wait for an answer, and python for the thread."""
     for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError):  # nobody reads; it is closed
+        with suppress(OSError, ValueError):  # the reader has gone, or it is closed
             stream.flush()
     os._exit(code)
 

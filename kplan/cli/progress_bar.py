@@ -88,7 +88,7 @@ class BarProgress:
 
 class _SizedBarColumn(BarColumn):
     def render(self, task: Task) -> ProgressBar:
-        """Draw a bar of no width where nobody knows how much there is."""
+        """Draw an empty bar if the total is unknown."""
         bar = super().render(task)
         bar.width = _BAR_WIDTH if task.total else 0
         return bar

@@ -71,7 +71,7 @@ class CommandLine:
         return tuple(asked) == self.path and (not self.path or self.name in GROUPS)
 
     def has_option(self, option: str) -> bool:
-        """Whether an option is given, wherever it stands."""
+        """Whether an option is given, before or after the verb."""
         return option in self.args
 
     def option_value(self, option: str) -> str:

@@ -62,7 +62,7 @@ class Terminal:
 
     @property
     def is_automation(self) -> bool:
-        """Whether hints about what to type next would reach nobody."""
+        """Whether kplan runs in automation, where hints about the next command are omitted."""
         return is_enabled(self.environ, "KPLAN_IN_AUTOMATION", "TF_IN_AUTOMATION")
 
     def write_stdout(self, text: str, *, end: str = "\n") -> None:

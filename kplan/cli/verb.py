@@ -60,7 +60,7 @@ class Verb:
         return called
 
     def epilog(self) -> str:
-        r"""Write the examples; `\b` keeps typer from filling the lines anew."""
+        r"""Write the examples; `\b` keeps typer from rewrapping the lines."""
         lines = [
             line for command, why in self.examples for line in (f"  {command}", f"      {why}")
         ]

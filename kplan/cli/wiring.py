@@ -35,7 +35,7 @@ def remote_state_store(
     """Give the place on the cluster; None where the state is in a file. Nothing is asked yet.
 
     Raises:
-        ConfigError: the state block, or the connection, cannot be made out.
+        ConfigError: the state block, or the connection, is not known.
 
     """
     found = find_state_location(folder, inputs, KINDS)

@@ -56,15 +56,15 @@ def run_record_deletion(session: Session, wish: RecordDeletionOptions) -> int:
         if wish.output.json:
             raise UsageError("-json requires -auto-approve or -dry-run because kplan cannot ask.")
         approval.check_can_approve(session, auto_approve=False, may_ask=wish.inputs.input)
-    with show_progress(session.terminal) as shown:
+    with show_progress(session.terminal) as progress:
 
         def approve(plan: RecordDeletionPlan) -> bool:
-            _show_plan(session, shown, wish, plan)
+            _show_plan(session, progress, wish, plan)
             if wish.dry_run or not wish.needs_approval:
                 return not wish.dry_run
-            return not plan.allowed or approval.ask_approval(session, shown, QUESTION)
+            return not plan.allowed or approval.ask_approval(session, progress, QUESTION)
 
-        ports = wiring.build_ports(session, "records delete", wish.states, shown)
+        ports = wiring.build_ports(session, "records delete", wish.states, progress)
         project = wiring.build_project(session, wish.states, wish.inputs)
         done = delete_records(project, wish.request, ports, approve)
     if wish.output.json:
@@ -76,10 +76,10 @@ def run_record_deletion(session: Session, wish: RecordDeletionOptions) -> int:
 
 
 def _show_plan(
-    session: Session, shown: Progress, wish: RecordDeletionOptions, plan: RecordDeletionPlan
+    session: Session, progress: Progress, wish: RecordDeletionOptions, plan: RecordDeletionPlan
 ) -> None:
     if not wish.output.json:
-        with shown.pause():
+        with progress.pause():
             look = session.terminal.stdout_style
             session.terminal.write_stdout(render_text(deletion_plan_document(plan), look))
 

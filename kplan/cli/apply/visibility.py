@@ -26,9 +26,9 @@ def wait_for_visibility(
     if seconds <= 0:
         raise UsageError("-timeout must be greater than 0.")
     project = wiring.build_project(session, states, inputs)
-    with show_progress(session.terminal) as shown:
-        ports = wiring.build_ports(session, "wait", states, shown, seconds)
-        watcher = ApplyWatcher(shown, session.signals, session.terminal.stderr_style)
+    with show_progress(session.terminal) as progress:
+        ports = wiring.build_ports(session, "wait", states, progress, seconds)
+        watcher = ApplyWatcher(progress, session.signals, session.terminal.stderr_style)
         found = wait_until_served(project, Limits(visible_s=seconds), ports, watcher)
     session.terminal.write_stdout(_json(found) if answer.json else _text(found))
     if not found.pending:

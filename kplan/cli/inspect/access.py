@@ -125,16 +125,18 @@ def _show_access(
 
     reports = prepare_reports(session, "access", ask.report, is_json=ask.json, formats=ANSWERS)
     project = wiring.build_project(session, states, inputs)
-    with reports.report_errors(), show_progress(session.terminal) as shown:
-        told = answer_question(project, asked, wiring.build_ports(session, "access", states, shown))
+    with reports.report_errors(), show_progress(session.terminal) as progress:
+        answers = answer_question(
+            project, asked, wiring.build_ports(session, "access", states, progress)
+        )
     look = session.terminal.stdout_style
-    unknown = (documents.UNKNOWN_SUPER_USERS,) if told.rules.super_users is None else ()
+    unknown = (documents.UNKNOWN_SUPER_USERS,) if answers.rules.super_users is None else ()
     if asked.principal:
-        of_whom = (asked.principal, told.permissions, unknown)
-        answer = documents.holdings_document(*of_whom, is_super=told.is_super)
-        data = documents.holdings_data(*of_whom, is_super=told.is_super)
+        of_whom = (asked.principal, answers.permissions, unknown)
+        answer = documents.holdings_document(*of_whom, is_super=answers.is_super)
+        data = documents.holdings_data(*of_whom, is_super=answers.is_super)
     else:
-        of_what = (asked.operation, asked.resource, told.allowed_principals, unknown)
+        of_what = (asked.operation, asked.resource, answers.allowed_principals, unknown)
         answer, data = documents.holders_document(*of_what), documents.holders_data(*of_what)
     if not reports.takes_stdout:
         session.terminal.write_stdout(json_text(data) if ask.json else render_text(answer, look))

@@ -31,9 +31,9 @@ def versions(
 
     del bootstrap_controller  # wiring reads it from what was typed
     project = wiring.build_project(session, states, inputs)
-    with show_progress(session.terminal) as shown:
+    with show_progress(session.terminal) as progress:
         found = list_versions(
-            project, wiring.build_ports(session, "cluster versions", states, shown)
+            project, wiring.build_ports(session, "cluster versions", states, progress)
         )
     look = session.terminal.stdout_style
     session.terminal.write_stdout(

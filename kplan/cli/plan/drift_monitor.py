@@ -80,31 +80,31 @@ class DriftMonitor:
 
     def _detect(self) -> DriftResult:
         project = wiring.build_project(self.session, self.states, self.inputs)
-        with show_progress(self.session.terminal) as shown:
-            ports = wiring.build_ports(self.session, "drift", self.states, shown)
+        with show_progress(self.session.terminal) as progress:
+            ports = wiring.build_ports(self.session, "drift", self.states, progress)
             return detect_drift(project, ports, self.ignore_rules)
 
     def _show(self, found: DriftResult) -> None:
         if self.output.has_report_on_stdout:
             return
-        told, terminal = (
+        coverage, terminal = (
             display.drift_coverage(found, lists=self.lists_unmanaged),
             self.session.terminal,
         )
         if not self.output.json:
-            terminal.write_stdout(views.drift_text(found.changes, told, terminal.stdout_style))
+            terminal.write_stdout(views.drift_text(found.changes, coverage, terminal.stdout_style))
         elif self.interval is None:
-            terminal.write_stdout(views.drift_json(found.changes, told))
+            terminal.write_stdout(views.drift_json(found.changes, coverage))
         else:
-            terminal.write_stdout(views.drift_line(found.changes, told))
+            terminal.write_stdout(views.drift_line(found.changes, coverage))
 
     def _show_error(self, error: KplanError) -> None:
         sources = error.sources if isinstance(error, ConfigError) else {}
         show_diagnostics(error.diagnostics, self.session.terminal, sources=sources)
 
     def _report(self, found: DriftResult) -> Report:
-        told = display.drift_coverage(found, lists=self.lists_unmanaged)
-        return drift_report(found.changes, told, timestamp())
+        coverage = display.drift_coverage(found, lists=self.lists_unmanaged)
+        return drift_report(found.changes, coverage, timestamp())
 
     def _error_report(self, error: KplanError) -> Report:
         sources = error.sources if isinstance(error, ConfigError) else {}

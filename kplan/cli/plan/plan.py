@@ -90,8 +90,8 @@ def plan(
     options = wiring.build_plan_options(planning, is_destroy=what.destroy)
     reports = prepare_reports(session, "plan", answer.report, is_json=answer.json)
     project = wiring.build_project(session, states, inputs)
-    with reports.report_errors(), show_progress(session.terminal) as shown:
-        ports = wiring.build_ports(session, "plan", states, shown)
+    with reports.report_errors(), show_progress(session.terminal) as progress:
+        ports = wiring.build_ports(session, "plan", states, progress)
         made = make_plan(project, options, ports)
     if answer.json:
         display.stream_plan(session, made, whole=True)

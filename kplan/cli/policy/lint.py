@@ -36,8 +36,8 @@ def lint(
         session, "lint", answer.report, is_json=answer.json, formats=COUNTLESS
     )
     project = wiring.build_project(session, states, inputs)
-    with reports.report_errors(), show_progress(session.terminal) as shown:
-        found = lint_project(project, wiring.build_ports(session, "lint", states, shown))
+    with reports.report_errors(), show_progress(session.terminal) as progress:
+        found = lint_project(project, wiring.build_ports(session, "lint", states, progress))
     sources = found.configuration.sources
     if answer.json:
         session.terminal.write_stdout(views.validation_json(found.diagnostics, sources))

@@ -98,5 +98,5 @@ def _read_stdin(terminal: Terminal) -> str:
     try:
         return terminal.stdin.read()
     except UnicodeDecodeError as failure:
-        told = f"stdin is not UTF-8: byte {failure.start} cannot be decoded."
-        raise UsageError(told) from None
+        message = f"stdin is not UTF-8: byte {failure.start} cannot be decoded."
+        raise UsageError(message) from None

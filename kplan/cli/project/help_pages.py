@@ -27,10 +27,10 @@ def format_page(text: str, width: int) -> str:
     where one of them is too wide.
     """
     room = min(width, _MAX_WIDTH)
-    told = list(_line_kinds(text))
-    has_lists = any(sort == "table" and len(line) > room for sort, line in told)
+    classified = list(_line_kinds(text))
+    has_lists = any(sort == "table" and len(line) > room for sort, line in classified)
     written: list[str] = []
-    for sort, pairs in groupby(told, key=itemgetter(0)):
+    for sort, pairs in groupby(classified, key=itemgetter(0)):
         lines = [line for _, line in pairs]
         written += (
             _format_rows(lines, room)

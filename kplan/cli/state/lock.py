@@ -36,8 +36,8 @@ def status(
         "unknown run"
         session.terminal.write_stdout(f"The state in {place} is locked {who}.")
     elif found.is_dead:
-        told = f"The run that held it ended: {found.holder}. The next run takes the lock over."
-        session.terminal.write_stdout(f"The state in {place} is not locked. {told}")
+        note = f"The run that held it ended: {found.holder}. The next run takes the lock over."
+        session.terminal.write_stdout(f"The state in {place} is not locked. {note}")
     else:
         session.terminal.write_stdout(f"The state in {place} is not locked.")
     return ExitCode.DONE

@@ -62,8 +62,8 @@ def migrate(
             'Add state { backend = "kafka" } to the configuration; see kplan state migrate -help.',
         )
     source, target = (file, remote) if to is Backend.KAFKA else (remote, file)
-    with show_progress(session.terminal) as shown:
-        ports = wiring.build_ports(session, "state migrate", states, shown)
+    with show_progress(session.terminal) as progress:
+        ports = wiring.build_ports(session, "state migrate", states, progress)
         done = migrate_state(source, target, ports)
     session.terminal.write_stdout(
         f"Moved the state (serial {done.state.serial}) from {done.source} to {done.target}."

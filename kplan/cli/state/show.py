@@ -90,8 +90,8 @@ def _check_options(how: FormatOptions, planfile: str) -> None:
         if option and how.json:
             raise UsageError(f"-json cannot be combined with {option}.", "Use -format=json.")
         if option and not planfile:
-            told = f"{option} requires a saved plan. The state is shown as text or with -json."
-            raise UsageError(told)
+            message = f"{option} requires a saved plan. The state is shown as text or with -json."
+            raise UsageError(message)
 
 
 def _format_plan(session: Session, plan: "Plan", how: FormatOptions) -> str:

@@ -25,7 +25,7 @@ T = TypeVar("T", bound=TestFile)
 
 
 class TestSuite(Protocol[T]):
-    """Files of tests that can be carried out one by one."""
+    """Files of tests that run one by one."""
 
     @property
     def test_files(self) -> Sequence[T]:
