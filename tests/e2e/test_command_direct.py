@@ -121,7 +121,7 @@ def test_a_controller_is_voted_out_and_in_again(shattered: Sandbox, tmp_path: Pa
     gone = next(node for node, role in found.items() if role == "voter")
     left = ", ".join(str(node) for node in (101, 102, 103) if node != gone)
     told = place.run("quorum", "remove-voter", f"{gone}", "-auto-approve")
-    assert told == f"Controller {gone} votes no more; voters are {left}.\n"
+    assert told == f"Removed controller {gone}; the voters are {left}.\n"
     until(lambda: _quorum(place).get(gone) == "observer")
     assert "does not vote" in place.fails("quorum", "remove-voter", f"{gone}", "-auto-approve")
 

@@ -46,7 +46,7 @@ def test_a_sandbox_starts_once_tells_how_to_connect_and_stops(folder: Path) -> N
     ("args", "told"),
     [
         (["-brokers=0"], "1 to 9 brokers"),
-        (["-brokers=many"], "--brokers"),
+        (["-brokers=many"], "-brokers"),
         (["-security=kerberos"], "'kerberos' is not one of"),
         (["-kafka-version=2.8.0"], "2.8.0"),
     ],
