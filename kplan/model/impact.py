@@ -87,7 +87,7 @@ class AllowedPrincipal:
 
     principal: str
     host: str
-    reason: str
+    because: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,7 +194,7 @@ def test_who_can_is_what_the_single_cluster_says(objects: Make) -> None:
     told = who_can(objects(rows), "READ", "TOPIC", "ab").collect()
     asked = ("READ", ("TOPIC", "ab"))
     expected = {
-        (name, each.principal, each.host, each.reason.startswith("not from there"))
+        (name, each.principal, each.host, each.because.startswith("not from there"))
         for name, acls in held.items()
         for each in single_who_can(*asked, [binding(one) for one in acls], rules)
     }

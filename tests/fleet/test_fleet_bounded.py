@@ -167,7 +167,7 @@ def options(
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         for module in (fleet, audit):
-            patched.setattr(module, "session", ours)
+            patched.setattr(module, "open_session", ours)
         fleet.take_snapshot(FleetOptions(folder, Inputs(), run="first"), ports)
         yield chosen
 

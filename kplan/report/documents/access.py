@@ -153,7 +153,7 @@ def holders_document(
     if not holders:
         return Document((*notes, Totals((line(f"Nobody may {on}."),))), ANSWER)
     rows = tuple(
-        TableRow((line(strong(subject_text(each.principal))), _from(each.host), line(each.reason)))
+        TableRow((line(strong(subject_text(each.principal))), _from(each.host), line(each.because)))
         for each in holders
     )
     title = (Row(line(strong(f"Who may {on}:")), column=0),)
@@ -181,7 +181,7 @@ def holders_data(
         "resource_type": resource[0],
         "resource_name": resource[1],
         "holders": [
-            {"principal": each.principal, "host": each.host, "because": each.reason}
+            {"principal": each.principal, "host": each.host, "because": each.because}
             for each in holders
         ],
         "unknown": list(unknown),

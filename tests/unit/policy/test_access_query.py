@@ -16,7 +16,7 @@ def test_everyone_who_may_is_named_with_the_acl_that_says_so() -> None:
         binding("WRITE", principal="User:dan"),
     ]
     found = who_can("READ", ORDERS, acls, AuthorizerRules())
-    assert [(each.principal, each.reason) for each in found] == [
+    assert [(each.principal, each.because) for each in found] == [
         ("User:alice", "ALLOW READ on TOPIC orders for User:alice"),
         ("User:bob", "ALLOW ALL on TOPIC ord* for User:bob"),
     ]
@@ -33,7 +33,7 @@ def test_hosts_that_fare_otherwise_are_told_apart() -> None:
         (WILDCARD_PRINCIPAL, "*"),
         (WILDCARD_PRINCIPAL, "10.0.0.9"),
     ]
-    assert found[1].reason.startswith("not from there: DENY READ")
+    assert found[1].because.startswith("not from there: DENY READ")
     (only,) = who_can("READ", ("TOPIC", "other"), acls[2:], AuthorizerRules())
     assert only.host == "10.0.0.1"
 
@@ -45,7 +45,7 @@ def test_super_users_may_and_everyone_where_nothing_is_said() -> None:
         WILDCARD_PRINCIPAL,
     ]
     (only,) = who_can("READ", ORDERS, [binding("WRITE", principal="User:root")], rules)
-    assert (only.principal, only.reason) == ("User:root", "a super user")
+    assert (only.principal, only.because) == ("User:root", "a super user")
 
 
 def test_what_somebody_may_do_is_told_by_pattern_with_live_names() -> None:
