@@ -88,7 +88,8 @@ def test_a_state_is_moved_to_the_topic_and_back(place: Place) -> None:
     file = place.folder / "state" / "kplan.json"
     place.run("apply", "-auto-approve")
     document = file.read_bytes()
-    assert "no state block with the Kafka backend" in place.fails("state", "migrate", "-to", "kafka")
+    refused = place.fails("state", "migrate", "-to", "kafka")
+    assert "no state block with the Kafka backend" in refused
     place.write(text + BLOCK.format(prefix=place.prefix))
     try:
         assert "still in state/kplan.json" in place.fails("plan")
