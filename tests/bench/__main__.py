@@ -86,14 +86,13 @@ def _offline(*parts: str) -> Callable[[Measured], float]:
 
 
 ROWS = (
-    Row("parse, no cache", _offline("parse"), _parsed, "python-hcl2"),
+    Row("parse", _offline("parse"), _parsed, "python-hcl2"),
     Row(
         "evaluate",
         lambda x: x.median("offline", "cold") - x.median("offline", "parse"),
         _parsed,
         "python-hcl2",
     ),
-    Row("load, nothing changed", _offline("warm"), _parsed, "python-hcl2"),
     Row("read", lambda x: x.staged("plan", *READING[:2]), _read, "raw read"),
     Row("plan, nothing changes", lambda x: x.staged("plan", "Planning"), _read, "raw read"),
     Row("plan, everything new", _offline("plan"), _read, "raw read"),

@@ -2,9 +2,8 @@
 
     python -m tests.bench.configuration
 
-CPU time, the best of several runs in turn. Cold means without cache, warm with what the run before
-kept; one block more keeps the trees of all others, and evaluates everything. The exponent tells how
-cost grows from 1,000 to 10,000 blocks (1.0 is linear).
+CPU time, the best of several runs in turn. The exponent says how cost grows from 1,000 to 10,000
+blocks (1.0 is linear).
 """
 
 import gc
@@ -87,27 +86,18 @@ def main() -> None:
 
     with tempfile.TemporaryDirectory() as name:
         parent = Path(name)
-        cached = Inputs(environ={"XDG_CACHE_HOME": str(parent / "cache")})
         text = blocks(1000)
         thousand, ten = folder(parent, "1k", text), folder(parent, "10k", blocks(10_000))
         many = folder(parent, "many", HEAD + MANY)
-        changes = iter(range(10_000, 11_000))
-
-        def one_more() -> Configuration:
-            with (ten / "main.tf").open("a", encoding="utf-8") as file:
-                file.write(BLOCK.format(number=next(changes)))
-            return loading(ten, cached)()
 
         works: dict[str, Callable[[], object]] = {
             "python-hcl2, 1,000 blocks": lambda: parses_to_tree(text),
-            "cold, 1,000 blocks": loading(thousand, Inputs()),
-            "cold, 10,000 blocks": loading(ten, Inputs()),
-            "one block more, 10,000 blocks": one_more,
-            "warm, 10,000 blocks": loading(ten, cached),
+            "1,000 blocks": loading(thousand, Inputs()),
+            "10,000 blocks": loading(ten, Inputs()),
             "10,000 instances of one block": loading(many, Inputs()),
         }
         works["python-hcl2, 1,000 blocks"]()
-        works["cold, 1,000 blocks"]()
+        works["1,000 blocks"]()
         best = dict.fromkeys(works, math.inf)
         for _ in range(3):
             for each, work in works.items():
@@ -115,9 +105,9 @@ def main() -> None:
     floor = best["python-hcl2, 1,000 blocks"]
     for each, cpu in best.items():
         print(f"{each:32} {cpu:7.3f} s   {cpu / floor:6.3f} x")
-    exponent = math.log10(best["cold, 10,000 blocks"] / best["cold, 1,000 blocks"])
+    exponent = math.log10(best["10,000 blocks"] / best["1,000 blocks"])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"cold exponent {exponent:.2f}, peak memory {peak:.0f} MiB")
+    print(f"exponent {exponent:.2f}, peak memory {peak:.0f} MiB")
 
 
 if __name__ == "__main__":
