@@ -48,7 +48,7 @@ SMALL_TABLES = [
     {each.split()[0] for each in table.split(", ")} for table in (RUN_SCHEMA, OFFSET_SCHEMA)
 ]
 SMALL_TABLES.append(FILES)
-ONE_CLUSTER = {"_saved", "seen", "_write_removals"}
+ONE_CLUSTER = {"_save_snapshots", "seen", "_write_removals"}
 """Functions that take the rows of one cluster after another, as a stream."""
 
 
